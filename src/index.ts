@@ -80,8 +80,11 @@ export type {
   PaymentSnapshot,
   PaymentSubject,
 } from './wires/pay/provider.ts'
-export { store } from './wires/store/index.ts'
+export { decide, store } from './wires/store/index.ts'
 export type {
+  Decision,
+  DecisionCall,
+  DecisionUser,
   CollectionDeclaration,
   CollectionOption,
   HookCall,

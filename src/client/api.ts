@@ -622,6 +622,70 @@ type FileLink = {
   expiresAt: string
 }
 
+type CollectionPage = {
+  data: CollectionOverview[]
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
+type CollectionOverview = {
+  name: string
+  /** Whether the configuration names it; if not, the policy decides. */
+  declared: boolean
+  /** As configured; what is not configured is that of the policy. */
+  rules: {
+    /** An audience, a filter, or a list of them, of which any may hold. */
+    read: unknown
+    /** Likewise. */
+    create: unknown
+    /** Likewise, or one for the document before the change and one for it after. */
+    update: unknown
+    /** Likewise. */
+    delete: unknown
+  }
+  /** Fields that only administrators and service keys see. */
+  hidden: string[]
+  /** Fields with the rule of who sees them. */
+  showTo: Record<string, unknown>
+  /** Fields that only hooks, administrators and service keys write. */
+  readOnly: string[]
+  /** Whether documents are checked by a JSON Schema. */
+  schema: boolean
+  /** Fields of which no two documents have the same values. */
+  unique: {
+    fields: string[]
+    ignoreCase: boolean
+  }[]
+  /** Fields that hold the _id of another document. */
+  relations: Record<string, {
+    to: string
+    onDelete: 'restrict' | 'unset' | 'cascade'
+  }>
+  hooks: ('beforeCreate' | 'beforeUpdate' | 'beforeDelete' | 'afterCreate' | 'afterUpdate' | 'afterDelete')[]
+  /** How many documents it has. */
+  documents: number
+  /** The bytes of its documents as JSON, without indexes; with sizes=true. */
+  bytes?: number
+  indexes: DocumentIndex[]
+}
+
+type DocumentIndex = {
+  fields: string
+  unique: boolean
+  /** Whether documents that lack one of the fields are not in it. Then it answers only filters that ask for values of all fields. */
+  sparse?: boolean
+  /** Whether it ignores the case of texts. Then it answers no lists. */
+  ignoreCase?: boolean
+  source: 'declared' | 'automatic'
+  state: 'building' | 'ready' | 'failed'
+  /** Why it has failed. */
+  reason?: string
+  /** How many documents the build has inserted so far. */
+  documents?: number
+  /** When a list last used it, up to an hour behind. */
+  lastUsedAt?: string
+}
+
 type DocumentsCreated = Document
 
 /** The document’s own fields and _id, createdAt and updatedAt. */
@@ -676,23 +740,6 @@ type Explanation = {
   suggestion?: string
   /** All indexes of the collection. */
   indexes: DocumentIndex[]
-}
-
-type DocumentIndex = {
-  fields: string
-  unique: boolean
-  /** Whether documents that lack one of the fields are not in it. Then it answers only filters that ask for values of all fields. */
-  sparse?: boolean
-  /** Whether it ignores the case of texts. Then it answers no lists. */
-  ignoreCase?: boolean
-  source: 'declared' | 'automatic'
-  state: 'building' | 'ready' | 'failed'
-  /** Why it has failed. */
-  reason?: string
-  /** How many documents the build has inserted so far. */
-  documents?: number
-  /** When a list last used it, up to an hour behind. */
-  lastUsedAt?: string
 }
 
 type Backup = {
@@ -1540,6 +1587,27 @@ export interface Api {
     }
     reply: FileLink
     errors: 'NOT_FOUND'
+  }
+  /** List collections */
+  'GET /store/collections': {
+    query: {
+      limit?: number | undefined
+      /** The nextCursor of the previous page. */
+      cursor?: string | undefined
+      /** Whether the bytes of the documents are added up, which reads all of them. */
+      sizes?: boolean | undefined
+    }
+    reply: CollectionPage
+    errors: never
+  }
+  /** Delete all documents of a collection */
+  'DELETE /store/:collection': {
+    query: {
+      /** How many documents the collection has: 409 with the number if it is another one. */
+      documents: number
+    }
+    reply: Confirmation
+    errors: 'CONFLICT'
   }
   /** Create a document, or several */
   'POST /store/:collection': {

@@ -1,4 +1,5 @@
 import { backup } from './backup.ts'
+import { can } from './can.ts'
 import { check } from './check.ts'
 import type { Command } from './command.ts'
 import { createCompletion } from './completion.ts'
@@ -28,6 +29,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   doctor,
   user,
   key,
+  can,
   jobs,
   schedule,
   pay,

@@ -1,8 +1,11 @@
 import type { Database, Transaction } from './database.ts'
 import { sql } from './sql.ts'
 
-/** `share` keeps writers out, `share row exclusive` others who ask for it too, `exclusive` leaves readers only. */
-export type TableLock = 'share' | 'share row exclusive' | 'exclusive'
+/**
+ * `row exclusive` is that of writers and keeps those out who ask for `share`, `share` keeps writers out, `share row exclusive`
+ * others who ask for it too, `exclusive` leaves readers only.
+ */
+export type TableLock = 'row exclusive' | 'share' | 'share row exclusive' | 'exclusive'
 
 /**
  * Locks a table until the transaction ends, on PostgreSQL. SQLite runs one transaction at a time.

@@ -15,6 +15,7 @@ import { relationIndexes } from './documents/relations/incoming.ts'
 import { openDocuments } from './documents/open.ts'
 import { uniqueIndexes } from './documents/indexes/unique.ts'
 import { describedCollections } from './documents/described-collections.ts'
+import { collectionEndpoints } from './documents/collections/endpoints.ts'
 import { documentEndpoints } from './documents/endpoints.ts'
 import { schemasOf } from './documents/schemas.ts'
 import { attachableFiles } from './files/attachable-files.ts'
@@ -50,6 +51,8 @@ export type { RuleFilter, RuleOption } from './documents/rules/rule.ts'
 export { readArchive } from './backups/archive-reader.ts'
 export type { Manifest as ArchiveManifest } from './backups/archive-format.ts'
 export type { BackupRecord, Progress } from './backups/backups.ts'
+export { decide, type DecisionCall, type DecisionUser } from './documents/decide/decide.ts'
+export type { Decision } from './documents/decide/decision.ts'
 
 // How long a list may wait besides.
 const LIST_WAIT_SECONDS = 5
@@ -71,7 +74,11 @@ export const store = defineWire({
     const objects = createObjects(context, storages)
     const backups = createBackups(context, objects)
     scheduleBackups(jobs, backups, options.backups)
-    const { collections, isByOwner, indexes, lists, writing, system } = openDocuments(context, db, options)
+    const { collections, isByOwner, indexes, lists, writing, decide, system } = openDocuments(
+      context,
+      db,
+      options,
+    )
     const restores = createRestores(context, objects, backups, indexes)
     const declared = declaredIndexes(options.indexes, isByOwner)
     const unique = Object.entries(options.collections).flatMap(([name, collection]) =>
@@ -97,6 +104,13 @@ export const store = defineWire({
     context.messaging?.setFileSource(attachableFiles({ policy, files, access, objects }))
     const health = () => db.ping()
     const routes = storeRoutes({
+      collections: collectionEndpoints({
+        db,
+        deletions: writing.deletions,
+        declared: options.collections,
+        policy: policy.name,
+        scanLimitMs: options.queryLimitSeconds * 1000,
+      }),
       documents: documentEndpoints({
         collections,
         writing,
@@ -123,7 +137,7 @@ export const store = defineWire({
       variants: (isTaken) =>
         describedCollections(routes, schemas, (name) => concealedOf(collections.get(name)), isTaken),
       scheduleContext: { documents: system },
-      service: { documents: system, list: lists.list, files, backups, restores, indexes, schemas },
+      service: { documents: system, list: lists.list, decide, files, backups, restores, indexes, schemas },
       async start() {
         await backups.failLapsed()
         await restores.recover()

@@ -3,6 +3,7 @@ import { healthRoute } from '../../http/health-route.ts'
 import { route } from '../../http/route.ts'
 import type { restoreEndpoints } from './backups/restore-endpoints.ts'
 import type { backupEndpoints } from './backups/endpoints.ts'
+import type { collectionEndpoints } from './documents/collections/endpoints.ts'
 import type { documentEndpoints } from './documents/endpoints.ts'
 import type { contentEndpoints } from './files/content-endpoints.ts'
 import type { fileEndpoints } from './files/endpoints.ts'
@@ -20,6 +21,7 @@ const HealthFields = {
 
 /** All routes of the wire. */
 export function storeRoutes({
+  collections,
   documents,
   files,
   contents,
@@ -27,6 +29,7 @@ export function storeRoutes({
   restores,
   health,
 }: {
+  collections: ReturnType<typeof collectionEndpoints>
   documents: ReturnType<typeof documentEndpoints>
   files: ReturnType<typeof fileEndpoints>
   contents: ReturnType<typeof contentEndpoints>
@@ -41,6 +44,8 @@ export function storeRoutes({
     route('DELETE /store/files/:id', ...files.remove),
     route('GET /store/files/:id/content', ...contents.download),
     route('POST /store/files/:id/link', ...contents.createLink),
+    route('GET /store/collections', ...collections.list),
+    route('DELETE /store/:collection', ...collections.drop),
     route('POST /store/:collection', ...documents.create),
     route('GET /store/:collection', ...documents.list),
     route('GET /store/:collection/explain', ...documents.explain),

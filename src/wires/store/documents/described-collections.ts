@@ -8,6 +8,8 @@ type Model = (generic: Schema) => Schema
 
 const COLLECTION = '/store/:collection'
 const DESCRIBED = new Set([COLLECTION, `${COLLECTION}/:id`])
+// It has no document in it.
+const DROP = `DELETE ${COLLECTION}`
 
 /**
  * Describes the routes of documents once more for each collection that has a schema, with its models in place of those of
@@ -22,7 +24,7 @@ export function describedCollections(
   concealedIn: (collection: string) => readonly Path[],
   isTaken: (title: string) => boolean,
 ): Route[] {
-  const generic = routes.filter(({ path }) => DESCRIBED.has(path))
+  const generic = routes.filter(({ path, key }) => DESCRIBED.has(path) && key !== DROP)
   const names = new Set<string>()
   return [...schemas].flatMap(([collection, schema]) => {
     const name = freeName(pascalCase(collection), (title) => names.has(title) || isTaken(title))

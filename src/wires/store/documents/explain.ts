@@ -1,40 +1,14 @@
 import type { Static } from 'typebox'
 
-import { isoTime } from '../../../base/clock.ts'
 import { Type } from '../../../base/schema.ts'
 import type { IndexPage, ListPage } from './page.ts'
 import { serves } from './indexes/automatic-fields.ts'
 import { namesOf } from './indexes/entries.ts'
-import { fieldsOf, indexOf, type IndexRow } from './indexes/index-rows.ts'
+import { indexOf, type IndexRow } from './indexes/index-rows.ts'
+import { DocumentIndex, shownIndex } from './indexes/shown-index.ts'
 import type { ListSource } from './list-source.ts'
 import type { Plan } from './plan/plan.ts'
 import type { Path } from './query/path.ts'
-
-const Index = Type.Object(
-  {
-    fields: Type.String({ examples: ['year,-title'] }),
-    unique: Type.Boolean(),
-    sparse: Type.Optional(
-      Type.Boolean({
-        description:
-          'Whether documents that lack one of the fields are not in it. Then it answers only filters that ask for values of all fields.',
-      }),
-    ),
-    ignoreCase: Type.Optional(
-      Type.Boolean({ description: 'Whether it ignores the case of texts. Then it answers no lists.' }),
-    ),
-    source: Type.Enum(['declared', 'automatic']),
-    state: Type.Enum(['building', 'ready', 'failed']),
-    reason: Type.Optional(Type.String({ description: 'Why it has failed.' })),
-    documents: Type.Optional(
-      Type.Integer({ description: 'How many documents the build has inserted so far.' }),
-    ),
-    lastUsedAt: Type.Optional(
-      Type.String({ format: 'date-time', description: 'When a list last used it, up to an hour behind.' }),
-    ),
-  },
-  { title: 'DocumentIndex' },
-)
 
 /** How a list is answered. */
 export const Explanation = Type.Object(
@@ -78,7 +52,7 @@ export const Explanation = Type.Object(
         examples: ["store.indexes: { books: ['year,-title'] }"],
       }),
     ),
-    indexes: Type.Array(Index, { description: 'All indexes of the collection.' }),
+    indexes: Type.Array(DocumentIndex, { description: 'All indexes of the collection.' }),
   },
   { title: 'Explanation' },
 )
@@ -106,17 +80,7 @@ export function explanationOf(
     ...planOf(source, page, rows, documents),
     total: page.total,
     ms: Math.round(ms * 100) / 100,
-    indexes: rows.map((row) => ({
-      fields: namesOf(fieldsOf(row)),
-      unique: row.is_unique === 1,
-      ...(row.is_sparse === 1 && { sparse: true }),
-      ...(row.ignore_case === 1 && { ignoreCase: true }),
-      source: row.source,
-      state: row.state as 'building' | 'ready' | 'failed',
-      ...(row.reason !== null && { reason: row.reason }),
-      ...(row.state === 'building' && { documents: row.documents }),
-      ...(row.last_used_at !== null && { lastUsedAt: isoTime(row.last_used_at) }),
-    })),
+    indexes: rows.map(shownIndex),
   }
 }
 

@@ -8,6 +8,8 @@ import type { Database } from '../../../db/database.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { StoreOptions } from '../options.ts'
 import { createCollections, USER_VALUES_MAX, type ReadMatching } from './collections/collections.ts'
+import type { Decision } from './decide/decision.ts'
+import { decideStored, type DecisionRequest } from './decide/stored.ts'
 import { createDocuments } from './documents.ts'
 import { createHookRunner } from './hooks/runner.ts'
 import type { SystemDocuments } from './hooks/system-api.ts'
@@ -20,6 +22,8 @@ import type { WriteContext } from './writes/write.ts'
 
 const UPDATES_WAITING = 1000
 
+type List = ReturnType<typeof createLists>['list']
+
 /**
  * Opens the documents of all collections.
  *
@@ -28,29 +32,22 @@ const UPDATES_WAITING = 1000
  */
 export function openDocuments(context: WireContext, db: Database, options: Static<typeof StoreOptions>) {
   const { clock, log, policy, settings } = context
-  const readMatching: ReadMatching = async (collection, filter) => {
-    const access = { reach: { owner: undefined, filters: [filter] }, view: undefined }
-    const parameters = { sort: '_id', limit: USER_VALUES_MAX, offset: 0 }
-    const { documents: found, total } = await lists.list({ collection, access, parameters })
-    if (found.length === total) return found.map(({ body }) => parseJson(body))
-    // Some of the values would not do: a rule may ask for what is not among them.
-    log.warn(
-      { collection, total },
-      'store.user takes at most 1000 documents of 4 MiB together: a rule denies',
-    )
-    return undefined
-  }
-  const collections = createCollections(options, policy.name, readMatching)
+  const collections = createCollections(
+    options,
+    policy.name,
+    readMatchingBy((request) => lists.list(request), log),
+  )
   const isByOwner = (name: string): boolean => collections.isByOwner(name)
   const indexes = createIndexes({ ...context, db }, options.automaticIndexes, isByOwner)
   const documents = createDocuments(db, indexes)
-  const lists = createLists({
+  const reading = {
     db: context.db,
     documents,
     indexes,
     limitMs: options.queryLimitSeconds * 1000,
     key: deriveKey(settings.secret, 'store.cursors'),
-  })
+  }
+  const lists = createLists(reading)
   // Hooks get these documents, which are written with hooks.
   const systemAt = (depth: number): SystemDocuments =>
     createSystemDocuments({ collections, writing, list: lists.list }, depth)
@@ -64,5 +61,27 @@ export function openDocuments(context: WireContext, db: Database, options: Stati
     now: () => isoTime(clock.now()),
   }
   const writing: WriteContext = { clock, collections, documents, hooks, deletions, mutex }
-  return { collections, isByOwner, indexes, lists, writing, system: systemAt(0) }
+  /** Decides on stored documents, and leaves no trace: no use of an index is noted, and none is added. */
+  function decide(request: DecisionRequest): Promise<Decision> {
+    const { list } = createLists({ ...reading, indexes: { ...indexes, observe() {}, used() {} } })
+    const traceless = createCollections(options, policy.name, readMatchingBy(list, log))
+    return decideStored({ clock, policy, collections: traceless, documents }, request)
+  }
+  return { collections, isByOwner, indexes, lists, writing, decide, system: systemAt(0) }
 }
+
+/** Reads the documents of a value of `store.user`, as the system. */
+const readMatchingBy =
+  (list: List, log: Pick<WireContext['log'], 'warn'>): ReadMatching =>
+  async (collection, filter) => {
+    const access = { reach: { owner: undefined, filters: [filter] }, view: undefined }
+    const parameters = { sort: '_id', limit: USER_VALUES_MAX, offset: 0 }
+    const { documents: found, total } = await list({ collection, access, parameters })
+    if (found.length === total) return found.map(({ body }) => parseJson(body))
+    // Some of the values would not do: a rule may ask for what is not among them.
+    log.warn(
+      { collection, total },
+      'store.user takes at most 1000 documents of 4 MiB together: a rule denies',
+    )
+    return undefined
+  }

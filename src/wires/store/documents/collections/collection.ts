@@ -10,7 +10,14 @@ import type { Relation } from '../relations/relation.ts'
 import { ACCESS_WORDS, audienceOf, needsAdmin, type AccessWord, type Action } from '../rules/access.ts'
 import { compileSchema, type DocumentCheck } from '../schema/compile.ts'
 import { isRequired } from '../schema/required.ts'
-import { OWN_VALUES, parseRule, type Rule, type RuleOption, type RuleSubject } from '../rules/rule.ts'
+import {
+  OWN_VALUES,
+  parseRule,
+  type Rule,
+  type RuleOption,
+  type RuleSubject,
+  type ValueNames,
+} from '../rules/rule.ts'
 import type { CollectionDeclaration, CollectionOption, UpdateRuleOption } from './option.ts'
 
 /** A collection as the configuration declares it, read. */
@@ -34,8 +41,8 @@ export type CollectionDefinition = FieldRules & {
 /** What collections are read with. */
 export type CollectionContext = {
   readonly policy: PolicyName
-  /** The names in `store.user`. */
-  readonly userValues: readonly string[]
+  /** The names in `store.user`; `any` if they are not known. */
+  readonly userValues: readonly string[] | 'any'
 }
 
 /**
@@ -51,7 +58,7 @@ export function readCollection(
 ): CollectionDefinition {
   const at = `store.collections.${name}`
   const declared: CollectionDeclaration = typeof option === 'string' ? ofWord(option, at) : (option ?? {})
-  const names = [...OWN_VALUES, ...userValues]
+  const names: ValueNames = userValues === 'any' ? userValues : [...OWN_VALUES, ...userValues]
   const ruleOf = (action: Action, rule: RuleOption = audienceOf(policy, action), suffix = ''): Rule =>
     parseRule(rule, `${at}.${action}${suffix}`, names)
   const { before, after } = updateOf(declared.update, at)

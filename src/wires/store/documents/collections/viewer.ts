@@ -31,13 +31,16 @@ export const systemViewer = (depth = 0, owner = SYSTEM_OWNER): Viewer => {
   return { caller: undefined, isPrivileged: true, owner, depth, subjectFor: () => subject }
 }
 
+/** For whom rules are asked, with the values that every account has. */
+export const subjectOf = (caller: Caller | undefined): RuleSubject => ({
+  isSignedIn: caller?.kind === 'user',
+  isPrivileged: isPrivileged(caller),
+  values: ownValuesOf(caller),
+  reaches: new Map(),
+})
+
 export function createViewer(caller: Caller | undefined, readValue: ReadUserValue): Viewer {
-  const own: RuleSubject = {
-    isSignedIn: caller?.kind === 'user',
-    isPrivileged: isPrivileged(caller),
-    values: ownValuesOf(caller),
-    reaches: new Map(),
-  }
+  const own = subjectOf(caller)
   const reads = new Map<string, Promise<UserValue>>()
   const valueOf = (name: string): Promise<UserValue> => {
     const known = reads.get(name) ?? readValue(name, own)

@@ -2,6 +2,7 @@ import { parseJson } from '../../../../base/json.ts'
 import { ApiError, errors } from '../../../../base/errors.ts'
 import { requireRow, type Database, type Row, type Step, type StepWith } from '../../../../db/database.ts'
 import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
+import { isOneOf } from '../sql/is-one-of.ts'
 import { lockTable } from '../../../../db/tables.ts'
 import {
   haveSameEntries,
@@ -93,6 +94,10 @@ export const selectByStateSql = (collection: string, state: IndexState): Sql<Ind
 export const selectIndexesSql = (collection?: string): Sql<IndexRow> => sql`
   select ${columns} from store_indexes i
   where ${collection === undefined ? sql`` : sql`i.collection = ${collection} and`} i.state <> 'dropped' order by i.id`
+
+/** Likewise of some collections. */
+export const selectIndexesOfSql = (collections: readonly string[]): Sql<IndexRow> => sql`
+  select ${columns} from store_indexes i where ${isOneOf('i.collection', collections)} and i.state <> 'dropped' order by i.id`
 
 /** The collections with indexes that writes keep up. */
 export const selectCollectionsSql: Sql<{ collection: string }> = sql`

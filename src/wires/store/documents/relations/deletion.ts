@@ -40,9 +40,10 @@ export type Deletion = {
 /** Thrown by the checks: another document refers to it since the plan was made. */
 export const REFERRED = 'Another document has come to refer to one that is deleted.'
 
-const conflict = ({ from, path }: IncomingRelation): ApiError =>
+/** What a deletion is answered that a relation refuses. */
+export const referredConflict = ({ from, path }: IncomingRelation, of = 'it'): ApiError =>
   errors.conflict({
-    message: `Other documents refer to it: delete or change those of ${from.name} first.`,
+    message: `Other documents refer to ${of}: delete or change those of ${from.name} first.`,
     details: { collection: from.name, field: path.join('.') },
   })
 
@@ -64,7 +65,7 @@ export async function planDeletion(context: DeletionContext, first: DocumentToCh
     for (const [collection, ids] of Map.groupBy(level, (one) => one.collection)) {
       const targets = ids.map(({ id }) => id)
       for (const relation of incoming.get(collection) ?? []) {
-        const index = await indexOf(context, relation)
+        const index = await relationIndex(context, relation)
         checks.push(
           requireRow(sql`select 1 as free where ${hasNoReferrers(index, targets)}`, () =>
             errors.conflict({ message: REFERRED }),
@@ -91,7 +92,7 @@ export async function planDeletion(context: DeletionContext, first: DocumentToCh
   }
   // What is deleted as well holds nothing back.
   for (const { relation, referrers } of restricting)
-    if (referrers.some((one) => !deleted.has(keyOf(one)))) throw conflict(relation)
+    if (referrers.some((one) => !deleted.has(keyOf(one)))) throw referredConflict(relation)
   const effects = [...sideEffects.values()]
   return {
     writes: [
@@ -105,7 +106,15 @@ export async function planDeletion(context: DeletionContext, first: DocumentToCh
 
 const keyOf = ({ collection, id }: DocumentToChange): string => `${collection}/${id}`
 
-async function indexOf({ indexesOf }: DeletionContext, { from, path }: IncomingRelation): Promise<Index> {
+/**
+ * The index of a relation.
+ *
+ * @throws UNAVAILABLE if it was dropped
+ */
+export async function relationIndex(
+  { indexesOf }: Pick<DeletionContext, 'indexesOf'>,
+  { from, path }: IncomingRelation,
+): Promise<Index> {
   const { indexes } = await indexesOf(from.name)
   const fields = JSON.stringify([{ path, descending: false }])
   const index = indexes.find(
@@ -127,7 +136,7 @@ async function referrersOf(
   const rows = await db.all(selectReferrersSql(index, targets, CHANGED_MAX + 1))
   if (rows.length === 0) return []
   if (rows.length > CHANGED_MAX)
-    throw relation.onDelete === 'restrict' ? conflict(relation) : tooMany(relation)
+    throw relation.onDelete === 'restrict' ? referredConflict(relation) : tooMany(relation)
   const found = await documents.findMany(rows.map(({ id }) => ({ collection: name, id })))
   return found.map(({ id, ...old }) => ({ collection: name, id, old }))
 }

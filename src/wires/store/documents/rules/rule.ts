@@ -55,6 +55,9 @@ const AUDIENCES: readonly string[] = ['public', 'user', 'owner', 'admin']
 const MARK = '$$'
 const USER = '$$user.'
 const PLACES = 'only as a value, or with $eq, $ne, $in and $nin'
+/** The names that may follow `$$user.`. */
+export type ValueNames = readonly string[] | 'any'
+
 /** The values that every account has. */
 export const OWN_VALUES: readonly string[] = ['_id', 'role', 'email']
 
@@ -62,10 +65,9 @@ export const OWN_VALUES: readonly string[] = ['_id', 'role', 'email']
  * Reads a rule of the configuration.
  *
  * @param at the name of the option, for the error
- * @param values the names that may follow `$$user.`
  * @throws StartError
  */
-export function parseRule(option: RuleOption, at: string, values: readonly string[]): Rule {
+export function parseRule(option: RuleOption, at: string, values: ValueNames): Rule {
   const isList = Array.isArray(option)
   const of = (isList ? option : [option]) as readonly (Audience | RuleFilter)[]
   if (of.length === 0) throw new StartError(`${at}: an empty list allows nobody: name admin instead`)
@@ -88,7 +90,7 @@ export function parseRule(option: RuleOption, at: string, values: readonly strin
  *
  * @throws StartError
  */
-export function parseTemplate(option: unknown, at: string, values: readonly string[]): FilterTemplate {
+export function parseTemplate(option: unknown, at: string, values: ValueNames): FilterTemplate {
   if (!isObject(option)) throw new StartError(`${at}: must be a filter, such as { members: '$$user._id' }`)
   if (Object.keys(option).length === 0)
     throw new StartError(`${at}: an empty filter has every document: use user or public in its place`)
@@ -187,15 +189,18 @@ function marksIn(value: Json): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value as object).flatMap(marksIn) : []
 }
 
-function checkName(name: string, at: string, values: readonly string[]): void {
+function checkName(name: string, at: string, values: ValueNames): void {
   const [text, place] = name.split(' in ') as [string, string | undefined]
-  const known = values.map((one) => USER + one)
-  if (!known.includes(text))
+  const isKnown = text.startsWith(USER) && (values === 'any' || values.includes(text.slice(USER.length)))
+  if (!isKnown)
     throw new StartError(
-      `${at}: ${text} is not known; these are: ${known.join(', ')}. Others are declared in store.user`,
+      `${at}: ${text} is not known; these are: ${knownNames(values)}. Others are declared in store.user`,
     )
   if (place !== undefined) throw new StartError(`${at}: ${text} cannot stand in ${place}: ${PLACES}`)
 }
+
+const knownNames = (values: ValueNames): string =>
+  values === 'any' ? `${USER}…` : values.map((one) => USER + one).join(', ')
 
 /** The filter with the values of somebody in it; undefined if one of them is unresolved, so that it holds for nothing. */
 export function bindTemplate(

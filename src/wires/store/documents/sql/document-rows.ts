@@ -1,6 +1,7 @@
 import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
 import type { IndexSet } from '../indexes/definition.ts'
 import { isVersion } from '../indexes/index-rows.ts'
+import { isOneOf } from './is-one-of.ts'
 import { isOfId, type FilterTree } from '../query/filter.ts'
 
 /** A document to insert; `body` is its JSON as it is answered. */
@@ -54,13 +55,6 @@ export const insertSql = (
 /** Whether documents that arrive together are inserted by one statement: SQLite commits them together anyway. */
 export const gainsFromGroups = (dialect: Dialect): boolean => dialect === 'postgres'
 
-// One text, however many there are. As an array PostgreSQL looks each up by the key; as a subquery it would read the collection.
-const isOneOf = (ids: readonly string[]): Sql =>
-  sql`id ${sql.either({
-    sqlite: sql`in (select value from json_each(${JSON.stringify(ids)}))`,
-    postgres: sql`= any(array(select json_array_elements_text(${JSON.stringify(ids)}::json)))`,
-  })}`
-
 /** The filter as a condition of row `d` that the primary key answers; undefined if it does not. */
 export function idMatches(filter: FilterTree): Sql | undefined {
   if (!isOfId(filter)) return undefined
@@ -69,7 +63,7 @@ export function idMatches(filter: FilterTree): Sql | undefined {
     return sql`d.id ${sql.literal(test.operator)} ${test.bound}`
   if (test.kind !== 'in') return undefined
   const ids = test.values.filter((value) => typeof value === 'string')
-  return ids.length === 1 ? sql`d.id = ${ids[0]!}` : sql`d.${isOneOf(ids)}`
+  return ids.length === 1 ? sql`d.id = ${ids[0]!}` : isOneOf('d.id', ids)
 }
 
 /** Inserts documents; no rows if there is one with an id of theirs. */
@@ -88,7 +82,10 @@ export const insertAllSql = (
   })} as line ${sql.either({ sqlite: sql``, postgres: sql`(id text, owner text, body text)` })}
   where not exists (
     select 1 from store_documents
-    where collection = ${collection} and ${isOneOf(documents.map(({ id }) => id))})
+    where collection = ${collection} and ${isOneOf(
+      'id',
+      documents.map(({ id }) => id),
+    )})
   on conflict (collection, id) do nothing
   returning id`
 
@@ -99,7 +96,7 @@ export const selectAllSql = (
   ids: readonly string[],
 ): Sql<StoredDocument & { id: string }> => sql`
   select id, body, version from store_documents
-  where collection = ${collection} and owner = ${owner} and ${isOneOf(ids)} order by id`
+  where collection = ${collection} and owner = ${owner} and ${isOneOf('id', ids)} order by id`
 
 /**
  * Documents by their collections and ids.
@@ -178,10 +175,46 @@ export const deleteSql = (
     and ${isVersion(collection, set.version)}
   returning version`
 
+/** Deletes all documents of a collection, and counts them on PostgreSQL. */
+export const deleteCollectionSql = (dialect: Dialect, collection: string): Sql<{ deleted: number }> =>
+  dialect === 'sqlite'
+    ? sql`delete from store_documents where collection = ${collection}`
+    : sql`
+        with gone as (delete from store_documents where collection = ${collection} returning 1)
+        select count(*) as deleted from gone`
+
 /** How many documents a collection has, or an owner in it; they are counted as they are written. */
 export const documentsSql = (collection: string, owner = ''): Sql<{ documents: number }> => sql`
   select cast(coalesce(sum(documents), 0) as bigint) as documents from store_counts
   where collection = ${collection} and owner = ${owner}`
+
+/**
+ * The collections that have documents behind a name, in the order of their names, with their numbers. It goes from name to name: each has
+ * a row for every owner.
+ */
+export const selectStoredSql = (
+  after: string,
+  limit: number,
+): Sql<{ collection: string; documents: number }> => sql`
+  with recursive names (collection) as (
+    select min(collection) from store_counts where collection > ${after}
+    union all
+    select (select min(c.collection) from store_counts c where c.collection > names.collection)
+    from names where names.collection is not null
+  )
+  select collection, documents from (
+    select names.collection, (
+      select cast(sum(c.documents) as bigint) from store_counts c
+      where c.collection = names.collection and c.owner = '') as documents
+    from names where names.collection is not null) as counted
+  where documents > 0 order by collection limit ${limit}`
+
+/** How many bytes the documents of collections have as JSON. They are added up. */
+export const selectBytesSql = (
+  collections: readonly string[],
+): Sql<{ collection: string; bytes: number }> => sql`
+  select collection, cast(sum(bytes) as bigint) as bytes from store_documents
+  where ${isOneOf('collection', collections)} and ${sql.stoppable(sql`true`)} group by collection`
 
 /** All documents of a collection, one after the other. */
 export const allDocuments = sql`store_documents d ${sql.either({ sqlite: sql`not indexed`, postgres: sql`` })}`

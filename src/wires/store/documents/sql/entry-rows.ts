@@ -66,6 +66,11 @@ export const selectTakenSql = (
   where taken.is_unique and new.is_unique
   order by new.index_id, new.id limit 1`
 
+/** Deletes the entries of an index whose documents are gone. */
+export const deleteOrphansSql = ({ id, collection }: Pick<Index, 'id' | 'collection'>): Sql => sql`
+  delete from store_entries where index_id = ${id} and not exists (
+    select 1 from store_documents d where d.collection = ${collection} and d.id = store_entries.id)`
+
 /** Deletes some of an index's entries. */
 export const deleteSomeSql = (indexId: number, limit: number): Sql<{ deleted: number }> =>
   deleteChosenSql(sql`where index_id = ${indexId} order by key, id limit ${limit}`)

@@ -32,6 +32,12 @@ export const hasNoReferrers = (index: Pick<Index, 'id'>, targets: readonly strin
   exists (select 1 from store_indexes i where i.id = ${index.id} and i.state = 'ready')
   and not exists (select 1 from store_entries e where ${hasKeyOf(index, targets)})`
 
+/** The condition that no document has anything in the field of an index. */
+export const hasNoEntries = (index: Pick<Index, 'id'>): Sql => sql`
+  exists (select 1 from store_indexes i where i.id = ${index.id} and i.state = 'ready')
+  and not exists (
+    select 1 from store_entries e where e.index_id = ${index.id} and e.ends <> ${sql.literal(String(DEAD))})`
+
 function hasKeyOf({ id }: Pick<Index, 'id'>, targets: readonly string[]): Sql {
   // One text for all keys: the statement is the same whatever their number.
   const keys = JSON.stringify(targets.map((target) => storedKey(sortKeyOf(target)).toString('hex')))

@@ -4,11 +4,11 @@ import { mergePatch } from '../merge-patch.ts'
 import { applyOperators } from '../operators/apply.ts'
 import { isOperatorPatch, parseOperators } from '../operators/operators.ts'
 import { refuseConcealed } from '../operators/protected.ts'
-import type { DocumentChange, Protected } from './change.ts'
+import type { ApplyChange, Protected } from './decision.ts'
 
 /** What a PUT does: it sets the given top-level fields. */
 export const updateBy =
-  (body: Fields): DocumentChange['apply'] =>
+  (body: Fields): ApplyChange =>
   (fields, fixed) =>
     keepProtected(fields, { ...fields, ...sendable(body, fixed) }, [...fixed.concealed, ...fixed.readOnly])
 
@@ -17,7 +17,7 @@ export const updateBy =
  *
  * @throws VALIDATION_ERROR
  */
-export function patchBy(body: Fields): DocumentChange['apply'] {
+export function patchBy(body: Fields): ApplyChange {
   const sent = withoutServiceFields(body)
   if (!isOperatorPatch(sent)) return (fields, fixed) => mergePatch(fields, sendable(sent, fixed))
   const operators = parseOperators(sent)

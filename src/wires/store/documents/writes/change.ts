@@ -1,42 +1,28 @@
 import { isoTime } from '../../../../base/clock.ts'
-import { errors } from '../../../../base/errors.ts'
 import type { MakeRoom } from '../../../../http/route.ts'
 import { noDocument } from '../../errors.ts'
-import { checkAudience, type CollectionDefinition } from '../collections/collection.ts'
+import type { CollectionDefinition } from '../collections/collection.ts'
 import type { Viewer } from '../collections/viewer.ts'
-import { readDocument, withoutServiceFields, writeDocument, type Fields } from '../document-json.ts'
+import { readDocument, withoutServiceFields } from '../document-json.ts'
 import { replacementOf } from '../documents.ts'
-import { refuseChanges } from '../fields/protection.ts'
-import { concealedIn, viewOf } from '../fields/view.ts'
-import type { SystemDocument } from '../hooks/system-api.ts'
-import type { Json } from '../query/filter.ts'
-import type { Path } from '../query/path.ts'
 import { checkReferences } from '../relations/references.ts'
 import { mayHold, type RuleSubject } from '../rules/rule.ts'
+import type { Json } from '../query/filter.ts'
 import type { OwnedDocument } from '../sql/document-rows.ts'
 import {
-  checkSchema,
+  changeFields,
+  checkAction,
+  checkResult,
+  checkStored,
   documentOf,
-  holdsFor,
-  notAllowed,
-  stepsAround,
-  tooManyUpdates,
-  UPDATE_TRIES,
-  type WriteContext,
-} from './write.ts'
-
-/** The fields that a caller may not write. */
-export type Protected = {
-  /** Not to be sent at all, because they are not shown. */
-  readonly concealed: readonly Path[]
-  /** Not to be changed. */
-  readonly readOnly: readonly Path[]
-}
+  type AccessRequest,
+  type ApplyChange,
+} from './decision.ts'
+import { stepsAround, tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write.ts'
 
 /** What a client wants changed. */
 export type DocumentChange = {
-  /** @throws VALIDATION_ERROR where it names what is protected, or does not fit the document */
-  readonly apply: (fields: Fields, fixed: Protected) => Fields
+  readonly apply: ApplyChange
   /** The versions that the client takes for the current one; undefined for any. */
   readonly expected?: readonly number[] | undefined
   readonly makeRoom?: MakeRoom | undefined
@@ -54,10 +40,9 @@ export async function changeDocument(
   id: string,
   change: DocumentChange,
 ): Promise<OwnedDocument> {
-  const subject = await viewer.subjectFor(collection)
-  checkAudience(collection.update.before, subject, true)
-  const changeOnce = (attempt: number) =>
-    attemptChange(context, collection, viewer, subject, id, change, attempt)
+  const request = { collection, subject: await viewer.subjectFor(collection) }
+  checkAction(request, 'update')
+  const changeOnce = (attempt: number) => attemptChange(context, request, viewer, id, change, attempt)
   // A hook may change the document itself, and would wait for its own end.
   if (collection.hooks.beforeUpdate) return untilUnmoved(id, changeOnce)
   return context.mutex.run(`${collection.name}/${id}`, () => untilUnmoved(id, changeOnce))
@@ -74,14 +59,14 @@ async function untilUnmoved<T>(id: string, attempt: (i: number) => Promise<T | u
 /** @returns undefined if the document was changed meanwhile */
 async function attemptChange(
   context: WriteContext,
-  collection: CollectionDefinition,
+  request: AccessRequest,
   viewer: Viewer,
-  subject: RuleSubject,
   id: string,
   { apply, expected, makeRoom }: DocumentChange,
   attempt: number,
 ): Promise<OwnedDocument | undefined> {
   const { clock, documents, hooks } = context
+  const { collection, subject } = request
   const { name } = collection
   // Once, because the room is kept.
   const old = await documents.find(name, id, attempt === 0 ? makeRoom : undefined, (owner) =>
@@ -89,34 +74,29 @@ async function attemptChange(
   )
   if (!old) throw noDocument(name, id)
   const { service, fields } = readDocument(old.body)
-  const before = documentOf(service, fields) as SystemDocument & Json
-  const isReadable = holdsFor(collection.read, subject, before, old.owner)
-  const isAllowed = holdsFor(collection.update.before, subject, before, old.owner)
-  // Who may write, but not read, would learn from errors what is in the document; a plain collection has no such errors.
-  if (!isReadable && !(isAllowed && collection.isPlain)) throw noDocument(name, id)
-  if (expected?.includes(old.version) === false) throw errors.precondition_failed()
-  if (!isAllowed) throw notAllowed('update')
-
-  const fixed = protectedFields(collection, viewer, subject, before, old.owner)
-  const sent = withoutServiceFields(apply(fields, fixed))
-  refuseChanges(fields, sent, [...fixed.concealed, ...fixed.readOnly])
+  const { owner } = old
+  const stored = { service, fields, owner }
+  checkStored(request, 'update', stored, { version: old.version, expected })
+  const sent = changeFields(request, stored, apply)
+  const before = documentOf(service, fields)
   const next = withoutServiceFields(
     await hooks.runBefore(collection, 'beforeUpdate', viewer, id, { before, next: sent }),
   )
-  checkSchema(collection, next)
   const updated = { ...service, updatedAt: isoTime(clock.now()) }
-  const after = documentOf(updated, next) as Json
-  if (!holdsFor(collection.update.after, subject, after, old.owner)) throw notAllowed('update')
-
-  const body = writeDocument(updated, next)
+  const body = checkResult(request, 'update', { service: updated, fields: next, owner })
   const events = [{ action: 'update' as const, id, before: old.body, after: body }]
   const first = await checkReferences(context, collection, viewer, next, fields)
   const others = stepsAround(context, collection, viewer, first, events)
   const written = await documents.writeAll(
-    [replacementOf({ collection: name, id, old }, body, { before, after })],
+    [
+      replacementOf({ collection: name, id, old }, body, {
+        before: before as Json,
+        after: documentOf(updated, next) as Json,
+      }),
+    ],
     others,
   )
-  return written && { body, version: written[0]![0]!.version, owner: old.owner }
+  return written && { body, version: written[0]![0]!.version, owner }
 }
 
 /** Whether anything of an owner may be within reach; a large document is not read if not. */
@@ -125,15 +105,3 @@ const mayReach = (
   subject: RuleSubject,
   owner: string,
 ): boolean => [read, ...(isPlain ? [update.before] : [])].some((rule) => mayHold(rule, subject, owner))
-
-function protectedFields(
-  collection: CollectionDefinition,
-  viewer: Viewer,
-  subject: RuleSubject,
-  document: Json,
-  owner: string,
-): Protected {
-  if (viewer.isPrivileged) return { concealed: [], readOnly: [] }
-  const view = viewOf(collection, subject)
-  return { concealed: view ? concealedIn(view, document, owner) : [], readOnly: collection.readOnly }
-}

@@ -1,16 +1,13 @@
 import { isoTime } from '../../../../base/clock.ts'
 import { idsWithin, timeOfId } from '../../../../base/ids.ts'
 import type { Step } from '../../../../db/database.ts'
-import { checkAudience, type CollectionDefinition } from '../collections/collection.ts'
+import type { CollectionDefinition } from '../collections/collection.ts'
 import type { Viewer } from '../collections/viewer.ts'
-import { withoutServiceFields, writeDocument, type Fields, type ServiceFields } from '../document-json.ts'
-import { refuseValues } from '../fields/protection.ts'
-import { concealedIn, viewOf } from '../fields/view.ts'
-import type { Json } from '../query/filter.ts'
+import { withoutServiceFields, type Fields, type ServiceFields } from '../document-json.ts'
 import { checkReferences } from '../relations/references.ts'
-import type { RuleSubject } from '../rules/rule.ts'
 import type { NewDocument, OwnedDocument } from '../sql/document-rows.ts'
-import { checkSchema, documentOf, holdsFor, notAllowed, stepsAround, type WriteContext } from './write.ts'
+import { checkAction, checkResult, newFields, type AccessRequest } from './decision.ts'
+import { stepsAround, type WriteContext } from './write.ts'
 
 /**
  * Creates a document; a collection exists once something is in it.
@@ -26,9 +23,9 @@ export async function createDocument(
   id: string,
   fields: Fields,
 ): Promise<OwnedDocument> {
-  const subject = await viewer.subjectFor(collection)
-  checkAudience(collection.create, subject, true)
-  const { document, first } = await prepare(context, collection, viewer, subject, id, fields)
+  const request = { collection, subject: await viewer.subjectFor(collection) }
+  checkAction(request, 'create')
+  const { document, first } = await prepare(context, request, viewer, id, fields)
   const { documents } = context
   const { owner, body } = document
   const others = stepsAround(context, collection, viewer, first, [{ action: 'create', id, after: body }])
@@ -51,14 +48,14 @@ export async function createDocuments(
   recordId: string,
   list: readonly Fields[],
 ): Promise<OwnedDocument[]> {
-  const subject = await viewer.subjectFor(collection)
-  checkAudience(collection.create, subject, true)
+  const request = { collection, subject: await viewer.subjectFor(collection) }
+  checkAction(request, 'create')
   const { documents } = context
   const ids = idsWithin(recordId, list.length)
   const pathOf = (i: number): string => `/body/${i}`
   const prepared: Awaited<ReturnType<typeof prepare>>[] = []
   for (const [i, fields] of list.entries())
-    prepared.push(await prepare(context, collection, viewer, subject, ids[i]!, fields, pathOf(i)))
+    prepared.push(await prepare(context, request, viewer, ids[i]!, fields, pathOf(i)))
   const made = prepared.map(({ document }) => document)
   const first = prepared.flatMap((one) => one.first)
   const events = made.map(({ id, body }) => ({ action: 'create' as const, id, after: body }))
@@ -73,30 +70,21 @@ export async function createDocuments(
 /** Decides on a new document, and writes its JSON; with the steps in front of its write. */
 async function prepare(
   context: WriteContext,
-  collection: CollectionDefinition,
+  request: AccessRequest,
   viewer: Viewer,
-  subject: RuleSubject,
   id: string,
   sent: Fields,
   at?: string,
 ): Promise<{ document: NewDocument; first: Step[] }> {
-  const { hooks } = context
-  const { name } = collection
+  const { collection } = request
   const { owner } = viewer
   const time = isoTime(timeOfId(id))
   const service: ServiceFields = { _id: id, createdAt: time, updatedAt: time }
-  const fields = withoutServiceFields(sent)
-  if (!viewer.isPrivileged) {
-    const view = viewOf(collection, subject)
-    const concealed = view ? concealedIn(view, documentOf(service, fields) as Json, owner) : []
-    refuseValues(fields, [...concealed, ...collection.readOnly], at)
-  }
+  const fields = newFields(request, { service, fields: sent, owner }, at)
   const next = withoutServiceFields(
-    await hooks.runBefore(collection, 'beforeCreate', viewer, id, { next: fields }, at),
+    await context.hooks.runBefore(collection, 'beforeCreate', viewer, id, { next: fields }, at),
   )
-  checkSchema(collection, next, at)
-  if (!holdsFor(collection.create, subject, documentOf(service, next) as Json, owner))
-    throw notAllowed('create')
+  const body = checkResult(request, 'create', { service, fields: next, owner }, at)
   const first = await checkReferences(context, collection, viewer, next, undefined, at)
-  return { document: { collection: name, id, owner, body: writeDocument(service, next, at) }, first }
+  return { document: { collection: collection.name, id, owner, body }, first }
 }

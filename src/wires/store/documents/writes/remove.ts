@@ -1,14 +1,13 @@
-import { ApiError, errors } from '../../../../base/errors.ts'
-import { parseJson } from '../../../../base/json.ts'
+import { ApiError } from '../../../../base/errors.ts'
 import { noDocument } from '../../errors.ts'
-import { checkAudience, type CollectionDefinition } from '../collections/collection.ts'
+import type { CollectionDefinition } from '../collections/collection.ts'
 import { systemViewer, type Viewer } from '../collections/viewer.ts'
+import { readDocument } from '../document-json.ts'
 import type { DocumentToChange } from '../documents.ts'
-import type { SystemDocument } from '../hooks/system-api.ts'
-import type { Json } from '../query/filter.ts'
 import { planDeletion, REFERRED } from '../relations/deletion.ts'
-import { isWithin, reachOf } from '../rules/rule.ts'
-import { holdsFor, notAllowed, tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write.ts'
+import { reachOf } from '../rules/rule.ts'
+import { checkAction, checkStored, documentOf } from './decision.ts'
+import { tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write.ts'
 
 /**
  * Deletes a document.
@@ -26,7 +25,8 @@ export async function removeDocument(
   const { documents, hooks } = context
   const { name } = collection
   const subject = await viewer.subjectFor(collection)
-  checkAudience(collection.delete, subject, true)
+  const request = { collection, subject }
+  checkAction(request, 'delete')
   const reach = reachOf(collection.delete, subject)
   const isByOwner = reach !== 'all' && reach.filters.length === 0
   const hasReferrers = context.deletions.incoming.has(name)
@@ -39,12 +39,10 @@ export async function removeDocument(
   for (let attempt = 0; attempt < UPDATE_TRIES; attempt++) {
     const old = await documents.find(name, id)
     if (!old) throw noDocument(name, id)
-    const before = parseJson(old.body) as SystemDocument & Json
-    const isReadable = holdsFor(collection.read, subject, before, old.owner)
-    const isAllowed = isWithin(reach, before, old.owner)
-    if (!isReadable && !(isAllowed && collection.isPlain)) throw noDocument(name, id)
-    if (expected?.includes(old.version) === false) throw errors.precondition_failed()
-    if (!isAllowed) throw notAllowed('delete')
+    const { service, fields } = readDocument(old.body)
+    const { version, owner } = old
+    checkStored(request, 'delete', { service, fields, owner }, { version, expected })
+    const before = documentOf(service, fields)
     await hooks.runBefore(collection, 'beforeDelete', viewer, id, { before })
     if (await removeWithOthers(context, collection, viewer, { collection: name, id, old })) return
     // Else something was changed since it was read.

@@ -1,17 +1,14 @@
 import type { Clock } from '../../../../base/clock.ts'
-import { errors, invalid, type ApiError } from '../../../../base/errors.ts'
+import { errors, type ApiError } from '../../../../base/errors.ts'
 import type { KeyedMutex } from '../../../../base/keyed-mutex.ts'
 import type { Step } from '../../../../db/database.ts'
 import type { CollectionDefinition } from '../collections/collection.ts'
 import type { Collections } from '../collections/collections.ts'
 import type { Viewer } from '../collections/viewer.ts'
-import type { Fields, ServiceFields } from '../document-json.ts'
 import type { Documents } from '../documents.ts'
 import type { HookRunner, WriteEvent } from '../hooks/runner.ts'
 import type { OtherSteps } from '../indexes/upkeep.ts'
-import type { Json } from '../query/filter.ts'
 import type { DeletionContext } from '../relations/deletion.ts'
-import { isWithin, reachOf, type Rule, type RuleSubject } from '../rules/rule.ts'
 
 /** What documents are written with. */
 export type WriteContext = {
@@ -29,29 +26,6 @@ export const UPDATE_TRIES = 100
 
 export const tooManyUpdates = (id: string): ApiError =>
   errors.unavailable({ message: `Too many concurrent updates of document ${id}: try again.`, retryAfter: 1 })
-
-/** What rules forbid somebody who may read the document. */
-export const notAllowed = (action: 'create' | 'update' | 'delete'): ApiError =>
-  errors.forbidden({
-    message: `The rules of this collection do not let you ${action} this document.`,
-    details: { action },
-  })
-
-/** @throws VALIDATION_ERROR with what the schema of the collection does not take */
-export function checkSchema({ validate }: CollectionDefinition, fields: Fields, at = '/body'): void {
-  const issues = validate?.(fields, at) ?? []
-  if (issues.length > 0) throw invalid(...issues)
-}
-
-/** Whether a rule holds for a document. */
-export const holdsFor = (rule: Rule, subject: RuleSubject, document: Json, owner: string): boolean =>
-  isWithin(reachOf(rule, subject), document, owner)
-
-/** A document with the fields of the server, as rules and hooks see it. */
-export const documentOf = (service: ServiceFields, fields: Fields): Fields & ServiceFields => ({
-  ...service,
-  ...fields,
-})
 
 /** Steps around a write, in its batch: what it depends on, and the hooks behind it; undefined if there are none. */
 export function stepsAround(
