@@ -4,10 +4,10 @@ import { before, describe, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv } from 'ajv'
 
-import { Type } from '../../../base/schema.ts'
-import { startApp, type TestApp } from '../../../testing/app.ts'
-import { resolved } from '../../../testing/description.ts'
-import { endOfSuite, someEngine } from '../../../testing/engines.ts'
+import { Type } from '../../../../base/schema.ts'
+import { startApp, type TestApp } from '../../../../testing/app.ts'
+import { resolved } from '../../../../testing/description.ts'
+import { endOfSuite, someEngine } from '../../../../testing/engines.ts'
 
 const config = {
   store: {
