@@ -11,7 +11,7 @@ import { eachEngine } from '../../../../testing/engines.ts'
 import { insertSql } from '../sql/document-rows.ts'
 import { withoutIndexes } from '../indexes/index-rows.ts'
 
-const folder = new URL('../migrations/', import.meta.url)
+const folder = new URL('../../migrations/', import.meta.url)
 
 const insertInto =
   ({ dialect }: Database) =>
