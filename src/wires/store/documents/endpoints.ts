@@ -1,17 +1,13 @@
 import { Readable } from 'node:stream'
 
 import { Type } from '../../../base/schema.ts'
-import type { Static } from 'typebox'
-
 import { errors } from '../../../base/errors.ts'
-import { idPattern } from '../../../base/ids.ts'
 import { json, type JsonBody } from '../../../http/bodies.ts'
 import { namesEtag } from '../../../http/conditions.ts'
 import { countedFor } from '../../../http/limits.ts'
 import { answer, jsonText, NoBody, endpoint } from '../../../http/route.ts'
 import { checkAudience } from './collections/collection.ts'
 import type { Collections } from './collections/collections.ts'
-import { CollectionName } from './collections/name.ts'
 import type { Viewer } from './collections/viewer.ts'
 import { writtenAgain, type Fields as DocumentFields } from './document-json.ts'
 import { Explanation } from './lists/explain.ts'
@@ -19,6 +15,21 @@ import { versionsOf } from './etag.ts'
 import { checkProjection, show, viewOf } from './fields/view.ts'
 import type { createLists } from './lists/list.ts'
 import { parseProjection } from './fields/projection.ts'
+import {
+  AnsweredDocument,
+  Document,
+  Documents,
+  ExpandParameter,
+  Fields,
+  FieldsParameter,
+  IfMatch,
+  IfNoneMatch,
+  InCollection,
+  OneDocument,
+  OneOrMore,
+  OneOrMoreFields,
+  Page,
+} from './request-schemas.ts'
 import { expand, parseExpand, withExpanded } from './relations/expand.ts'
 import { needsAdmin } from './rules/access.ts'
 import { mayHold, reachOf } from './rules/rule.ts'
@@ -36,131 +47,6 @@ import { createDocument, createDocuments } from './writes/create.ts'
 import { removeDocument } from './writes/remove.ts'
 import type { WriteContext } from './writes/write.ts'
 import { noDocument } from '../errors.ts'
-
-const LARGEST_LIST = 1000
-
-const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC, with milliseconds.' })
-
-const Document = Type.Object(
-  { _id: Type.String(), createdAt: Timestamp, updatedAt: Timestamp },
-  {
-    title: 'Document',
-    additionalProperties: true,
-    description: 'The document’s own fields and _id, createdAt and updatedAt.',
-  },
-)
-type Document = Static<typeof Document>
-
-const AnsweredDocument = Type.Object(
-  { _id: Type.String(), createdAt: Type.Optional(Timestamp), updatedAt: Type.Optional(Timestamp) },
-  {
-    title: 'AnsweredDocument',
-    additionalProperties: true,
-    description:
-      'The document’s own fields and _id, createdAt and updatedAt; with the parameter fields only _id and those that it chooses.',
-  },
-)
-type AnsweredDocument = Static<typeof AnsweredDocument>
-
-const IGNORED = { description: 'Set by the server; ignored here.' }
-const fieldsSchema = {
-  title: 'DocumentFields',
-  type: 'object',
-  // Named, because client generators make no class of an object without fields, and no union with it.
-  properties: { _id: IGNORED, createdAt: IGNORED, updatedAt: IGNORED },
-  additionalProperties: true,
-  examples: [{ title: 'Momo', year: 1973 }],
-  description:
-    'Any fields. A name must not begin with $; _id, createdAt and updatedAt are set by the server and ignored.',
-}
-const Fields = Type.Unsafe<Record<string, unknown>>(fieldsSchema)
-
-// The typed client's `call` takes the first alternative, one document; its `collection` takes several as well. In the order of the alphabet both
-// unions come after what they consist of: else the Java generator of OpenAPI Generator writes their documents wrongly.
-const OneOrMoreFields = Type.Unsafe<Record<string, unknown>>({
-  title: 'DocumentsToCreate',
-  examples: fieldsSchema.examples,
-  anyOf: [fieldsSchema, { type: 'array', items: fieldsSchema, minItems: 1, maxItems: LARGEST_LIST }],
-})
-const OneOrMore = Type.Unsafe<Document>(
-  Type.Union([Document, Type.Object({ data: Type.Array(Document) }, { title: 'Documents' })], {
-    title: 'DocumentsCreated',
-  }),
-)
-
-const InCollection = Type.Object({ collection: CollectionName })
-const OneDocument = Type.Object({
-  collection: CollectionName,
-  id: Type.String({
-    pattern: idPattern,
-    description: 'The document’s _id.',
-    examples: ['01arz3ndektsv4rrffq69g5fav'],
-  }),
-})
-const IfMatch = Type.Object({
-  'if-match': Type.Optional(
-    Type.String({ description: 'ETags; fails with 412 unless one is the document’s current one.' }),
-  ),
-})
-const IfNoneMatch = Type.Object({
-  'if-none-match': Type.Optional(Type.String({ description: 'ETags; 304 if one is the current one.' })),
-})
-
-const FieldsParameter = Type.Optional(
-  Type.String({
-    description:
-      'Fields to answer, joined by commas, or to leave out if each begins with a minus. Dotted paths are allowed; _id is always answered.',
-    examples: ['title,author.name'],
-  }),
-)
-
-const ExpandParameter = Type.Optional(
-  Type.String({
-    description:
-      'Relations joined by commas, whose documents are answered as `$expanded`, up to three levels deep, as the caller may see them.',
-    examples: ['author,lines.product'],
-  }),
-)
-
-const Documents = Type.Object(
-  {
-    data: Type.Array(AnsweredDocument),
-    total: Type.Integer({ description: 'How many documents the filter finds, on all pages.' }),
-    limit: Type.Integer({ description: 'The limit that was applied.' }),
-    offset: Type.Integer(),
-    nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
-  },
-  { title: 'DocumentPage' },
-)
-
-const Page = {
-  limit: Type.Integer({
-    minimum: 1,
-    default: 20,
-    description: 'At most 1000; a larger value counts as 1000.',
-  }),
-  offset: Type.Integer({ minimum: 0, default: 0, description: 'How many documents to skip.' }),
-  sort: Type.Optional(
-    Type.String({
-      description:
-        'Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first.',
-      examples: ['-year,title'],
-    }),
-  ),
-  filter: Type.Optional(
-    Type.String({
-      description:
-        'A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex and $elemMatch; dotted paths are allowed.',
-      examples: ['{"year":{"$lt":2000}}'],
-    }),
-  ),
-  cursor: Type.Optional(
-    Type.String({
-      description:
-        'The nextCursor of the previous page, sent with the same filter and sort. Unlike offset, it costs the same at any depth.',
-    }),
-  ),
-}
 
 export function documentEndpoints({
   collections,
