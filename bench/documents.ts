@@ -83,7 +83,7 @@ type Plan = { plan: string; indexes: { state: string }[] }
 
 /** How the server answers a list; for administrators. */
 export const explain = ({ base, token }: Server, path: string): Promise<Plan> =>
-  askFor<Plan>(base, `GET ${path}${path.includes('?') ? '&' : '?'}explain=true`, { token })
+  askFor<Plan>(base, `GET ${path.replace(/(?=\?|$)/, '/explain')}`, { token })
 
 /** Waits until the collection has so many indexes and all of them are ready. */
 export async function indexesReady(server: Server, collection: string, count: number): Promise<void> {

@@ -10,7 +10,7 @@ import { processorMs } from './process.ts'
 
 /** A request of the load; a body is JSON unless the type says otherwise. */
 export type LoadRequest = {
-  readonly method?: 'GET' | 'POST'
+  readonly method?: 'GET' | 'POST' | 'PUT'
   readonly path: string
   readonly body?: string
   readonly type?: string
@@ -29,7 +29,7 @@ function textOf({ base, token }: Server, request: LoadRequest): string {
   const headers = {
     host: new URL(base).host,
     authorization: `Bearer ${token}`,
-    ...(method === 'POST' && { 'content-type': type, 'content-length': Buffer.byteLength(body) }),
+    ...(method !== 'GET' && { 'content-type': type, 'content-length': Buffer.byteLength(body) }),
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`

@@ -80,12 +80,20 @@ export type {
   PaymentSnapshot,
   PaymentSubject,
 } from './wires/pay/provider.ts'
-export {
-  decide,
-  store,
-  type CollectionOption,
-  type Decision,
-  type DecisionCall,
-  type DecisionUser,
+export { decide, store, type Decision, type DecisionCall, type DecisionUser } from './wires/store/index.ts'
+export type {
+  CollectionDeclaration,
+  CollectionOption,
+  HookCall,
+  HookCaller,
+  Hooks,
+  RelationOption,
+  RuleFilter,
+  RuleOption,
+  SystemDocument,
+  SystemDocuments,
+  SystemList,
+  SystemListQuery,
+  UpdateRuleOption,
 } from './wires/store/index.ts'
 export { Type } from './base/schema.ts'

@@ -718,9 +718,9 @@ type AnsweredDocument = {
 } & Record<string, unknown>
 
 type Explanation = {
-  /** index: the entries of an index lead to the documents. id: they are read in the order of _id, or found by it. scan: every document is looked into. */
-  plan: 'index' | 'id' | 'scan'
-  /** The fields of the index. */
+  /** index: the entries of an index lead to the documents. union: those of several do, one for each alternative of the filter. id: they are read in the order of _id, or found by it. scan: every document is looked into. */
+  plan: 'index' | 'union' | 'id' | 'scan'
+  /** The fields of the index; of several, joined by |. */
   index?: string
   /** The conditions of the filter by which the index is searched, for each of its fields. */
   bounds?: Record<string, unknown[]>

@@ -127,8 +127,11 @@ export type JobKind<P> = {
   hastenSql(id: string): StepWith
   /** The statement that deletes a job which no runner has claimed. */
   deleteSql(id: string): Sql
-  /** The statement that deletes the jobs which wait behind another one of their lane. */
-  deleteWaitingSql(): Sql
+  /**
+   * The statement that deletes the jobs which wait behind another one of their lane, but for one: after it was added, so that
+   * its lane is locked first.
+   */
+  deleteWaitingSql(except: string): Sql
   /** The statement that deletes all jobs of the kind, those that run as well. */
   deleteAllSql(): Sql
   /** A query for the lanes that have jobs which are not done. */
@@ -289,8 +292,9 @@ function define<S extends TSchema>(
     },
     deleteSql: (id) =>
       sql`delete from sixwire_jobs where id = ${id} and kind = ${kind} and claimed_by is null`,
-    deleteWaitingSql: () =>
-      sql`delete from sixwire_jobs where kind = ${kind} and seq is not null and state = 'waiting'`,
+    deleteWaitingSql: (except) => sql`
+      delete from sixwire_jobs
+      where kind = ${kind} and seq is not null and state = 'waiting' and id <> ${except}`,
     deleteAllSql: () => sql`delete from sixwire_jobs where kind = ${kind}`,
     lanesSql: sql`select lane from sixwire_jobs where kind = ${kind} and lane is not null and seq is not null`,
     async count() {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import fc from 'fast-check'
+
 import { cronTimes } from './cron.ts'
 
 const ZURICH = 'Europe/Zurich'
@@ -79,4 +81,34 @@ test('where both days are restricted, either fits', () => {
 test('a day that never comes has no time', () => {
   assert.equal(cronTimes('0 0 30 2 *', ZURICH).next(0), undefined)
   assert.equal(cronTimes('0 0 29 2 *', 'UTC').next(Date.UTC(2027, 0, 1)), Date.UTC(2028, 1, 29))
+})
+
+test('times are found backwards as they are forwards', () => {
+  const field = (...texts: string[]) => fc.constantFrom(...texts)
+  const cron = fc
+    .tuple(
+      field('0', '30', '*/15', '5,35', '*'),
+      field('*', '2', '0', '*/2', '1-3', '0,12'),
+      field('*', '1', '15-20', '29'),
+      field('*', '*', '3', '10'),
+      field('*', '0', '1-5', 'sun'),
+    )
+    .map((fields) => fields.join(' '))
+  const zone = field(ZURICH, 'America/Havana', 'Australia/Lord_Howe', 'Africa/Casablanca', 'UTC')
+  const start = fc.integer({ min: Date.UTC(2027, 0), max: Date.UTC(2028, 0) })
+  fc.assert(
+    fc.property(cron, zone, start, (expression, timeZone, from) => {
+      const times = cronTimes(expression, timeZone)
+      const first = times.next(from)!
+      const second = times.next(first)!
+      assert.ok(from < first && first < second)
+      for (const [until, newest] of [
+        [first, first],
+        [second - 1, first],
+        [second, second],
+      ] as const)
+        assert.equal(times.newest(until), newest)
+    }),
+    { numRuns: 200 },
+  )
 })

@@ -21,8 +21,8 @@ const FIELDS = ['minute', 'hour', 'day of the month', 'month', 'day of the week'
 // Without croner's own letters L, W, # and ?, which other crons do not have.
 const FIELD = /^(?:\*|\d{1,2}|[a-z]{3})(?:-(?:\d{1,2}|[a-z]{3}))?(?:\/\d{1,2})?$/i
 const HOUR = 1
-// By how much a clock is set at once, with room to spare.
-const LARGEST_SHIFT_MS = 3 * 3_600_000
+// Longer than a clock that is set back shows the same times again.
+const REPEATED_MS = 3 * 3_600_000
 
 /**
  * Reads a cron expression of five fields, or one of `@hourly @daily @weekly @monthly @yearly`. Where both days are
@@ -46,8 +46,9 @@ export function cronTimes(expression: string, timeZone: string): CronTimes {
       return found === undefined ? undefined : instant(found)
     },
     newest(until) {
-      // The second time that an hour passes, what follows in it was due the first time.
-      let found = wall.newest(wallTime(until) + LARGEST_SHIFT_MS)
+      // While an hour passes for the second time, all of it was due the first time.
+      const shown = Math.max(wallTime(until), wallTime(until - REPEATED_MS) + REPEATED_MS)
+      let found = wall.newest(shown)
       while (found !== undefined && instant(found) > until) found = wall.newest(found - 1)
       return found === undefined ? undefined : instant(found)
     },

@@ -100,11 +100,10 @@ async function tick(
     const [isMine] = await transaction.write(sql`${deleteSql} returning id`)
     if (!isMine) return
     if (isRun) {
+      const id = `cron:${name}:${isoTime(due)}`
+      await transaction.write(kinds.run.enqueueSql({ due: isoTime(due) }, { id }))
       // Behind a run that goes on, only the last time waits.
-      await transaction.write(kinds.run.deleteWaitingSql())
-      await transaction.write(
-        kinds.run.enqueueSql({ due: isoTime(due) }, { id: `cron:${name}:${isoTime(due)}` }),
-      )
+      await transaction.write(kinds.run.deleteWaitingSql(id))
     }
     await transaction.write(kinds.tick.enqueueSql({ ...payload, since }, { id: tickId(name), runAt }))
   })

@@ -10,6 +10,7 @@ import { restoreEndpoints } from './backups/restore-endpoints.ts'
 import { backupEndpoints } from './backups/endpoints.ts'
 import { scheduleBackups } from './backups/schedule.ts'
 import { declaredIndexes } from './documents/indexes/definition.ts'
+import { concealedOf } from './documents/fields/view.ts'
 import { relationIndexes } from './documents/relations/incoming.ts'
 import { openDocuments } from './documents/open.ts'
 import { uniqueIndexes } from './documents/indexes/unique.ts'
@@ -33,10 +34,23 @@ import { logFaultsOf, openStorages } from './objects/storages.ts'
 import { STORE_ENV, STORE_PROVIDERS, StoreOptions } from './options.ts'
 import { storeRoutes } from './routes.ts'
 
+export type {
+  CollectionDeclaration,
+  CollectionOption,
+  UpdateRuleOption,
+} from './documents/collections/option.ts'
+export type { HookCall, HookCaller, Hooks } from './documents/hooks/hooks.ts'
+export type {
+  SystemDocument,
+  SystemDocuments,
+  SystemList,
+  SystemListQuery,
+} from './documents/hooks/system-api.ts'
+export type { RelationOption } from './documents/relations/relation.ts'
+export type { RuleFilter, RuleOption } from './documents/rules/rule.ts'
 export { readArchive } from './backups/archive-reader.ts'
 export type { Manifest as ArchiveManifest } from './backups/archive-format.ts'
 export type { BackupRecord, Progress } from './backups/backups.ts'
-export type { CollectionOption } from './documents/collections/option.ts'
 export { decide, type DecisionCall, type DecisionUser } from './documents/decide/decide.ts'
 export type { Decision } from './documents/decide/decision.ts'
 
@@ -120,7 +134,9 @@ export const store = defineWire({
     const schemas = schemasOf(options.collections)
     return {
       routes,
-      variants: (isTaken) => describedCollections(routes, schemas, isTaken),
+      variants: (isTaken) =>
+        describedCollections(routes, schemas, (name) => concealedOf(collections.get(name)), isTaken),
+      scheduleContext: { documents: system },
       service: { documents: system, list: lists.list, decide, files, backups, restores, indexes, schemas },
       async start() {
         await backups.failLapsed()

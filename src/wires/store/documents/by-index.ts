@@ -3,6 +3,7 @@ import { sql, type Sql } from '../../../db/sql.ts'
 import type { IndexSet } from './indexes/definition.ts'
 import type { Indexes } from './indexes/indexes.ts'
 import { afterCursorSql, type ListSource } from './list-source.ts'
+import { readByUnion } from './by-union.ts'
 import { isShort, matchingRows, readPage, type ListPage, type PageRows } from './page.ts'
 import { plansOf, type Plan } from './plan/plan.ts'
 import { effortOf } from './query/effort.ts'
@@ -35,7 +36,8 @@ const NOTHING = sql.literal('')
 
 /** A page that was read from an index, and how. */
 export type IndexPage = ListPage & {
-  readonly plan: Plan
+  /** One, or one for each alternative. */
+  readonly plans: readonly Plan[]
   /** Whether the entries were in the list's order. */
   readonly order: 'index' | 'sorted'
   /** How many entries were looked at, and documents, those of the page among them. */
@@ -52,7 +54,7 @@ export async function readByIndex(
     if (set.indexes.length === 0) return undefined
     const page = await readByOneOf(set, source)
     if (page !== 'outdated') {
-      if (page) indexes.used(page.plan.index.id)
+      for (const { index } of page?.plans ?? []) indexes.used(index.id)
       return page
     }
     set = await indexes.reload(source.collection)
@@ -61,17 +63,19 @@ export async function readByIndex(
 }
 
 /** @returns 'outdated' if an index is not as its plan took it any more */
-async function readByOneOf(
-  { indexes }: IndexSet,
-  source: ListSource,
-): Promise<IndexPage | 'outdated' | undefined> {
+async function readByOneOf(set: IndexSet, source: ListSource): Promise<IndexPage | 'outdated' | undefined> {
   const { db, list, owner } = source
-  const plans = plansOf(indexes, { filter: list.filter, order: list.order, owner, isPartial: list.isPartial })
+  const plans = plansOf(set.indexes, {
+    filter: list.filter,
+    order: list.order,
+    owner,
+    isPartial: list.isPartial,
+  })
   for (const plan of await fewestFirst(db, plans, owner)) {
     const page = await readByPlan(source, plan)
     if (page !== 'wide') return page
   }
-  return undefined
+  return readByUnion(set, source)
 }
 
 /** The plans that lead to the fewest entries first, of some of the best ones; those that all lead to many stay in their order. */
@@ -122,7 +126,7 @@ async function readEntries(
   const read = order ? page.documents.length + offset : page.total
   return {
     ...page,
-    plan,
+    plans: [plan],
     order: order ? 'index' : 'sorted',
     examined: { entries: read + (isCounted ? page.total : 0), documents: page.documents.length },
   }
@@ -186,7 +190,7 @@ async function readDocuments(
   const entries = few ?? (await countEntries(source, plan, most))
   if (entries > most) return 'wide'
   const page = await readPage(source, await rowsOfCandidates(source, plan), few !== undefined)
-  return { ...page, plan, order: 'sorted', examined: { entries: 2 * entries, documents: entries } }
+  return { ...page, plans: [plan], order: 'sorted', examined: { entries: 2 * entries, documents: entries } }
 }
 
 /** In the order of the entries, until enough documents have matched. */
@@ -205,7 +209,7 @@ async function readUntilFull(
   const matching = sql`${where} and ${sql.stoppable(list.where)}`
   const page = await readPage(source, { from, where: matching, orderBy: by(sql`e`), limited, total }, false)
   const { length } = page.documents
-  return { ...page, plan, order: 'index', examined: { entries: length, documents: length } }
+  return { ...page, plans: [plan], order: 'index', examined: { entries: length, documents: length } }
 }
 
 /** The documents that the entries lead to, each once. */

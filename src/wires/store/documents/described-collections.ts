@@ -1,4 +1,6 @@
 import { mapSchemas, pascalCase, type Schema } from '../../../http/openapi-schemas.ts'
+import type { Path } from './query/path.ts'
+import { answeredSchema } from './schemas.ts'
 import type { Route, RouteSpec } from '../../../http/route.ts'
 
 type Properties = Readonly<Record<string, Schema>>
@@ -13,11 +15,13 @@ const DROP = `DELETE ${COLLECTION}`
  * Describes the routes of documents once more for each collection that has a schema, with its models in place of those of
  * any document: `/store/projects` beside `/store/{collection}`.
  *
+ * @param concealedIn the fields that not everybody sees
  * @param isTaken whether another schema of the description has a title
  */
 export function describedCollections(
   routes: readonly Route[],
   schemas: ReadonlyMap<string, Schema>,
+  concealedIn: (collection: string) => readonly Path[],
   isTaken: (title: string) => boolean,
 ): Route[] {
   const generic = routes.filter(({ path, key }) => DESCRIBED.has(path) && key !== DROP)
@@ -25,7 +29,9 @@ export function describedCollections(
   return [...schemas].flatMap(([collection, schema]) => {
     const name = freeName(pascalCase(collection), (title) => names.has(title) || isTaken(title))
     for (const suffix of SUFFIXES) names.add(name + suffix)
-    return generic.map((one) => describedRoute(one, collection, modelsOf(name, schema, one.method)))
+    return generic.map((one) =>
+      describedRoute(one, collection, modelsOf(name, schema, concealedIn(collection), one.method)),
+    )
   })
 }
 
@@ -41,14 +47,18 @@ function freeName(base: string, isTaken: (title: string) => boolean): string {
 }
 
 /** The models of a collection, by the titles of those of any document. */
-function modelsOf(name: string, schema: Schema, method: Route['method']) {
-  const {
-    properties = {},
-    required = [],
-    ...others
-  } = schema as { properties?: Properties; required?: string[] }
+function modelsOf(name: string, schema: Schema, concealed: readonly Path[], method: Route['method']) {
+  const { properties = {} } = schema as { properties?: Properties }
   const stored: Model = ({ properties: service }) => {
     const { _id, ...times } = service as Properties
+    const {
+      properties,
+      required = [],
+      ...others
+    } = answeredSchema(schema, concealed) as {
+      properties?: Properties
+      required?: string[]
+    }
     return {
       title: name,
       type: 'object',

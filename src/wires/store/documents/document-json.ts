@@ -37,6 +37,10 @@ export function joinObjects(first: string, second: string): string {
   return first === '{}' ? second : `${first.slice(0, -1)},${second.slice(1)}`
 }
 
+/** The JSON of a document that was answered, as it was: see `joinObjects`. */
+export const writtenAgain = ({ _id, createdAt, updatedAt, ...fields }: ServiceFields): string =>
+  joinObjects(JSON.stringify({ _id, createdAt, updatedAt }), JSON.stringify(fields))
+
 /**
  * The JSON of a document: the service's own fields first.
  *

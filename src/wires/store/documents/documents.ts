@@ -39,15 +39,22 @@ export type FoundDocument = OwnedDocument & { readonly collection: string; reado
 
 const jsonOf = (body: string): Json => parseJson(body) as Json
 
-/** The write that replaces a document; no row if it is not what was read any more. */
+/**
+ * The write that replaces a document; no row if it is not what was read any more.
+ *
+ * @param parsed both documents, if they are parsed already
+ */
 export const replacementOf = (
   { collection, id, old }: DocumentToChange,
   body: string,
+  parsed?: { readonly before: Json; readonly after: Json },
 ): CollectionWrite<{ version: number }> => ({
   collection,
   make: (set) => ({
     query: updateSql(collection, id, { body, version: old.version }, set),
-    changes: () => [{ id, owner: old.owner, before: jsonOf(old.body), after: jsonOf(body) }],
+    changes: () => [
+      { id, owner: old.owner, ...(parsed ?? { before: jsonOf(old.body), after: jsonOf(body) }) },
+    ],
   }),
 })
 

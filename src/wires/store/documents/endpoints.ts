@@ -13,7 +13,7 @@ import { checkAudience } from './collections/collection.ts'
 import type { Collections } from './collections/collections.ts'
 import { CollectionName } from './collections/name.ts'
 import type { Viewer } from './collections/viewer.ts'
-import type { Fields as DocumentFields } from './document-json.ts'
+import { writtenAgain, type Fields as DocumentFields } from './document-json.ts'
 import { Explanation } from './explain.ts'
 import { versionsOf } from './etag.ts'
 import { checkProjection, show, viewOf } from './fields/view.ts'
@@ -198,7 +198,7 @@ export function documentEndpoints({
     const answered = JSON.parse(text) as Document | { data: Document[] }
     const shownNow = async (one: Document): Promise<string> => {
       const now = await documents.find(name, one._id)
-      return shownAgain(collection, subject, { body: JSON.stringify(one), owner: viewer.owner }, now)
+      return shownAgain(collection, subject, { body: writtenAgain(one), owner: viewer.owner }, now)
     }
     if ('_id' in answered) return shownNow(answered)
     return `{"data":[${(await Promise.all(answered.data.map(shownNow))).join(',')}]}`

@@ -8,16 +8,22 @@ import { indexOf, type IndexRow } from './indexes/index-rows.ts'
 import { DocumentIndex, shownIndex } from './indexes/shown-index.ts'
 import type { ListSource } from './list-source.ts'
 import type { ListPage } from './page.ts'
+import type { Plan } from './plan/plan.ts'
 import type { Path } from './query/path.ts'
 
 /** How a list is answered. */
 export const Explanation = Type.Object(
   {
-    plan: Type.Enum(['index', 'id', 'scan'], {
+    plan: Type.Enum(['index', 'union', 'id', 'scan'], {
       description:
-        'index: the entries of an index lead to the documents. id: they are read in the order of _id, or found by it. scan: every document is looked into.',
+        'index: the entries of an index lead to the documents. union: those of several do, one for each alternative of the filter. id: they are read in the order of _id, or found by it. scan: every document is looked into.',
     }),
-    index: Type.Optional(Type.String({ description: 'The fields of the index.', examples: ['year,-title'] })),
+    index: Type.Optional(
+      Type.String({
+        description: 'The fields of the index; of several, joined by |.',
+        examples: ['year,-title'],
+      }),
+    ),
     bounds: Type.Optional(
       Type.Record(Type.String(), Type.Array(Type.Unknown()), {
         description: 'The conditions of the filter by which the index is searched, for each of its fields.',
@@ -55,7 +61,7 @@ export type Explanation = Static<typeof Explanation>
 
 /** A list that was read: from an index if it has a plan. */
 export type ReadList = {
-  readonly page: IndexPage | (ListPage & { readonly plan?: undefined })
+  readonly page: IndexPage | (ListPage & { readonly plans?: undefined })
   readonly ms: number
 }
 
@@ -85,8 +91,17 @@ function planOf(
   rows: readonly IndexRow[],
   documents: number,
 ): Omit<Explanation, 'total' | 'ms' | 'indexes'> {
-  if (page.plan) {
-    const { plan, order, examined } = page
+  if (page.plans) {
+    const { plans, order, examined } = page
+    const [plan] = plans as [Plan]
+    if (plans.length > 1 || list.ownerAlternative !== undefined)
+      return {
+        plan: 'union',
+        index: plans.map(({ index }) => namesOf(index.fields)).join(' | '),
+        exact: false,
+        sort: order,
+        examined,
+      }
     return {
       plan: 'index',
       index: namesOf(plan.index.fields),
@@ -99,11 +114,8 @@ function planOf(
     }
   }
   if (!list.scans) return { plan: 'id', examined: { entries: 0, documents: page.documents.length + offset } }
-  const needed = list.needed()
-  const isSuggested =
-    needed &&
-    needed.fields.every(({ path }) => isDeclarable(path)) &&
-    !rows.some((row) => serves(indexOf(row), needed))
+  const needed = list.needed().find((one) => !rows.some((row) => serves(indexOf(row), one)))
+  const isSuggested = needed && needed.fields.every(({ path }) => isDeclarable(path))
   return {
     plan: 'scan',
     examined: { entries: 0, documents },

@@ -51,6 +51,7 @@ export type ListContext = {
 /** A list that is to be read: what it asks for, and of which documents. */
 export type ListSource = {
   readonly db: Database
+  readonly documents: Pick<Documents, 'count'>
   readonly list: ParsedList
   /** What the page begins behind. */
   readonly cursor: Cursor | undefined
@@ -100,6 +101,7 @@ export function listSourceOf(context: ListContext, request: ListRequest): ListSo
   return {
     ...source,
     db,
+    documents,
     cursor,
     scope:
       owner === undefined

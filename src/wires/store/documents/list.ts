@@ -31,7 +31,7 @@ export function createLists(context: Omit<ListContext, 'parsed'>) {
     list: async (request: ListRequest): Promise<DocumentList> => {
       const source = listSourceOf(lists, request)
       const { page, ms } = await read(lists, source)
-      if (source.list.scans && !page.plan) lists.indexes.observe(source, { ms, total: page.total })
+      if (source.list.scans && !page.plans) lists.indexes.observe(source, { ms, total: page.total })
       return answerOf(lists, source, page)
     },
 

@@ -4,7 +4,7 @@ import { sql, type Dialect, type Sql } from '../../../db/sql.ts'
 import { neededIndex, type NeededIndex } from './indexes/automatic-fields.ts'
 import type { Position } from './query/bound.ts'
 import { checkFilter, checkSort, nameOfView, type FieldView } from './fields/view.ts'
-import { and, countConditions, everything, isOfId, type FilterTree } from './query/filter.ts'
+import { and, conjunctsOf, countConditions, everything, isOfId, type FilterTree } from './query/filter.ts'
 import { parseFilter } from './query/parse.ts'
 import { parseSort, type Sort } from './query/sort.ts'
 import { filterOfReach, type Reach } from './rules/rule.ts'
@@ -33,8 +33,12 @@ export type ParsedList = ListOrder & {
    * and a cursor needs no more of a document than its `_id`.
    */
   readonly scans: boolean
-  /** The index that it needs; undefined if none would be of use. */
-  readonly needed: () => NeededIndex | undefined
+  /** The filters of which a document of the list matches any, if there are several. */
+  readonly alternatives: readonly FilterTree[]
+  /** Whose documents are an alternative as well. */
+  readonly ownerAlternative: string | undefined
+  /** The indexes that it needs: one, or one for each alternative; none if none would be of use. */
+  readonly needed: () => readonly NeededIndex[]
   /** How many questions about fields the filter asks. */
   readonly conditions: number
   /** The filter and the rule as a condition of row `d`. Alone, beside collection and owner, it counts the list. */
@@ -104,6 +108,12 @@ export function parseList(
     ...(isPartial ? [sql`(d.owner = ${rule.owner} or ${engine.matches(rule.filter)})`] : []),
     ...(matches ? [matches] : []),
   ]
+  const alternativesOf = {
+    alternatives: isPartial
+      ? conjunctAlternatives(and([rule.filter, asked]), rule.filter)
+      : conjunctAlternatives(filter),
+    ownerAlternative: rule?.owner,
+  }
   const { orderBy, sortColumns, orderByColumns } = orderOf(order, engine.order)
   const readsInOrder = engine.readsInOrder && order.keys.length === 0
   return {
@@ -114,7 +124,8 @@ export function parseList(
     isFiltered,
     // A rule is asked of the few documents that ids lead to, as well.
     scans: order.keys.length > 0 || (isFiltered && !(isOfId(asked) && asked.test.kind === 'in')),
-    needed: once(() => neededIndex(filter, order)),
+    ...alternativesOf,
+    needed: once(() => neededIndexes(filter, order, alternativesOf)),
     conditions: countConditions(filter) + (isPartial ? countConditions(rule.filter) : 0),
     where: conditions.length > 0 ? sql.flat(sql.join(conditions, ' and '), dialect) : sql.literal('true'),
     orderBy: sql.flat(orderBy, dialect),
@@ -122,6 +133,30 @@ export function parseList(
     orderByColumns: sql.flat(orderByColumns, dialect),
     readOrder: readsInOrder ? sql`order by d.id ${directionOf(order.idDescending)}` : sql.literal(''),
   }
+}
+
+type Alternatives = Pick<ParsedList, 'alternatives' | 'ownerAlternative'>
+
+/** The filter once for each alternative of a part of it: the first `or` that must be met, or the part that is given. */
+function conjunctAlternatives(filter: FilterTree, given?: FilterTree): readonly FilterTree[] {
+  const parts = conjunctsOf(filter)
+  const part = given ?? parts.find(({ kind }) => kind === 'or')
+  if (!part) return []
+  const others = parts.filter((one) => !conjunctsOf(part).includes(one))
+  const of = part.kind === 'or' ? part.of : [part]
+  return of.map((one) => and([one, ...others]))
+}
+
+/** @returns none if an alternative can have none, because all of them are needed together */
+function neededIndexes(
+  filter: FilterTree,
+  order: Sort,
+  { alternatives, ownerAlternative }: Alternatives,
+): readonly NeededIndex[] {
+  const needed = neededIndex(filter, order)
+  if (needed && ownerAlternative === undefined) return [needed]
+  const each = alternatives.flatMap((one) => neededIndex(one, { keys: [], idDescending: false }) ?? [])
+  return each.length === alternatives.length ? each : []
 }
 
 /** The filter, and only what comes after a position. */

@@ -1,12 +1,18 @@
 import { invalid } from '../../../base/errors.ts'
 import { joinObjects, readDocument, type Fields } from './document-json.ts'
-import { parsePath, quote, type Path } from './query/path.ts'
+import { indexOf, parsePath, quote, type Path } from './query/path.ts'
 
 /** What is chosen of an object: all of a field, or some of the fields inside. */
 type Chosen = Map<string, Chosen | 'all'>
 
 /** A choice of fields, to answer or to leave out. */
-export type Projection = { readonly keeps: boolean; readonly chosen: Chosen; readonly paths: readonly Path[] }
+export type Projection = {
+  readonly keeps: boolean
+  readonly chosen: Chosen
+  readonly paths: readonly Path[]
+  /** Whether paths run through objects with the names `0`, `1` and so on as they do through arrays. */
+  readonly passesIndexes: boolean
+}
 
 const AT = '/query/fields'
 
@@ -32,14 +38,14 @@ export function parseProjection(text: string): Projection {
     choose(chosen, path, name)
     paths.push(path)
   }
-  return { keeps, chosen, paths }
+  return { keeps, chosen, paths, passesIndexes: false }
 }
 
-/** The choice of everything but these paths, none of which is inside of another one. */
+/** The choice of everything but these paths, which have no numeric parts, and none of which is inside of another one. */
 export function leavingOut(paths: readonly Path[]): Projection {
   const chosen: Chosen = new Map()
   for (const path of paths) choose(chosen, path, path.join('.'))
-  return { keeps: false, chosen, paths }
+  return { keeps: false, chosen, paths, passesIndexes: true }
 }
 
 function choose(chosen: Chosen, path: readonly string[], name: string): void {
@@ -59,21 +65,22 @@ function choose(chosen: Chosen, path: readonly string[], name: string): void {
 }
 
 /** Applies a projection to a document's JSON. `_id` is always kept, and fields keep their order. */
-export function project(body: string, { keeps, chosen }: Projection): string {
+export function project(body: string, projection: Projection): string {
   const { service, fields } = readDocument(body)
   const { _id, ...times } = service
-  const own = JSON.stringify({ _id, ...projectObject(times, chosen, keeps) })
-  return joinObjects(own, JSON.stringify(projectObject(fields, chosen, keeps)))
+  const own = JSON.stringify({ _id, ...projectObject(times, projection.chosen, projection) })
+  return joinObjects(own, JSON.stringify(projectObject(fields, projection.chosen, projection)))
 }
 
-function projectObject(object: Fields, chosen: Chosen, keeps: boolean): Fields {
+function projectObject(object: Fields, chosen: Chosen, projection: Projection): Fields {
+  const { keeps, passesIndexes } = projection
   const projected: Fields = {}
   for (const [name, value] of Object.entries(object)) {
-    const choice = chosen.get(name)
+    const choice = chosen.get(name) ?? (passesIndexes && indexOf(name) !== -1 ? chosen : undefined)
     if (choice === undefined || choice === 'all') {
       if ((choice === 'all') === keeps) projected[name] = value
     } else {
-      const inner = projectValue(value, choice, keeps)
+      const inner = projectValue(value, choice, projection)
       if (inner !== undefined) projected[name] = inner
     }
   }
@@ -81,10 +88,10 @@ function projectObject(object: Fields, chosen: Chosen, keeps: boolean): Fields {
 }
 
 /** Undefined for a scalar of which only fields inside are to be kept: it has none. Arrays are projected by element. */
-function projectValue(value: unknown, chosen: Chosen, keeps: boolean): unknown {
-  if (typeof value !== 'object' || value === null) return keeps ? undefined : value
-  if (!Array.isArray(value)) return projectObject(value as Fields, chosen, keeps)
+function projectValue(value: unknown, chosen: Chosen, projection: Projection): unknown {
+  if (typeof value !== 'object' || value === null) return projection.keeps ? undefined : value
+  if (!Array.isArray(value)) return projectObject(value as Fields, chosen, projection)
   return value
-    .map((element) => projectValue(element, chosen, keeps))
+    .map((element) => projectValue(element, chosen, projection))
     .filter((element) => element !== undefined)
 }

@@ -1,5 +1,6 @@
 import { valueAtPointer } from '../../../base/json-pointer.ts'
 import { mapSchemas, type Schema } from '../../../http/openapi-schemas.ts'
+import type { Path } from './query/path.ts'
 import type { CollectionOption } from './collections/option.ts'
 
 // What names a schema, or is an example of a value: a stored document has no defaults.
@@ -23,6 +24,25 @@ export const schemasOf = (
       typeof one === 'object' && one.schema ? [[name, embedded(one.schema as Schema)] as const] : [],
     ),
   )
+
+/** The schema of what is answered of documents, in which fields may be missing that not everybody sees. */
+export const answeredSchema = (schema: Schema, concealed: readonly Path[]): Schema =>
+  concealed.reduce(withOptional, schema)
+
+function withOptional(schema: Schema, [name, ...rest]: Path): Schema {
+  const { required, properties, items } = schema as {
+    required?: readonly string[]
+    properties?: Record<string, Schema>
+    items?: Schema
+  }
+  const inner = properties?.[name!]
+  return {
+    ...schema,
+    ...(rest.length === 0 && required && { required: required.filter((one) => one !== name) }),
+    ...(rest.length > 0 && inner && { properties: { ...properties, [name!]: withOptional(inner, rest) } }),
+    ...(items && { items: withOptional(items, [name!, ...rest]) }),
+  }
+}
 
 /**
  * Writes a JSON Schema so that it can stand inside of another document: with what it refers to in place of references,

@@ -3,7 +3,7 @@ import { errors } from '../../../../base/errors.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import type { PolicyName } from '../../../../kernel/policy.ts'
 import { isInside, parseFieldPath } from '../fields/field-path.ts'
-import type { FieldRules } from '../fields/view.ts'
+import { concealedOf, type FieldRules } from '../fields/view.ts'
 import { HOOK_NAMES, type Hooks } from '../hooks/hooks.ts'
 import type { Path } from '../query/path.ts'
 import type { Relation } from '../relations/relation.ts'
@@ -84,7 +84,8 @@ export function readCollection(
     relations: relationsOf(declared, at),
     hooks: hooksOf(declared, at),
   }
-  checkApart([...collection.hidden, ...showTo.map(({ path }) => path)], `${at}.hidden`)
+  checkUnique(declared, collection.hidden, at)
+  checkApart(concealedOf(collection), `${at}.hidden`)
   const rules = rulesIn(collection)
   const used = new Set(rules.flatMap(({ filters }) => filters.flatMap(({ values }) => [...values])))
   return {
@@ -138,6 +139,18 @@ function checkApart(paths: readonly Path[], at: string): void {
         throw new StartError(
           `${at}: ${path.join('.')} and ${other.join('.')} are the same or inside of each other`,
         )
+}
+
+/** @throws StartError where a conflict would tell whether a hidden value is the same as one of another document */
+function checkUnique({ unique = [] }: CollectionDeclaration, hidden: readonly Path[], at: string): void {
+  for (const [i, one] of unique.entries()) {
+    const fields = typeof one === 'object' && 'fields' in one ? one.fields : [one].flat()
+    const isHidden = (name: string) => hidden.some((path) => isInside(name.split('.'), path))
+    if (fields.some(isHidden) && !fields.every(isHidden))
+      throw new StartError(
+        `${at}.unique[${i}]: ${fields.filter(isHidden).join(', ')} is hidden: who changes the other fields would learn whether it is the same elsewhere`,
+      )
+  }
 }
 
 function relationsOf({ relations = {}, schema }: CollectionDeclaration, at: string): Relation[] {

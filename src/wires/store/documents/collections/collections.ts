@@ -21,8 +21,13 @@ type UserValueSource = {
 /** The most values that `store.user` takes for one caller. */
 export const USER_VALUES_MAX = 1000
 
-/** The documents that a filter matches, or undefined if there are more than `USER_VALUES_MAX`. */
+/** The documents that a filter matches, or undefined if there are more than `USER_VALUES_MAX`, or than a page can hold. */
 export type ReadMatching = (collection: string, filter: FilterTree) => Promise<readonly unknown[] | undefined>
+
+type CollectionsOptions = {
+  readonly collections: Readonly<Record<string, CollectionOption>>
+  readonly user: Static<typeof UserValueOptions>
+}
 
 const NAME = /^[a-zA-Z]\w{0,63}$/
 
@@ -33,11 +38,11 @@ const NAME = /^[a-zA-Z]\w{0,63}$/
  * @throws StartError for what cannot work
  */
 export function createCollections(
-  options: { collections: Readonly<Record<string, CollectionOption>>; user: Static<typeof UserValueOptions> },
+  options: CollectionsOptions,
   policy: PolicyName,
   readMatching: ReadMatching,
 ) {
-  const sources = readSources(options.user)
+  const sources = readSources(options)
   const context: CollectionContext = { policy, userValues: [...sources.keys()] }
   const declared = new Map(
     Object.entries(options.collections).map(([name, option]) => [
@@ -64,13 +69,17 @@ export function createCollections(
 export type Collections = ReturnType<typeof createCollections>
 
 /** @throws StartError */
-function readSources(options: Static<typeof UserValueOptions>): Map<string, UserValueSource> {
+function readSources({ collections, user }: CollectionsOptions): Map<string, UserValueSource> {
   return new Map(
-    Object.entries(options).map(([name, { collection, filter, value }]) => {
+    Object.entries(user).map(([name, { collection, filter, value }]) => {
       const at = `store.user.${name}`
       if (!NAME.test(name))
         throw new StartError(`${at}: a name is a letter, then up to 63 letters, digits and _`)
       if (OWN_VALUES.includes(name)) throw new StartError(`${at}: every account has $$user.${name} already`)
+      if (!Object.hasOwn(collections, collection))
+        throw new StartError(
+          `${at}: declare ${collection} in store.collections: without rules every user could create what it is read from`,
+        )
       return [
         name,
         {

@@ -17,7 +17,14 @@ const Rule = Type.Unsafe<RuleOption>({
 export type UpdateRuleOption = RuleOption | { readonly before: RuleOption; readonly after: RuleOption }
 
 const Paths = (description: string) =>
-  Type.Optional(Type.Array(Type.String(), { description, examples: [['supplier.iban']] }))
+  Type.Optional(
+    Type.Unsafe<readonly string[]>({
+      type: 'array',
+      items: { type: 'string' },
+      description,
+      examples: [['supplier.iban']],
+    }),
+  )
 
 /** What the configuration says of a collection: a word for who may use it, or more. */
 export const CollectionOption = Type.Union([

@@ -27,7 +27,7 @@ const SYSTEM_OWNER = 'system'
 
 /** The server itself: hooks, schedules, relations. */
 export const systemViewer = (depth = 0, owner = SYSTEM_OWNER): Viewer => {
-  const subject = { isSignedIn: false, isPrivileged: true, values: new Map() }
+  const subject = { isSignedIn: false, isPrivileged: true, values: new Map(), reaches: new Map() }
   return { caller: undefined, isPrivileged: true, owner, depth, subjectFor: () => subject }
 }
 
@@ -36,6 +36,7 @@ export const subjectOf = (caller: Caller | undefined): RuleSubject => ({
   isSignedIn: caller?.kind === 'user',
   isPrivileged: isPrivileged(caller),
   values: ownValuesOf(caller),
+  reaches: new Map(),
 })
 
 export function createViewer(caller: Caller | undefined, readValue: ReadUserValue): Viewer {
@@ -54,7 +55,7 @@ export function createViewer(caller: Caller | undefined, readValue: ReadUserValu
     subjectFor({ userValues }) {
       if (own.isPrivileged || !own.isSignedIn || userValues.length === 0) return own
       return Promise.all(userValues.map(async (name) => [name, await valueOf(name)] as const)).then(
-        (entries) => ({ ...own, values: new Map([...own.values, ...entries]) }),
+        (entries) => ({ ...own, values: new Map([...own.values, ...entries]), reaches: new Map() }),
       )
     },
   }

@@ -30,26 +30,78 @@ export const withoutIndexes = (path: Path): Path => path.filter((part) => indexO
 export const isInside = (path: Path, other: Path): boolean =>
   path.length >= other.length && other.every((part, i) => part === path[i])
 
+/** The keys that lead to a value in a document. */
+type Keys = readonly (string | number)[]
+
 /** A value in a document, with the keys that lead to it. */
-export type ValueAt = { readonly keys: readonly (string | number)[]; readonly value: Json }
+export type ValueAt = { readonly keys: Keys; readonly value: Json }
 
 /** The values at a path in a document, through all arrays. */
-export function* valuesAt(
+export const valuesAt = (document: unknown, path: Path): ValueAt[] =>
+  collect(document, { path, passesIndexes: false })
+
+/**
+ * Likewise, where no value may be missed. To filters, and to programs that read documents, an object with the names `0`, `1`
+ * and so on is as good as an array, so the path runs through it as well.
+ */
+export const allValuesAt = (document: unknown, path: Path): ValueAt[] =>
+  collect(document, { path, passesIndexes: true })
+
+/** The keys that lead to the first of them; undefined if there is none. */
+export function firstKeysAt(document: unknown, path: Path): Keys | undefined {
+  let first: Keys | undefined
+  find(document, { path, passesIndexes: true }, (keys) => {
+    first = [...keys]
+    return true
+  })
+  return first
+}
+
+/** What is looked for. */
+type Search = { readonly path: Path; readonly passesIndexes: boolean }
+
+function collect(document: unknown, search: Search): ValueAt[] {
+  const values: ValueAt[] = []
+  find(document, search, (keys, value) => {
+    values.push({ keys: [...keys], value: value as Json })
+    return false
+  })
+  return values
+}
+
+/**
+ * Looks for a value at a path, until one is found. A document may have hundreds of thousands of elements, so nothing is made
+ * for each.
+ *
+ * @param part the part of the path that comes next
+ * @param keys those that led so far
+ */
+function find(
   value: unknown,
-  path: Path,
-  keys: readonly (string | number)[] = [],
-): Generator<ValueAt> {
-  if (Array.isArray(value)) {
-    // The array itself is the value at the end of the path.
-    if (path.length === 0) yield { keys, value }
-    else for (const [i, element] of value.entries()) yield* valuesAt(element, path, [...keys, i])
-    return
+  search: Search,
+  isFound: (keys: Keys, value: unknown) => boolean,
+  part = 0,
+  keys: (string | number)[] = [],
+): boolean {
+  const { path, passesIndexes } = search
+  // An array may be the value at the end of the path itself.
+  if (part === path.length) return isFound(keys, value)
+  if (typeof value !== 'object' || value === null) return false
+  const behind = (inner: unknown, key: string | number, next: number): boolean => {
+    keys.push(key)
+    const isThere = find(inner, search, isFound, next, keys)
+    keys.pop()
+    return isThere
   }
-  if (path.length === 0) {
-    yield { keys, value: value as Json }
-    return
+  if (Array.isArray(value)) return value.some((element, i) => behind(element, i, part))
+  const fields = value as Record<string, unknown>
+  const name = path[part]!
+  if (Object.hasOwn(fields, name) && behind(fields[name], name, part + 1)) return true
+  if (!passesIndexes) return false
+  // JavaScript has indexes before all other names.
+  for (const index in fields) {
+    if (indexOf(index) === -1) return false
+    if (behind(fields[index], index, part)) return true
   }
-  const [name, ...rest] = path as [string, ...string[]]
-  if (typeof value === 'object' && value !== null && Object.hasOwn(value, name))
-    yield* valuesAt((value as Record<string, unknown>)[name], rest, [...keys, name])
+  return false
 }

@@ -211,6 +211,19 @@ eachEngine((engine) => {
     assert.equal((await ask(ann, 'PUT', `goods/${id}`, { phone: '1' })).status, 200)
   })
 
+  test('an object with numeric names is as good as an array', async () => {
+    const { documents } = app.app.service('store')
+    const { _id } = await documents.create('goods', {
+      lines: { 0: { sku: 'a', margin: 1 }, x: { margin: 2 } },
+    })
+    const { body } = await ask(ann, 'GET', `goods/${_id}`)
+    assert.deepEqual(body.lines, { 0: { sku: 'a' }, x: { margin: 2 } })
+    const lines = { 0: { margin: 1 } }
+    assert.equal(issueOf(await ask(ann, 'POST', 'goods', { lines })).path, '/body/lines/0/margin')
+    assert.equal(issueOf(await ask(ann, 'PATCH', `goods/${_id}`, { lines })).path, '/body/lines/0/margin')
+    await documents.delete('goods', _id)
+  })
+
   test('what is shown can be sent back, and hidden fields stay as they are', async () => {
     const before = await stored()
     for (const who of [ann, bob]) {

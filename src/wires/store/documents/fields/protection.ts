@@ -3,7 +3,7 @@ import { boundedPointer } from '../../../../base/json-pointer.ts'
 import type { Fields } from '../document-json.ts'
 import { isObject } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
-import { valuesAt } from './field-path.ts'
+import { firstKeysAt, allValuesAt } from './field-path.ts'
 
 /**
  * Refuses values for fields in what a client sends, whatever they are: an answer that depended on them would tell whether they
@@ -13,9 +13,10 @@ import { valuesAt } from './field-path.ts'
  * @throws VALIDATION_ERROR
  */
 export function refuseValues(value: unknown, paths: readonly Path[], at = '/body'): void {
-  const issues = paths.flatMap((path) =>
-    [...valuesAt(value, path).take(1)].map(({ keys }) => issueAt(at, keys, path)),
-  )
+  const issues = paths.flatMap((path) => {
+    const keys = firstKeysAt(value, path)
+    return keys ? [issueAt(at, keys, path)] : []
+  })
   if (issues.length > 0) throw invalid(...issues)
 }
 
@@ -25,14 +26,19 @@ export function refuseValues(value: unknown, paths: readonly Path[], at = '/body
  * @throws VALIDATION_ERROR
  */
 export function refuseChanges(before: Fields, after: Fields, paths: readonly Path[], at = '/body'): void {
+  const [removed, added] = [fieldsNotIn(before, after), fieldsNotIn(after, before)]
   const issues = paths.flatMap((path) => {
-    const [old, fresh] = [valuesText(before, path), valuesText(after, path)]
+    const [old, fresh] = [valuesText(removed, path), valuesText(added, path)]
     return old === fresh ? [] : [issueAt(at, path, path)]
   })
   if (issues.length > 0) throw invalid(...issues)
 }
 
-const valuesText = (fields: Fields, path: Path): string => JSON.stringify([...valuesAt(fields, path)])
+const valuesText = (fields: Fields, path: Path): string => JSON.stringify(allValuesAt(fields, path))
+
+/** A change leaves most values as they are: not only equal, but the same. */
+const fieldsNotIn = (fields: Fields, others: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([name, value]) => others[name] !== value))
 
 const issueAt = (at: string, keys: readonly (string | number)[], path: Path): Issue => ({
   path: boundedPointer(at, keys),

@@ -24,11 +24,18 @@ export type FieldView = {
   readonly showTo: readonly { readonly path: Path; readonly reach: Reach }[]
 }
 
+/** The fields that not everybody sees in all documents. */
+export const concealedOf = ({ hidden, showTo }: FieldRules): readonly Path[] => [
+  ...hidden,
+  ...showTo.map(({ path }) => path),
+]
+
 /** The view of somebody; undefined if it shows everything. */
-export function viewOf({ hidden, showTo }: FieldRules, subject: RuleSubject): FieldView | undefined {
+export function viewOf(rules: FieldRules, subject: RuleSubject): FieldView | undefined {
+  const { hidden, showTo } = rules
   if (subject.isPrivileged || hidden.length + showTo.length === 0) return undefined
   return {
-    concealed: [...hidden, ...showTo.map(({ path }) => path)],
+    concealed: concealedOf(rules),
     hidden,
     showTo: showTo.map(({ path, rule }) => ({ path, reach: reachOf(rule, subject) })),
   }

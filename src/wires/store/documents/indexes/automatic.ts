@@ -183,13 +183,13 @@ export function createAutomaticIndexes(
     observe(scanned: ScannedList, { ms, total }: ScanCost): void {
       const { collection, list } = scanned
       if (options === false || ms < Math.min(options.slowMs, COUNTED_MS)) return
-      const needed = list.needed()
-      if (!needed) return
-      const reason = reasonOf(`${collection} ${needed.names}`, ms, options.slowMs)
-      if (reason === undefined) return
-      inBackground(addIndex(scanned, needed, total, options.max, reason), (error) =>
-        log.warn({ err: error, collection }, 'an index that lists need could not be added'),
-      )
+      for (const needed of list.needed()) {
+        const reason = reasonOf(`${collection} ${needed.names}`, ms, options.slowMs)
+        if (reason === undefined) continue
+        inBackground(addIndex(scanned, needed, total, options.max, reason), (error) =>
+          log.warn({ err: error, collection }, 'an index that lists need could not be added'),
+        )
+      }
     },
 
     /** Takes notice of a list that was answered from an index. */

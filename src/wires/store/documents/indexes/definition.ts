@@ -162,7 +162,11 @@ function pathOf(name: string, at: string): Path {
   }
 }
 
-const haveSameEntries = (one: Definition, other: Definition): boolean =>
+/** Whether two indexes, as they are wanted or as they are, have the same entries: one of them is enough. */
+export const haveSameEntries = (
+  one: Omit<Definition, 'requiredBy'>,
+  other: Omit<Definition, 'requiredBy'>,
+): boolean =>
   one.collection === other.collection &&
   JSON.stringify(one.fields) === JSON.stringify(other.fields) &&
   one.isSparse === other.isSparse &&

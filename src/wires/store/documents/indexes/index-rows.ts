@@ -4,7 +4,14 @@ import { requireRow, type Database, type Row, type Step, type StepWith } from '.
 import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
 import { isOneOf } from '../sql/is-one-of.ts'
 import { lockTable } from '../../../../db/tables.ts'
-import type { Definition, Index, IndexSet, IndexSource, IndexState } from './definition.ts'
+import {
+  haveSameEntries,
+  type Definition,
+  type Index,
+  type IndexSet,
+  type IndexSource,
+  type IndexState,
+} from './definition.ts'
 import { KEY_FORMAT, type IndexField } from './entries.ts'
 
 // Any number that nobody else takes in this database.
@@ -57,19 +64,11 @@ export const indexOf = (row: IndexRow): Index => ({
   hasCutKeys: row.has_cut_keys === 1,
 })
 
-/** Whether a definition has the same entries as the index of a row. */
-export const hasSameEntries = (
-  { collection, fields, isSparse, ignoreCase }: Definition,
-  row: IndexRow,
-): boolean =>
-  row.collection === collection &&
-  row.fields === JSON.stringify(fields) &&
-  (row.is_sparse === 1) === isSparse &&
-  (row.ignore_case === 1) === ignoreCase
-
 /** Whether the index of a row is the one that a definition wants. */
-export const isSame = (one: Definition, row: IndexRow): boolean =>
-  hasSameEntries(one, row) && (row.is_unique === 1) === one.isUnique && (row.by_owner === 1) === one.byOwner
+export function isSame(one: Definition, row: IndexRow): boolean {
+  const index = indexOf(row)
+  return haveSameEntries(one, index) && one.isUnique === index.isUnique && one.byOwner === index.byOwner
+}
 
 /** The version, in each row, and the indexes: one statement, so that both are of one moment. */
 export const selectSetSql = (collection: string): Sql<VersionedRow> => sql`

@@ -5,13 +5,12 @@ import type { Database, Transaction } from '../../../../db/database.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
 import { createAutomaticIndexes, type AutomaticIndexOptions } from './automatic.ts'
 import { createBuilds } from './build.ts'
-import { mergeDefinitions, type Definition, type IndexSet } from './definition.ts'
+import { haveSameEntries, mergeDefinitions, type Definition, type IndexSet } from './definition.ts'
 import { KEY_FORMAT, namesOf } from './entries.ts'
 import {
   changeIndexes,
   declareSql,
   dropSql,
-  hasSameEntries,
   indexOf,
   insertIndexSql,
   isSame,
@@ -58,7 +57,7 @@ export function createIndexes(
           ? (isDeclared(row) && row.state !== 'failed') ||
             (automatic !== false &&
               (row.by_owner === 1) === isByOwner(row.collection) &&
-              !definitions.some((one) => hasSameEntries(one, row)))
+              !definitions.some((one) => haveSameEntries(one, indexOf(row))))
           : row.state !== 'failed' && isDeclared(row)
       const dropped = rows.filter((row) => !isWanted(row) || row.format !== KEY_FORMAT)
       const kept = rows.filter((row) => !dropped.includes(row))

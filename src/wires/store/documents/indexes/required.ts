@@ -35,7 +35,7 @@ export async function untilComplete(
         )
       if (row.state === 'failed')
         throw new StartError(
-          `${one.requiredBy}: ${row.reason}: start without this option, change or delete one of them, then declare it again`,
+          `${one.requiredBy}: ${row.reason}: start without this option, change or delete what does not fit, then declare it again`,
         )
     }
     pending = pending.filter((one) => rowOf(one)!.state !== 'ready')

@@ -42,7 +42,7 @@ eachEngine((engine) => {
     const [one, other] = data.map(({ _id }: { _id: string }) => _id)
     const refused = {
       name: 'StartError',
-      message: `store.collections.books.unique: the documents ${one} and ${other} have the same isbn: start without this option, change or delete one of them, then declare it again`,
+      message: `store.collections.books.unique: the documents ${one} and ${other} have the same isbn: start without this option, change or delete what does not fit, then declare it again`,
     }
     await assert.rejects(start(UNIQUE), refused)
     await assert.rejects(start({ books: { unique: ['isbn', 'title'] } }), refused)

@@ -74,11 +74,12 @@ export function createUpkeep(
     { first = [], last = [] }: OtherSteps,
   ): Promise<R[][] | undefined> {
     const [only] = writes
-    if (writes.length === 1 && only!.set.indexes.length === 0 && first.length + last.length === 0) {
+    const { steps, alive } = entrySteps(db.dialect, writes)
+    // Most changes leave the values of all indexes as they are.
+    if (writes.length === 1 && first.length + steps.length + last.length === 0) {
       const rows = await db.write(only!.query)
       return rows.length > 0 ? [rows] : undefined
     }
-    const { steps, alive } = entrySteps(db.dialect, writes)
     let unchanged: ApiError | undefined
     const queries = writes.map(({ query }) => requireRow(query, () => (unchanged = errors.conflict())))
     try {

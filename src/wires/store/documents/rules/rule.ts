@@ -1,5 +1,6 @@
 import { ApiError, type Issue } from '../../../../base/errors.ts'
 import { pointerTo } from '../../../../base/json-pointer.ts'
+import { once } from '../../../../base/once.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import type { Audience } from '../../../../http/access.ts'
 import { isObject, or, partsIn, type FilterTree, type Json, type Scalar, type Test } from '../query/filter.ts'
@@ -30,6 +31,8 @@ export type UserValues = ReadonlyMap<string, Scalar | readonly Scalar[] | undefi
 
 /** Whom a rule is asked for. */
 export type RuleSubject = {
+  /** What was found for rules before: each is asked several times for one request. */
+  readonly reaches: Map<Rule, Reach>
   readonly isSignedIn: boolean
   /** Administrators and service keys, for whom every rule holds. */
   readonly isPrivileged: boolean
@@ -37,7 +40,14 @@ export type RuleSubject = {
 }
 
 /** The documents that a rule holds for: all of them, or those of an owner and those that any of the filters matches. */
-export type Reach = 'all' | { readonly owner: string | undefined; readonly filters: readonly FilterTree[] }
+export type Reach =
+  | 'all'
+  | {
+      readonly owner: string | undefined
+      readonly filters: readonly FilterTree[]
+      /** Compiles the filters, once. */
+      readonly matcher?: () => (document: Json) => boolean
+    }
 
 const AUDIENCES: readonly string[] = ['public', 'user', 'owner', 'admin']
 const MARK = '$$'
@@ -190,21 +200,25 @@ const boundValues = (list: readonly Json[], values: UserValues): readonly Json[]
   )
 
 /** The documents that a rule holds for, for somebody. */
-export function reachOf(
-  { audiences, filters }: Rule,
-  { isSignedIn, isPrivileged, values }: RuleSubject,
-): Reach {
+export function reachOf(rule: Rule, subject: RuleSubject): Reach {
+  const known = subject.reaches.get(rule) ?? boundReach(rule, subject)
+  subject.reaches.set(rule, known)
+  return known
+}
+
+function boundReach({ audiences, filters }: Rule, { isSignedIn, isPrivileged, values }: RuleSubject): Reach {
   if (isPrivileged || audiences.has('public') || (isSignedIn && audiences.has('user'))) return 'all'
   const bound = filters.flatMap((one) => bindTemplate(one, values) ?? [])
   const own = isSignedIn && audiences.has('owner') ? (values.get('_id') as string) : undefined
-  return { owner: own, filters: bound }
+  return { owner: own, filters: bound, matcher: once(() => compileMatcher(or(bound))) }
 }
 
 /** Whether a document is within reach. */
 export function isWithin(reach: Reach, document: Json, owner: string | undefined): boolean {
   if (reach === 'all') return true
   if (reach.owner !== undefined && reach.owner === owner) return true
-  return reach.filters.some((filter) => compileMatcher(filter)(document))
+  const { filters, matcher = () => compileMatcher(or(filters)) } = reach
+  return filters.length > 0 && matcher()(document)
 }
 
 /** Whether a rule may hold for documents of an owner, as far as that can be told without reading them. */

@@ -254,6 +254,33 @@ eachEngine((engine) => {
     assert.equal(await app.app.service('store').documents.count('drafts', ann!._id), 2)
   })
 
+  test('a repeated create has fields with numeric names where they were', async () => {
+    const options = { headers: { 'idempotency-key': `numbers${engine.name}` } }
+    const create = () => ask(ann, 'POST', 'drafts', { author: ann!._id, 0: 'zero' }, options)
+    const first = await create()
+    assert.equal((await create()).text, first.text)
+    await ask(admin, 'PUT', `drafts/${first.body._id}`, { author: bob!._id })
+    assert.deepEqual(Object.keys((await create()).body), ['_id', 'createdAt', 'updatedAt'])
+  })
+
+  test('values that are too large or too many to be read deny: some of them would let too much through', async () => {
+    await made(ann!, 'outside', { team: 'x' })
+    const lists = async (...memberships: object[][]): Promise<number> => {
+      const person = await app.register()
+      await app.app.db.write(sql`update auth_users set email_verified_at = 1 where id = ${person._id}`)
+      for (const some of memberships) {
+        const invited = some.map((one) => ({ ...one, invited: person.email }))
+        assert.equal(await status(admin, 'POST', 'memberships', invited), 201)
+      }
+      return (await listed(person, 'outside')).length
+    }
+    const large = Array.from({ length: 5 }, () => [{ team: 'x', pad: 'x'.repeat(900_000) }])
+    assert.equal(await lists(...large), 0)
+    const many = Array.from({ length: 1000 }, (_, i) => ({ team: `t${i}` }))
+    assert.equal(await lists(many, [{ team: 'y' }]), 0)
+    assert.notEqual(await lists(many), 0)
+  })
+
   test('explain of a collection with rules is for administrators, whatever the policy', async () => {
     assert.equal(await status(ann, 'GET', 'projects/explain'), 403)
     assert.equal(await status(admin, 'GET', 'projects/explain'), 200)

@@ -166,7 +166,7 @@ export function documentsOfEntries(entries: Sql, scope: Sql): { readonly from: S
   const documents = sql.either({
     sqlite: sql`store_documents d`,
     postgres: sql`lateral (
-      select d.id, d.bytes, d.doc, d.body from store_documents d where ${ofEntry} offset 0) as d`,
+      select d.id, d.owner, d.bytes, d.doc, d.body from store_documents d where ${ofEntry} offset 0) as d`,
   })
   return {
     from: sql`${entries} cross join ${documents}`,
