@@ -80,13 +80,14 @@ export function createHookRunner(
   ): Promise<Fields> {
     const hook = hooks[name] as AnyHook | undefined
     if (!hook) return next ?? {}
+    // Copies, which a hook may change in place: the document as it was read decides what is written.
     const call = {
       collection,
       _id: id,
       caller: callerOf(viewer.caller),
       documents: systemAt(viewer.depth + 1),
-      ...(before && { before }),
-      ...(next && { next }),
+      ...(before && { before: structuredClone(before) }),
+      ...(next && { next: structuredClone(next) }),
     }
     const settled = Promise.try(hook, call).then(
       (answer) => ({ answer }),
@@ -101,7 +102,7 @@ export function createHookRunner(
     })
     if ('error' in outcome) throw outcome.error
     // As it will be read again: without undefined, dates as texts.
-    return next ? (parseJson(JSON.stringify(outcome.answer ?? next)) as Fields) : {}
+    return next ? (parseJson(JSON.stringify(outcome.answer ?? call.next)) as Fields) : {}
   }
 
   return {
