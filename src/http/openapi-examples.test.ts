@@ -54,7 +54,10 @@ const REFUSED: Record<string, string> = {
   'POST /onchain/transactions/{hash}/speed-up': 'FORBIDDEN',
   'POST /onchain/wallets/import':
     '/body/privateKey: is no private key: it must be above 0 and below the order of secp256k1',
-  'GET /store/{collection}/{id}': 'NOT_FOUND',
+  'GET /store/collections': 'FORBIDDEN',
+  'DELETE /store/{collection}': 'FORBIDDEN',
+  'GET /store/{collection}': '/query/expand: "author": books has no relations.',
+  'GET /store/{collection}/{id}': '/query/expand: "author": books has no relations.',
   'PUT /store/{collection}/{id}': 'NOT_FOUND',
   'PATCH /store/{collection}/{id}': 'NOT_FOUND',
   'DELETE /store/{collection}/{id}': 'NOT_FOUND',

@@ -55,6 +55,7 @@ const SENSIBLE: Record<string, readonly string[]> = {
   sort: ['-createdAt', 'n', '-n,a.b', '_id'],
   filter: ['{}', '{"n":1}', '{"n":{"$gte":1},"$or":[{"a":null},{"a.b":{"$exists":true}}]}'],
   cursor: ['{{cursor}}'],
+  documents: ['{{documents}}'],
   email: ['{{email}}', '{{newEmail}}'],
   password: [TEST_PASSWORD],
   currentPassword: [TEST_PASSWORD],

@@ -5,6 +5,7 @@ import type { Config } from '../../../../app.ts'
 import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestAnswer, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { until } from '../../../../testing/until.ts'
 import { changeIndexes, insertIndexSql } from '../indexes/index-rows.ts'
 import { assertEntries, indexesOf, readyIndexes } from '../indexes/indexes.fixture.ts'
 
@@ -157,6 +158,32 @@ eachEngine((engine) => {
       await ask('DELETE', `books?documents=${await total(app!)}`)
     }
   })
+
+  // On SQLite nothing else writes until the end.
+  if (engine.name === 'postgres')
+    test('a reference that comes during the deletion keeps the documents', async () => {
+      const { data } = await made('books', books(2))
+      const { db } = app!.app
+      let [dropping, loaned]: Promise<TestAnswer>[] = []
+      await db.transaction(
+        async (tx) => {
+          await tx.get(sql`select id from store_documents where id = ${data[0]._id} for update`)
+          dropping = drop(2, replica)
+          await until(
+            async () =>
+              (await replica!.app.db.get(sql`
+                select 1 as waits from pg_stat_activity
+                where datname = current_database() and wait_event_type = 'Lock'
+                  and query like '%delete from store_documents%'`)) !== undefined,
+          )
+          loaned = ask('POST', 'loans', { book: data[1]._id }, replica)
+          await loaned
+        },
+        { isolation: 'read committed' },
+      )
+      assert.deepEqual([(await loaned!).status, (await dropping!).status], [201, 409])
+      assert.equal(await total(app!), 2)
+    })
 
   test('documents that are written meanwhile are counted or stay, with their entries', async () => {
     for (let i = 0; i < 10; i++) {

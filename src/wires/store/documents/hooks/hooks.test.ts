@@ -6,6 +6,7 @@ import { defineErrors } from '../../../../base/errors.ts'
 import { startApp, type TestAnswer, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
 import { until } from '../../../../testing/until.ts'
+import { assertEntries } from '../indexes/indexes.fixture.ts'
 import type { Hooks } from './hooks.ts'
 
 const errors = defineErrors({ sold_out: [409, 'There are no more of these.'] })
@@ -48,6 +49,12 @@ eachEngine((engine) => {
       afterUpdate: (call) => note('afterUpdate', call),
       afterDelete: (call) => note('afterDelete', call),
     },
+    tagged: {
+      beforeUpdate({ before, next }) {
+        ;(next['tags'] as string[]).splice(0, 1, 'new')
+        ;(before['tags'] as string[]).length = 0
+      },
+    },
     loops: {
       afterCreate: ({ document, documents }) =>
         documents.create('loops', { n: Number(document['n']) + 1 }).then(() => undefined),
@@ -64,6 +71,7 @@ eachEngine((engine) => {
     store: {
       collections: {
         goods: { readOnly: ['status', 'by'], hooks: hooks.goods, read: 'user', update: 'user' },
+        tagged: { hooks: hooks.tagged, unique: ['tags'] },
         loops: { hooks: hooks.loops },
         retries: { hooks: hooks.retries },
         sums: {
@@ -192,5 +200,14 @@ eachEngine((engine) => {
       data.map(({ n }) => n),
       [0, 1, 2, 3, 4, 5],
     )
+  })
+
+  test('a hook may change what it gets in place: index entries are those of what is stored', async () => {
+    const { documents } = app.app.service('store')
+    const { _id } = await documents.create('tagged', { tags: ['old', 'kept'] })
+    assert.deepEqual((await documents.patch('tagged', _id, { n: 1 }))['tags'], ['new', 'kept'])
+    await assertEntries(app)
+    // What it had is free again.
+    await documents.create('tagged', { tags: ['old'] })
   })
 })

@@ -85,13 +85,14 @@ export function createHookRunner(
     const { name: collection, hooks } = definition
     const hook = hooks[name] as AnyHook | undefined
     if (!hook) return next ?? {}
+    // Copies, which a hook may change in place: the document as it was read decides what is written.
     const call = {
       collection,
       _id: id,
       caller: callerOf(viewer.caller),
       documents: systemAt(viewer.depth + 1),
-      ...(before && { before }),
-      ...(next && { next }),
+      ...(before && { before: structuredClone(before) }),
+      ...(next && { next: structuredClone(next) }),
     }
     const settled = Promise.try(hook, call).then(
       (answer) => ({ answer }),
@@ -106,7 +107,7 @@ export function createHookRunner(
     })
     if ('error' in outcome) throw faultOf(outcome.error, definition, next, at)
     // As it will be read again: without undefined, dates as texts.
-    return next ? (parseJson(JSON.stringify(outcome.answer ?? next)) as Fields) : {}
+    return next ? (parseJson(JSON.stringify(outcome.answer ?? call.next)) as Fields) : {}
   }
 
   return {

@@ -5,9 +5,9 @@ import type { CollectionDefinition } from '../collections/collection.ts'
 import type { Viewer } from '../collections/viewer.ts'
 import { readDocument, withoutServiceFields } from '../document-json.ts'
 import { replacementOf } from '../documents.ts'
+import type { Json } from '../query/filter.ts'
 import { checkReferences } from '../relations/references.ts'
 import { mayHold, type RuleSubject } from '../rules/rule.ts'
-import type { Json } from '../query/filter.ts'
 import type { OwnedDocument } from '../sql/document-rows.ts'
 import {
   changeFields,
@@ -87,13 +87,9 @@ async function attemptChange(
   const events = [{ action: 'update' as const, id, before: old.body, after: body }]
   const first = await checkReferences(context, collection, viewer, next, fields)
   const others = stepsAround(context, collection, viewer, first, events)
+  const parsed = { before: before as Json, after: documentOf(updated, next) as Json }
   const written = await documents.writeAll(
-    [
-      replacementOf({ collection: name, id, old }, body, {
-        before: before as Json,
-        after: documentOf(updated, next) as Json,
-      }),
-    ],
+    [replacementOf({ collection: name, id, old }, body, parsed)],
     others,
   )
   return written && { body, version: written[0]![0]!.version, owner }
