@@ -14,11 +14,11 @@ import type { Collections } from './collections/collections.ts'
 import { CollectionName } from './collections/name.ts'
 import type { Viewer } from './collections/viewer.ts'
 import { writtenAgain, type Fields as DocumentFields } from './document-json.ts'
-import { Explanation } from './explain.ts'
+import { Explanation } from './lists/explain.ts'
 import { versionsOf } from './etag.ts'
 import { checkProjection, show, viewOf } from './fields/view.ts'
-import type { createLists } from './list.ts'
-import { parseProjection } from './projection.ts'
+import type { createLists } from './lists/list.ts'
+import { parseProjection } from './fields/projection.ts'
 import { expand, parseExpand, withExpanded } from './relations/expand.ts'
 import { needsAdmin } from './rules/access.ts'
 import { mayHold, reachOf } from './rules/rule.ts'
@@ -29,7 +29,7 @@ import {
   shownFields,
   shownPage,
   type ShownDocument,
-} from './shown.ts'
+} from './fields/shown.ts'
 import { updateBy, patchBy } from './writes/body.ts'
 import { changeDocument, type DocumentChange } from './writes/change.ts'
 import { createDocument, createDocuments } from './writes/create.ts'

@@ -9,7 +9,7 @@ import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
 import type { CollectionDeclaration, UpdateRuleOption } from '../collections/option.ts'
 import type { Fields } from '../document-json.ts'
-import { mergePatch } from '../merge-patch.ts'
+import { mergePatch } from '../writes/merge-patch.ts'
 import type { RuleOption } from '../rules/rule.ts'
 import { decide, type DecisionCall, type DecisionUser } from './decide.ts'
 

@@ -6,7 +6,7 @@ import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
 import { until } from '../../../../testing/until.ts'
-import { parseList } from '../parsed-list.ts'
+import { parseList } from '../lists/parsed-list.ts'
 import { assertEntries, indexesOf, readyIndexes } from './indexes.fixture.ts'
 import { uniqueIndexes } from './unique.ts'
 

@@ -1,7 +1,7 @@
 import { PendingPromises } from '../../../../base/pending-promises.ts'
 import { BoundedMap } from '../../../../base/bounded-map.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
-import type { ParsedList } from '../parsed-list.ts'
+import type { ParsedList } from '../lists/parsed-list.ts'
 import { serves, type NeededIndex } from './automatic-fields.ts'
 import type { IndexBuilds } from './build.ts'
 import { namesOf } from './entries.ts'

@@ -6,7 +6,7 @@ import { sql } from '../../../../db/sql.ts'
 import { eachEngine } from '../../../../testing/engines.ts'
 import { storedColumn, storedSql } from '../sql/document-rows.ts'
 import { cursorKey, openDocuments, type Document, type Documents } from './documents.fixture.ts'
-import { parseList, type ListParameters } from '../parsed-list.ts'
+import { parseList, type ListParameters } from '../lists/parsed-list.ts'
 import { cursorBehind, decodeCursor, encodeCursor, type Cursor } from './cursor.ts'
 
 const document = { _id: '01h', name: 'Ada', tags: ['x'], address: { city: 'London' }, age: 36, active: true }

@@ -5,7 +5,7 @@ import { sql } from '../../../../db/sql.ts'
 import type { Engine } from '../../../../testing/engines.ts'
 import { storedColumn, storedSql } from '../sql/document-rows.ts'
 import type { Json } from './filter.ts'
-import { parseList, whereAfterSql, type ListParameters } from '../parsed-list.ts'
+import { parseList, whereAfterSql, type ListParameters } from '../lists/parsed-list.ts'
 import { cursorBehind, decodeCursor, encodeCursor, exactPosition } from './cursor.ts'
 import { listFault } from './sort.ts'
 

@@ -4,7 +4,7 @@ import { ApiError } from '../../../../base/errors.ts'
 import { sql } from '../../../../db/sql.ts'
 import { eachEngine } from '../../../../testing/engines.ts'
 import { cursorKey, openDocuments, type Document, type Documents } from './documents.fixture.ts'
-import { createParsedLists, parsedListOf, parseList, whereAfterSql } from '../parsed-list.ts'
+import { createParsedLists, parsedListOf, parseList, whereAfterSql } from '../lists/parsed-list.ts'
 import { decodeCursor } from './cursor.ts'
 import { parseSort } from './sort.ts'
 

@@ -10,7 +10,7 @@ import { isInside } from '../fields/field-path.ts'
 import { show, viewOf } from '../fields/view.ts'
 import { parsePath, quote, type Path } from '../query/path.ts'
 import { reachOf } from '../rules/rule.ts'
-import { isReadable } from '../shown.ts'
+import { isReadable } from '../fields/shown.ts'
 import { referencesIn, type Relation } from './relation.ts'
 
 const AT = '/query/expand'

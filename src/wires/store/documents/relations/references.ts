@@ -6,7 +6,7 @@ import type { Collections } from '../collections/collections.ts'
 import type { Viewer } from '../collections/viewer.ts'
 import type { Documents } from '../documents.ts'
 import { reachOf } from '../rules/rule.ts'
-import { isReadable } from '../shown.ts'
+import { isReadable } from '../fields/shown.ts'
 import { lockAllSql } from '../sql/document-rows.ts'
 import { referencesIn, type Relation } from './relation.ts'
 

@@ -6,7 +6,7 @@ import { deriveKey } from '../../../../base/crypto.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
 import { until } from '../../../../testing/until.ts'
-import { createLists } from '../list.ts'
+import { createLists } from '../lists/list.ts'
 import { parseFilter } from '../query/parse.ts'
 import type { Reach } from './rule.ts'
 

@@ -1,6 +1,6 @@
 import { withoutServiceFields, type Fields } from '../document-json.ts'
 import { keepProtected, refuseValues } from '../fields/protection.ts'
-import { mergePatch } from '../merge-patch.ts'
+import { mergePatch } from './merge-patch.ts'
 import { applyOperators } from '../operators/apply.ts'
 import { isOperatorPatch, parseOperators } from '../operators/operators.ts'
 import { refuseConcealed } from '../operators/protected.ts'

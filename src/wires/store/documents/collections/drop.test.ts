@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { before, beforeEach, test } from 'node:test'
 
-import type { Config } from '../../../app.ts'
-import { sql } from '../../../db/sql.ts'
-import { startApp, type TestAnswer, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
-import { changeIndexes, insertIndexSql } from './indexes/index-rows.ts'
-import { assertEntries, indexesOf, readyIndexes } from './indexes/indexes.fixture.ts'
+import type { Config } from '../../../../app.ts'
+import { sql } from '../../../../db/sql.ts'
+import { startApp, type TestAnswer, type TestApp } from '../../../../testing/app.ts'
+import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { changeIndexes, insertIndexSql } from '../indexes/index-rows.ts'
+import { assertEntries, indexesOf, readyIndexes } from '../indexes/indexes.fixture.ts'
 
 const hooksRun: string[] = []
 const config = {

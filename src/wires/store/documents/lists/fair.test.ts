@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 
-import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
-import { until } from '../../../testing/until.ts'
+import { startApp, type TestApp } from '../../../../testing/app.ts'
+import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { until } from '../../../../testing/until.ts'
 
 const LARGE = 6
 

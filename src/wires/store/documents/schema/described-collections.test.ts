@@ -4,10 +4,10 @@ import { before, describe, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv } from 'ajv'
 
-import { Type } from '../../../base/schema.ts'
-import { startApp, type TestApp } from '../../../testing/app.ts'
-import { resolved } from '../../../testing/description.ts'
-import { endOfSuite, someEngine } from '../../../testing/engines.ts'
+import { Type } from '../../../../base/schema.ts'
+import { startApp, type TestApp } from '../../../../testing/app.ts'
+import { resolved } from '../../../../testing/description.ts'
+import { endOfSuite, someEngine } from '../../../../testing/engines.ts'
 
 const config = {
   store: {
@@ -104,8 +104,8 @@ someEngine((engine) => {
         ['/store/{collection}', '/store/projects'],
         ['/store/{collection}/{id}', '/store/projects/{id}'],
       ] as const)
-        for (const [method, one] of Object.entries(published.paths[generic]!)) {
-          const found = published.paths[own]![method]!
+        for (const [method, found] of Object.entries(published.paths[own]!)) {
+          const one = published.paths[generic]![method]!
           const names = (of: Operation) => of.parameters.map(({ name }) => name)
           assert.deepEqual(
             names(found),

@@ -1,12 +1,12 @@
-import type { Database } from '../../../db/database.ts'
-import { sql, type Sql } from '../../../db/sql.ts'
-import type { IndexSet } from './indexes/definition.ts'
-import type { Indexes } from './indexes/indexes.ts'
+import type { Database } from '../../../../db/database.ts'
+import { sql, type Sql } from '../../../../db/sql.ts'
+import type { IndexSet } from '../indexes/definition.ts'
+import type { Indexes } from '../indexes/indexes.ts'
 import { afterCursorSql, type ListSource } from './list-source.ts'
 import { readByUnion } from './by-union.ts'
 import { isShort, matchingRows, readPage, type IndexPage, type PageRows } from './page.ts'
-import { plansOf, type Plan } from './plan/plan.ts'
-import { effortOf } from './query/effort.ts'
+import { plansOf, type Plan } from '../plan/plan.ts'
+import { effortOf } from '../query/effort.ts'
 import {
   countEntriesSql,
   documentsOfEntries,
@@ -16,8 +16,8 @@ import {
   isReadySql,
   unseenLimitSql,
   type EntryOrder,
-} from './sql/entries.ts'
-import { directionOf } from './sql/order.ts'
+} from '../sql/entries.ts'
+import { directionOf } from '../sql/order.ts'
 
 // Indexes may be dropped between a plan and its reads.
 const TRIES_MAX = 3

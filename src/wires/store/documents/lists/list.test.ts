@@ -3,10 +3,10 @@ import { before, describe, test } from 'node:test'
 
 import fc from 'fast-check'
 
-import { newId } from '../../../base/ids.ts'
-import { sql } from '../../../db/sql.ts'
-import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { newId } from '../../../../base/ids.ts'
+import { sql } from '../../../../db/sql.ts'
+import { startApp, type TestApp } from '../../../../testing/app.ts'
+import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
 
 type Query = { [name: string]: string | number | undefined; limit?: number; cursor?: string | undefined }
 type Listed = {

@@ -1,10 +1,10 @@
-import { sql, type Sql } from '../../../db/sql.ts'
-import type { IndexSet } from './indexes/definition.ts'
+import { sql, type Sql } from '../../../../db/sql.ts'
+import type { IndexSet } from '../indexes/definition.ts'
 import { afterCursorSql, type ListSource } from './list-source.ts'
 import { matchingRows, readPage, type IndexPage } from './page.ts'
-import { plansOf, type Plan } from './plan/plan.ts'
-import { countEntriesSql, documentsOfEntries, entriesSql, isReadySql } from './sql/entries.ts'
-import { documentsOfOwner } from './sql/document-rows.ts'
+import { plansOf, type Plan } from '../plan/plan.ts'
+import { countEntriesSql, documentsOfEntries, entriesSql, isReadySql } from '../sql/entries.ts'
+import { documentsOfOwner } from '../sql/document-rows.ts'
 
 /** To find a document by its id costs as much as to pass over so many. */
 const LOOKUP_COST = 8

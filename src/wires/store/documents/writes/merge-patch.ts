@@ -1,4 +1,4 @@
-import { isObject } from './query/filter.ts'
+import { isObject } from '../query/filter.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -1,7 +1,7 @@
-import { mapSchemas, pascalCase, type Schema } from '../../../http/openapi-schemas.ts'
-import type { Path } from './query/path.ts'
+import { mapSchemas, pascalCase, type Schema } from '../../../../http/openapi-schemas.ts'
+import type { Path } from '../query/path.ts'
 import { answeredSchema } from './schemas.ts'
-import type { Route, RouteSpec } from '../../../http/route.ts'
+import type { Route, RouteSpec } from '../../../../http/route.ts'
 
 type Properties = Readonly<Record<string, Schema>>
 type Model = (generic: Schema) => Schema

@@ -1,11 +1,11 @@
-import type { Key } from '../../../base/crypto.ts'
-import { invalid } from '../../../base/errors.ts'
-import { parseJson } from '../../../base/json.ts'
-import type { Database, ScanOptions } from '../../../db/database.ts'
-import { sql, type Sql } from '../../../db/sql.ts'
-import type { MakeRoom } from '../../../http/route.ts'
-import type { Documents } from './documents.ts'
-import type { Indexes } from './indexes/indexes.ts'
+import type { Key } from '../../../../base/crypto.ts'
+import { invalid } from '../../../../base/errors.ts'
+import { parseJson } from '../../../../base/json.ts'
+import type { Database, ScanOptions } from '../../../../db/database.ts'
+import { sql, type Sql } from '../../../../db/sql.ts'
+import type { MakeRoom } from '../../../../http/route.ts'
+import type { Documents } from '../documents.ts'
+import type { Indexes } from '../indexes/indexes.ts'
 import {
   parsedListOf,
   whereAfterSql,
@@ -14,10 +14,10 @@ import {
   type ParsedList,
   type ParsedLists,
 } from './parsed-list.ts'
-import { decodeCursor, exactPosition, type Cursor } from './query/cursor.ts'
-import type { Json } from './query/filter.ts'
-import { reachesNothing } from './rules/rule.ts'
-import { documentsSql } from './sql/document-rows.ts'
+import { decodeCursor, exactPosition, type Cursor } from '../query/cursor.ts'
+import type { Json } from '../query/filter.ts'
+import { reachesNothing } from '../rules/rule.ts'
+import { documentsSql } from '../sql/document-rows.ts'
 
 const LARGEST_LIMIT = 1000
 

@@ -1,7 +1,7 @@
-import { sql, type Sql } from '../../../db/sql.ts'
+import { sql, type Sql } from '../../../../db/sql.ts'
 import type { ListSource } from './list-source.ts'
-import type { Plan } from './plan/plan.ts'
-import { listFault } from './query/sort.ts'
+import type { Plan } from '../plan/plan.ts'
+import { listFault } from '../query/sort.ts'
 
 /** The bytes that the documents of a page have at most, if it has more than one. */
 const PAGE_BYTES = 4_194_304

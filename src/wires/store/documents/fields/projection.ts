@@ -1,6 +1,6 @@
-import { invalid } from '../../../base/errors.ts'
-import { joinObjects, readDocument, type Fields } from './document-json.ts'
-import { indexOf, parsePath, quote, type Path } from './query/path.ts'
+import { invalid } from '../../../../base/errors.ts'
+import { joinObjects, readDocument, type Fields } from '../document-json.ts'
+import { indexOf, parsePath, quote, type Path } from '../query/path.ts'
 
 /** What is chosen of an object: all of a field, or some of the fields inside. */
 type Chosen = Map<string, Chosen | 'all'>

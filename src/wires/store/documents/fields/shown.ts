@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 
-import { parseJson } from '../../../base/json.ts'
-import type { CollectionDefinition } from './collections/collection.ts'
-import { etagOf } from './etag.ts'
-import { markOf, show, viewOf, type SeenDocument, type FieldView } from './fields/view.ts'
+import { parseJson } from '../../../../base/json.ts'
+import type { CollectionDefinition } from '../collections/collection.ts'
+import { etagOf } from '../etag.ts'
+import { markOf, show, viewOf, type SeenDocument, type FieldView } from './view.ts'
 import { project, type Projection } from './projection.ts'
-import type { Json } from './query/filter.ts'
-import { isWithin, reachOf, type Reach, type RuleSubject } from './rules/rule.ts'
-import type { OwnedDocument } from './sql/document-rows.ts'
+import type { Json } from '../query/filter.ts'
+import { isWithin, reachOf, type Reach, type RuleSubject } from '../rules/rule.ts'
+import type { OwnedDocument } from '../sql/document-rows.ts'
 
 /** A document as it is answered. */
 export type ShownDocument = { readonly body: string; readonly etag: string }

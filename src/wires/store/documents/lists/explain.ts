@@ -1,14 +1,14 @@
 import type { Static } from 'typebox'
 
-import { Type } from '../../../base/schema.ts'
+import { Type } from '../../../../base/schema.ts'
 import type { IndexPage, ListPage } from './page.ts'
-import { serves } from './indexes/automatic-fields.ts'
-import { namesOf } from './indexes/entries.ts'
-import { indexOf, type IndexRow } from './indexes/index-rows.ts'
-import { DocumentIndex, shownIndex } from './indexes/shown-index.ts'
+import { serves } from '../indexes/automatic-fields.ts'
+import { namesOf } from '../indexes/entries.ts'
+import { indexOf, type IndexRow } from '../indexes/index-rows.ts'
+import { DocumentIndex, shownIndex } from '../indexes/shown-index.ts'
 import type { ListSource } from './list-source.ts'
-import type { Plan } from './plan/plan.ts'
-import type { Path } from './query/path.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { Path } from '../query/path.ts'
 
 /** How a list is answered. */
 export const Explanation = Type.Object(

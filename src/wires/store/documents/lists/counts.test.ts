@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { openDatabase } from '../../../db/open.ts'
-import type { Database } from '../../../db/database.ts'
-import { readMigrations } from '../../../db/migrations.ts'
-import { sql } from '../../../db/sql.ts'
-import { openFrame } from '../../../kernel/frame.fixture.ts'
-import { startApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
-import { insertSql } from './sql/document-rows.ts'
-import { withoutIndexes } from './indexes/index-rows.ts'
+import { openDatabase } from '../../../../db/open.ts'
+import type { Database } from '../../../../db/database.ts'
+import { readMigrations } from '../../../../db/migrations.ts'
+import { sql } from '../../../../db/sql.ts'
+import { openFrame } from '../../../../kernel/frame.fixture.ts'
+import { startApp } from '../../../../testing/app.ts'
+import { eachEngine } from '../../../../testing/engines.ts'
+import { insertSql } from '../sql/document-rows.ts'
+import { withoutIndexes } from '../indexes/index-rows.ts'
 
-const folder = new URL('../migrations/', import.meta.url)
+const folder = new URL('../../migrations/', import.meta.url)
 
 const insertInto =
   ({ dialect }: Database) =>

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 
-import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
-import { readyIndexes } from './indexes/indexes.fixture.ts'
+import { startApp, type TestApp } from '../../../../testing/app.ts'
+import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { readyIndexes } from '../indexes/indexes.fixture.ts'
 
 /** Created and deleted at once, so that a list shows all of them or none. */
 const BATCH = 7

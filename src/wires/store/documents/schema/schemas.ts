@@ -1,7 +1,7 @@
-import { valueAtPointer } from '../../../base/json-pointer.ts'
-import { mapSchemas, type Schema } from '../../../http/openapi-schemas.ts'
-import type { Path } from './query/path.ts'
-import type { CollectionOption } from './collections/option.ts'
+import { valueAtPointer } from '../../../../base/json-pointer.ts'
+import { mapSchemas, type Schema } from '../../../../http/openapi-schemas.ts'
+import type { Path } from '../query/path.ts'
+import type { CollectionOption } from '../collections/option.ts'
 
 // What names a schema, or is an example of a value: a stored document has no defaults.
 const ANNOTATIONS = new Set([

@@ -1,14 +1,14 @@
-import { parseJson } from '../../../base/json.ts'
+import { parseJson } from '../../../../base/json.ts'
 import { readByIndex } from './by-index.ts'
 import { readByScan } from './by-scan.ts'
-import type { Fields } from './document-json.ts'
-import type { SeenDocument } from './fields/view.ts'
+import type { Fields } from '../document-json.ts'
+import type { SeenDocument } from '../fields/view.ts'
 import { explanationOf, type Explanation, type ReadList } from './explain.ts'
-import { selectIndexesSql } from './indexes/index-rows.ts'
+import { selectIndexesSql } from '../indexes/index-rows.ts'
 import { listSourceOf, nameOf, type ListContext, type ListRequest, type ListSource } from './list-source.ts'
 import type { ListPage } from './page.ts'
 import { createParsedLists } from './parsed-list.ts'
-import { cursorBehind, encodeCursor } from './query/cursor.ts'
+import { cursorBehind, encodeCursor } from '../query/cursor.ts'
 
 /** A page of documents as they are stored; what is not shown of them is still there. */
 export type DocumentList = {
