@@ -85,7 +85,7 @@ eachEngine((engine) => {
     assert.deepEqual(await can(bob, 'update', 'projects', _id, '{"$inc":{"votes":1}}'), {
       code: 1,
       text: `no: refused at the step "fields": 400 VALIDATION_ERROR
-    /body/votes: votes is written by hooks, administrators and service keys only: leave it out`,
+    /body/votes: votes cannot be written by you: leave it out`,
     })
     assert.deepEqual(await can(bob, 'update', 'projects', _id, '{"title":1,"pages":"x"}'), {
       code: 1,

@@ -1,11 +1,12 @@
 // Every example of docs/collections.md runs, and answers what the page shows.
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { loadConfig } from '../app.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import { someEngine } from '../testing/engines.ts'
-import { applicationFolder, pageBlocks, shell } from '../testing/examples.ts'
+import { applicationFolder, importFile, pageBlocks, shell } from '../testing/examples.ts'
 
 type Variables = Record<string, string>
 
@@ -65,14 +66,16 @@ someEngine((engine) => {
       variables[`${name}_ID`] = user._id
     }
     let [shown, servers] = [0, 0]
-    for (const { language, text } of blocks)
+    for (const { language, text } of blocks) {
+      const isConfig = text.includes('export default')
       if (language === 'sh') shown += await runCalls(text, define!, app, variables)
-      else if (text.includes('export default')) {
+      else if (isConfig) {
         servers++
         await app.stop()
         const folder = await applicationFolder(t, { 'sixwire.config.ts': text })
         app = await startApp(t, engine, { databaseUrl, config: await loadConfig(folder) })
-      }
+      } else await importFile(join(await applicationFolder(t, { 'try.ts': text }), 'try.ts'))
+    }
     assert.ok(servers >= 6 && shown >= 40, `${servers} ${shown}`)
   })
 })

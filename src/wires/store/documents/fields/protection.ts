@@ -42,7 +42,7 @@ const fieldsNotIn = (fields: Fields, others: Fields): Fields =>
 
 const issueAt = (at: string, keys: readonly (string | number)[], path: Path): Issue => ({
   path: boundedPointer(at, keys),
-  message: `${path.join('.')} is written by hooks, administrators and service keys only: leave it out`,
+  message: `${path.join('.')} cannot be written by you: leave it out`,
 })
 
 /**

@@ -21,10 +21,7 @@ export function refuseConcealed(patch: OperatorPatch, concealed: readonly Path[]
 function refuseConcealedAt({ path, at, operator, operand }: FieldChange, concealed: Path): void {
   const own = withoutIndexes(path)
   if (isInside(own, concealed))
-    throw refused(
-      at,
-      `${concealed.join('.')} is written by hooks, administrators and service keys only: leave it out.`,
-    )
+    throw refused(at, `${concealed.join('.')} cannot be written by you: leave it out.`)
   if (!isInside(concealed, own)) return
   const comparesAll = COMPARING.includes(operator) || (isObject(operand) && Object.hasOwn(operand, '$sort'))
   if (comparesAll)
