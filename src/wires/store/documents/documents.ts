@@ -5,6 +5,7 @@ import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
 import type { Database } from '../../../db/database.ts'
 import type { MakeRoom } from '../../../http/route.ts'
 import {
+  type BodyBytes,
   type NewDocument,
   type OwnedDocument,
   type StoredDocument,
@@ -156,10 +157,10 @@ export function createDocuments(db: Database, indexes: Upkeep) {
     findMany: (wanted: readonly { collection: string; id: string }[]) =>
       db.all(selectManySql(wanted)) as Promise<FoundDocument[]>,
 
-    /** Likewise; undefined if they have more bytes together. */
+    /** Likewise; undefined if they have more bytes. */
     async findWithin(
       wanted: readonly { collection: string; id: string }[],
-      bytes: number,
+      bytes: BodyBytes,
     ): Promise<FoundDocument[] | undefined> {
       const rows = await db.all(selectManySql(wanted, bytes))
       return rows.every(({ body }) => body !== null) ? (rows as FoundDocument[]) : undefined

@@ -161,10 +161,10 @@ async function readShown(
   wanted: readonly Key[],
 ): Promise<Map<string, string>> {
   if (wanted.length === 0) return new Map()
-  let found = await documents.findWithin(wanted, SMALL_BYTES)
+  let found = await documents.findWithin(wanted, { each: Math.floor(SMALL_BYTES / wanted.length) })
   if (!found) {
     await makeRoom(COPIES * BYTES_MAX)
-    found = await documents.findWithin(wanted, BYTES_MAX)
+    found = await documents.findWithin(wanted, { together: BYTES_MAX })
   }
   if (!found) throw tooLarge('4 MiB')
   const shown = new Map<string, string>()

@@ -98,20 +98,25 @@ export const selectAllSql = (
   select id, body, version from store_documents
   where collection = ${collection} and owner = ${owner} and ${isOneOf('id', ids)} order by id`
 
+/** How large documents may be to be read with their bodies. */
+export type BodyBytes = { readonly each: number } | { readonly together: number }
+
+function bodySql(bytes: BodyBytes | undefined): Sql {
+  if (bytes === undefined) return sql`d.body`
+  const size = 'each' in bytes ? sql`d.bytes` : sql`sum(d.bytes) over (order by d.collection, d.id)`
+  return sql`case when ${size} <= ${'each' in bytes ? bytes.each : bytes.together} then d.body end as body`
+}
+
 /**
  * Documents by their collections and ids.
  *
- * @param bytes of how many bytes together they have bodies
+ * @param bytes of how many bytes each, or together, they have bodies
  */
 export const selectManySql = (
   wanted: readonly { readonly collection: string; readonly id: string }[],
-  bytes?: number,
+  bytes?: BodyBytes,
 ): Sql<Omit<OwnedDocument, 'body'> & { collection: string; id: string; body: string | null }> => sql`
-  select d.collection, d.id, d.version, d.owner, ${
-    bytes === undefined
-      ? sql`d.body`
-      : sql`case when sum(d.bytes) over (order by d.collection, d.id) <= ${bytes} then d.body end as body`
-  }
+  select d.collection, d.id, d.version, d.owner, ${bodySql(bytes)}
   from ${sql.either({
     sqlite: sql`(
       select value ->> 'collection' as collection, value ->> 'id' as id from json_each(${JSON.stringify(wanted)}))`,
