@@ -10,6 +10,7 @@ const config = {
   store: {
     collections: {
       free: {},
+      shared: { read: { members: '$$user._id' }, update: { members: '$$user._id' }, create: 'user' },
       goods: {
         read: 'user',
         update: 'user',
@@ -36,7 +37,7 @@ type Person = Awaited<ReturnType<TestApp['register']>>
 eachEngine((engine) => {
   let app: TestApp
   let replica: TestApp
-  let [admin, ann]: Person[] = []
+  let [admin, ann, bob]: Person[] = []
   const ending = endOfSuite()
   before(async () => {
     const databaseUrl = await engine.migratedUrl()
@@ -44,6 +45,7 @@ eachEngine((engine) => {
     replica = await startApp(ending, engine, { config, databaseUrl })
     admin = await app.register()
     ann = await app.register()
+    bob = await app.register()
   })
   const ask = (method: string, path: string, body?: unknown, who = ann!, of = app): Promise<TestAnswer> =>
     of.request(method, `/store/${path}`, { token: who.token, body })
@@ -66,6 +68,33 @@ eachEngine((engine) => {
     )
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
     assert.equal((await ask('GET', `free/${id}`)).body.n, 200)
+  })
+
+  test('who is removed from the members writes nothing afterwards: 200 times on two replicas', async () => {
+    const members = [ann!._id, bob!._id]
+    const made = await ask(
+      'POST',
+      'shared',
+      Array.from({ length: 200 }, () => ({ members })),
+    )
+    const versionOf = ({ headers }: TestAnswer): number => Number(headers.get('etag')!.slice(1, -1))
+    await Promise.all(
+      made.body.data.map(async ({ _id }: { _id: string }, i: number) => {
+        const [first, second] = i % 2 === 0 ? [app, replica] : [replica, app]
+        const keep = { members: [ann!._id, bob!._id], note: 'mine' }
+        const [removal, patch] = await Promise.all([
+          ask('PATCH', `shared/${_id}`, { members: [ann!._id] }, ann, first),
+          ask('PATCH', `shared/${_id}`, i % 3 === 0 ? keep : { note: 'mine' }, bob, second),
+        ])
+        assert.equal(removal.status, 200)
+        // It was written before the removal, or not at all.
+        if (patch.status === 200) assert.ok(versionOf(patch) < versionOf(removal))
+        else assert.equal(patch.status, 404, patch.text)
+        const { body } = await ask('GET', `shared/${_id}`, undefined, admin)
+        assert.deepEqual(body.members, [ann!._id])
+        assert.equal(body.note, patch.status === 200 ? 'mine' : undefined)
+      }),
+    )
   })
 
   test('a patch of operators is applied, one of fields is merged, and both at once is refused', async () => {
