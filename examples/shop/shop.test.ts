@@ -134,8 +134,8 @@ eachEngine((engine) => {
         assert.equal(await status('GET', '/store/products'), 200)
         assert.equal(await status('GET', product), 200)
         assert.equal(await status('POST', '/store/products', undefined, {}), 401)
-        assert.equal(await status('PUT', product, eve.token, { n: 2 }), 404)
-        assert.equal(await status('DELETE', product, eve.token), 404)
+        assert.equal(await status('PUT', product, eve.token, { n: 2 }), 403)
+        assert.equal(await status('DELETE', product, eve.token), 403)
         assert.equal(await status('PUT', product, ada.token, { n: 2 }), 200)
         assert.equal(await status('PUT', product, admin, { n: 3 }), 200)
       })
@@ -144,7 +144,7 @@ eachEngine((engine) => {
         const [ada, eve] = [await app.register(), await app.register()]
         const review = await make('reviews', ada.token)
         assert.equal(await status('GET', review), 200)
-        assert.equal(await status('PUT', review, eve.token, { n: 2 }), 404)
+        assert.equal(await status('PUT', review, eve.token, { n: 2 }), 403)
         assert.equal(await status('DELETE', review, ada.token), 200)
       })
 

@@ -1638,7 +1638,7 @@ export interface Api {
       cursor?: string | undefined
       /** Fields to answer, joined by commas, or to leave out if each begins with a minus. Dotted paths are allowed; _id is always answered. */
       fields?: string | undefined
-      /** Relations joined by commas, whose documents are answered as `$expanded`, up to three levels deep, as the caller may see them. */
+      /** Relations joined by commas, such as author,lines.product, whose documents are answered as `$expanded`, up to three levels deep, as the caller may see them. */
       expand?: string | undefined
     }
     reply: DocumentPage
@@ -1666,7 +1666,7 @@ export interface Api {
     query: {
       /** Fields to answer, joined by commas, or to leave out if each begins with a minus. Dotted paths are allowed; _id is always answered. */
       fields?: string | undefined
-      /** Relations joined by commas, whose documents are answered as `$expanded`, up to three levels deep, as the caller may see them. */
+      /** Relations joined by commas, such as author,lines.product, whose documents are answered as `$expanded`, up to three levels deep, as the caller may see them. */
       expand?: string | undefined
     }
     reply: AnsweredDocument

@@ -56,8 +56,7 @@ const REFUSED: Record<string, string> = {
     '/body/privateKey: is no private key: it must be above 0 and below the order of secp256k1',
   'GET /store/collections': 'FORBIDDEN',
   'DELETE /store/{collection}': 'FORBIDDEN',
-  'GET /store/{collection}': '/query/expand: "author": books has no relations.',
-  'GET /store/{collection}/{id}': '/query/expand: "author": books has no relations.',
+  'GET /store/{collection}/{id}': 'NOT_FOUND',
   'PUT /store/{collection}/{id}': 'NOT_FOUND',
   'PATCH /store/{collection}/{id}': 'NOT_FOUND',
   'DELETE /store/{collection}/{id}': 'NOT_FOUND',
@@ -67,7 +66,7 @@ const REFUSED: Record<string, string> = {
   'POST /store/files/{id}/link': 'NOT_FOUND',
   'GET /store/backups/{id}': 'NOT_FOUND',
   'DELETE /store/backups/{id}': 'NOT_FOUND',
-  'GET /store/backups/{id}/archive': 'NOT_FOUND',
+  'GET /store/backups/{id}/archive': 'FORBIDDEN',
   'POST /store/backup/{id}/restore': 'NOT_FOUND',
 }
 

@@ -84,8 +84,7 @@ export const FieldsParameter = Type.Optional(
 export const ExpandParameter = Type.Optional(
   Type.String({
     description:
-      'Relations joined by commas, whose documents are answered as `$expanded`, up to three levels deep, as the caller may see them.',
-    examples: ['author,lines.product'],
+      'Relations joined by commas, such as author,lines.product, whose documents are answered as `$expanded`, up to three levels deep, as the caller may see them.',
   }),
 )
 
