@@ -93,15 +93,14 @@ export async function planDeletion(context: DeletionContext, first: DocumentToCh
   for (const { relation, referrers } of restricting)
     if (referrers.some((one) => !deleted.has(keyOf(one)))) throw conflict(relation)
   const effects = [...sideEffects.values()]
-  return {
-    writes: [
-      deletionOf(first),
-      ...effects.map((one) => (one.body === undefined ? deletionOf(one) : replacementOf(one, one.body))),
-    ],
-    checks,
-    sideEffects: effects,
-  }
+  return { writes: writesOf(first, effects), checks, sideEffects: effects }
 }
+
+/** In one order, because deletions of the same documents would wait for each other in a circle. */
+const writesOf = (first: DocumentToChange, effects: readonly SideEffect[]): Deletion['writes'] =>
+  [{ ...first, body: undefined }, ...effects]
+    .toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+    .map((one) => (one.body === undefined ? deletionOf(one) : replacementOf(one, one.body)))
 
 const keyOf = ({ collection, id }: DocumentToChange): string => `${collection}/${id}`
 
