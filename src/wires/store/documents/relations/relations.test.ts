@@ -79,6 +79,7 @@ eachEngine((engine) => {
       ['orders', { customer: 5 }, '/customer'],
       ['orders', { customer: { _id: product } }, '/customer'],
       ['orders', { tags: [product, 'x'] }, '/tags/1'],
+      ['orders', { lines: [[{ product }]] }, '/lines/0/0/product'],
       ['people', { company: closed }, '/company'],
     ] as const) {
       assert.equal(issueOf(await ask(ann, 'POST', collection, fields)).path, `/body${at}`)
@@ -151,6 +152,22 @@ eachEngine((engine) => {
       ['notes', note],
     ] as const)
       assert.equal(await stored(collection, id), undefined)
+  })
+
+  test('60 deletions at once of documents that all follow from each other: one deletes them', async () => {
+    const { body } = await ask(
+      ann,
+      'POST',
+      'orders',
+      Array.from({ length: 60 }, () => ({})),
+    )
+    const ids: string[] = body.data.map((one: { _id: string }) => one._id)
+    for (const [i, id] of ids.entries())
+      assert.equal((await ask(ann, 'PUT', `orders/${id}`, { parent: ids.at(i - 1) })).status, 200)
+    const answers = await Promise.all(
+      ids.map((id, i) => askAt(i % 2 === 0 ? app : replica, ann, 'DELETE', `orders/${id}`)),
+    )
+    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, ...Array(59).fill(404)])
   })
 
   test('a deletion that would change more than 1000 documents changes none', async () => {
