@@ -7,7 +7,7 @@ import type { Caller } from '../../../../http/access.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
 import type { CollectionDefinition } from '../collections/collection.ts'
 import type { Viewer } from '../collections/viewer.ts'
-import type { Fields } from '../document-json.ts'
+import { fieldsFrom, type Fields } from '../document-json.ts'
 import type { HookCaller, Hooks } from './hooks.ts'
 import type { SystemDocument, SystemDocuments } from './system-api.ts'
 
@@ -80,13 +80,14 @@ export function createHookRunner(
   ): Promise<Fields> {
     const hook = hooks[name] as AnyHook | undefined
     if (!hook) return next ?? {}
+    // Copies: the two share what a change leaves as it is, and the index entries of the old document are told by `before`.
     const call = {
       collection,
       _id: id,
       caller: callerOf(viewer.caller),
       documents: systemAt(viewer.depth + 1),
-      ...(before && { before }),
-      ...(next && { next }),
+      ...(before && { before: structuredClone(before) }),
+      ...(next && { next: structuredClone(next) }),
     }
     const settled = Promise.try(hook, call).then(
       (answer) => ({ answer }),
@@ -100,8 +101,7 @@ export function createHookRunner(
       })
     })
     if ('error' in outcome) throw outcome.error
-    // As it will be read again: without undefined, dates as texts.
-    return next ? (parseJson(JSON.stringify(outcome.answer ?? next)) as Fields) : {}
+    return next ? fieldsFrom(outcome.answer ?? call.next, `The hook ${name} of ${collection}`) : {}
   }
 
   return {
