@@ -180,6 +180,15 @@ eachEngine((engine) => {
     assert.ok(await stored('products', product))
   })
 
+  test('a deletion that would read more than 16 MiB changes nothing', async () => {
+    const product = await made('products', {})
+    for (let i = 0; i < 17; i++) await made('orders', { tags: [product], text: 'x'.repeat(1_000_000) })
+    const refused = await ask(ann, 'DELETE', `products/${product}`)
+    assert.equal(refused.status, 409)
+    assert.match(refused.body.error.message, /more than 16 MiB/)
+    assert.ok(await stored('products', product))
+  })
+
   test('no reference is left behind, whichever of two replicas is first: 200 deletions against new references', async () => {
     const targets = await ask(
       ann,
@@ -275,7 +284,7 @@ eachEngine((engine) => {
       issueOf(await ask(ann, 'GET', `orders/${order}?expand=tags`)).message,
       /more than 500 documents/,
     )
-    const large = await made('products', { text: 'x'.repeat(1_000_000) })
+    const large = await made('products', { text: '€'.repeat(333_333) })
     const orders = await ask(
       ann,
       'POST',
