@@ -1,7 +1,7 @@
 import { errors, invalid, ISSUES_SHOWN, type Issue } from '../../../base/errors.ts'
 import { boundedPointer } from '../../../base/json-pointer.ts'
 import { parseJson, parseStrictJson } from '../../../base/json.ts'
-import { isObject, type Json } from './query/filter.ts'
+import { isObject } from './query/filter.ts'
 
 const LARGEST_BYTES = 1_048_576
 // `_id`, `createdAt` and `updatedAt` always take as many, and do not count.
@@ -41,7 +41,7 @@ export function readDocument(body: string): { service: ServiceFields; fields: Fi
 export function fieldsFrom(value: unknown, from: string): Fields {
   const text = JSON.stringify(value) as string | undefined
   const fields = text && parseStrictJson(text, { takesRounded: true })
-  if (!isObject(fields as Json)) throw new TypeError(`${from} gave no object of fields`)
+  if (!isObject(fields)) throw new TypeError(`${from} gave no object of fields`)
   return fields as Fields
 }
 

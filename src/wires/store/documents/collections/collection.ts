@@ -149,7 +149,7 @@ function checkUnique({ unique = [] }: CollectionDeclaration, hidden: readonly Pa
 function relationsOf({ relations = {}, schema }: CollectionDeclaration, at: string): Relation[] {
   return Object.entries(relations).map(([name, { to, onDelete = 'restrict' }]) => {
     const path = parseFieldPath(name, `${at}.relations`)
-    if (onDelete === 'unset' && schema && isRequired(schema as Record<string, unknown>, path))
+    if (onDelete === 'unset' && schema && isRequired(schema, path))
       throw new StartError(`${at}.relations.${name}: the schema requires this field: unset cannot remove it`)
     return { path, to, onDelete }
   })

@@ -120,7 +120,7 @@ export async function expand(
     for (const { node, key, branch, keys, isList } of wanted) {
       const nodes = keys.flatMap((one) => {
         const text = shown.get(nameOf(one))
-        return text === undefined ? [] : [{ text, branches: branch.branches, children: new Map() } as Node]
+        return text === undefined ? [] : [{ text, branches: branch.branches, children: new Map() }]
       })
       for (const { text } of nodes) bytes += Buffer.byteLength(text)
       if (bytes > BYTES_MAX) throw tooLarge('4 MiB')

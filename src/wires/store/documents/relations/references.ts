@@ -27,7 +27,7 @@ export async function checkReferences(
   { relations }: CollectionDefinition,
   viewer: Viewer,
   fields: unknown,
-  before: unknown = undefined,
+  before: unknown,
   at = '/body',
 ): Promise<Step[]> {
   if (relations.length === 0) return []

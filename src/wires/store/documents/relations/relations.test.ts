@@ -167,7 +167,16 @@ eachEngine((engine) => {
     const answers = await Promise.all(
       ids.map((id, i) => askAt(i % 2 === 0 ? app : replica, ann, 'DELETE', `orders/${id}`)),
     )
-    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, ...Array(59).fill(404)])
+    assert.deepEqual(
+      Object.groupBy(
+        answers.map(({ status }) => status),
+        (one) => `${one}`,
+      ),
+      {
+        200: [200],
+        404: Array.from({ length: 59 }, () => 404),
+      },
+    )
   })
 
   test('a deletion that would change more than 1000 documents changes none', async () => {
