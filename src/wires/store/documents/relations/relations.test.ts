@@ -167,16 +167,8 @@ eachEngine((engine) => {
     const answers = await Promise.all(
       ids.map((id, i) => askAt(i % 2 === 0 ? app : replica, ann, 'DELETE', `orders/${id}`)),
     )
-    assert.deepEqual(
-      Object.groupBy(
-        answers.map(({ status }) => status),
-        (one) => `${one}`,
-      ),
-      {
-        200: [200],
-        404: Array.from({ length: 59 }, () => 404),
-      },
-    )
+    const others = answers.filter(({ status }) => status === 404)
+    assert.deepEqual([others.length, answers.find((one) => !others.includes(one))?.status], [59, 200])
   })
 
   test('a deletion that would change more than 1000 documents changes none', async () => {
@@ -205,7 +197,6 @@ eachEngine((engine) => {
       'people',
       Array.from({ length: 200 }, () => ({})),
     )
-    const outcomes = new Set<string>()
     await Promise.all(
       targets.body.data.map(async ({ _id }: { _id: string }, i: number) => {
         const [first, second] = i % 2 === 0 ? [app, replica] : [replica, app]
@@ -213,12 +204,10 @@ eachEngine((engine) => {
           askAt(first, ann, 'DELETE', `people/${_id}`),
           askAt(second, ann, 'POST', 'orders', { customer: _id }),
         ])
-        outcomes.add(`${gone.status} ${added.status}`)
         const isThere = (await stored('people', _id)) !== undefined
         assert.deepEqual([gone.status, added.status], isThere ? [409, 201] : [200, 400])
       }),
     )
-    assert.ok(outcomes.size > 0)
   })
 
   test('expand answers the documents as the caller may see them, and what is missing or out of reach alike', async () => {
