@@ -42,7 +42,7 @@ export function fieldsFrom(value: unknown, from: string): Fields {
   const text = JSON.stringify(value) as string | undefined
   const fields = text && parseStrictJson(text, { takesRounded: true })
   if (!isObject(fields)) throw new TypeError(`${from} gave no object of fields`)
-  return fields as Fields
+  return fields
 }
 
 /** Joins two JSON objects. Written as one, the keys of the second that are whole numbers would come first. */
