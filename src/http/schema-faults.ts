@@ -77,11 +77,11 @@ function withoutRepetitions(faults: readonly ErrorObject[]): ErrorObject[] {
         fault.schemaPath.startsWith(`${union.schemaPath}/`) &&
         fault.instancePath.startsWith(union.instancePath),
     )
-    const inner = within.filter(
-      (fault) => pathOf(fault) !== union.instancePath || !OF_KIND.has(fault.keyword),
+    const inner = new Set(
+      within.filter((fault) => pathOf(fault) !== union.instancePath || !OF_KIND.has(fault.keyword)),
     )
-    if (inner.length > 0) remaining.delete(union)
-    for (const fault of within) if (!inner.includes(fault)) remaining.delete(fault)
+    if (inner.size > 0) remaining.delete(union)
+    for (const fault of within) if (!inner.has(fault)) remaining.delete(fault)
   }
   const { true: byRule = [], false: bySchema = [] } = Object.groupBy(
     remaining,

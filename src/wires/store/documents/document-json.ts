@@ -1,6 +1,7 @@
 import { errors, invalid, ISSUES_SHOWN, type Issue } from '../../../base/errors.ts'
 import { boundedPointer } from '../../../base/json-pointer.ts'
-import { parseJson } from '../../../base/json.ts'
+import { parseJson, parseStrictJson } from '../../../base/json.ts'
+import { isObject } from './query/filter.ts'
 
 const LARGEST_BYTES = 1_048_576
 // `_id`, `createdAt` and `updatedAt` always take as many, and do not count.
@@ -29,6 +30,19 @@ export function withoutServiceFields(fields: Fields): Fields {
 export function readDocument(body: string): { service: ServiceFields; fields: Fields } {
   const { _id, createdAt, updatedAt, ...fields } = parseJson(body) as Fields & ServiceFields
   return { service: { _id, createdAt, updatedAt }, fields }
+}
+
+/**
+ * Fields that code of the application gives, as if a client had sent them: a copy, with dates as texts and without undefined.
+ *
+ * @param from names the code, for the error
+ * @throws TypeError if they are no object; VALIDATION_ERROR for what a client could not send
+ */
+export function fieldsFrom(value: unknown, from: string): Fields {
+  const text = JSON.stringify(value) as string | undefined
+  const fields = text && parseStrictJson(text, { takesRounded: true })
+  if (!isObject(fields)) throw new TypeError(`${from} gave no object of fields`)
+  return fields
 }
 
 /** Joins two JSON objects. Written as one, the keys of the second that are whole numbers would come first. */

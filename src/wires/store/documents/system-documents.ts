@@ -2,6 +2,7 @@ import { newId } from '../../../base/ids.ts'
 import { parseJson } from '../../../base/json.ts'
 import type { Collections } from './collections/collections.ts'
 import { systemViewer } from './collections/viewer.ts'
+import { fieldsFrom } from './document-json.ts'
 import type { SystemDocument, SystemDocuments } from './hooks/system-api.ts'
 import { checkDepth } from './hooks/runner.ts'
 import type { createLists } from './lists/list.ts'
@@ -53,10 +54,13 @@ export function createSystemDocuments(
     async create(collection, fields, { owner, id = newId(writing.clock.now()) } = {}) {
       checkDepth(depth)
       const of = collections.get(collection)
-      return documentOf(await createDocument(writing, of, systemViewer(depth, owner), id, fields))
+      const sent = fieldsFrom(fields, 'documents.create')
+      return documentOf(await createDocument(writing, of, systemViewer(depth, owner), id, sent))
     },
-    update: (collection, id, fields) => change(collection, id, updateBy(fields)),
-    patch: (collection, id, patch) => change(collection, id, patchBy(patch)),
+    update: async (collection, id, fields) =>
+      change(collection, id, updateBy(fieldsFrom(fields, 'documents.update'))),
+    patch: async (collection, id, patch) =>
+      change(collection, id, patchBy(fieldsFrom(patch, 'documents.patch'))),
     async delete(collection, id) {
       checkDepth(depth)
       await removeDocument(writing, collections.get(collection), viewer, id)

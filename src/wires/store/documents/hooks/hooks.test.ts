@@ -59,6 +59,14 @@ eachEngine((engine) => {
       afterCreate: ({ document, documents }) =>
         documents.create('loops', { n: Number(document['n']) + 1 }).then(() => undefined),
     },
+    nested: {
+      beforeCreate: ({ next }) => next['odd'] as never,
+      beforeUpdate({ before, next }) {
+        ;(next['tags'] as string[]).push(String(next['tag']))
+        ;(next['of'] as string[]).push(...(next['more'] as string[]))
+        ;(before['tags'] as string[]).pop()
+      },
+    },
     retries: {
       afterCreate() {
         events.push({ name: 'retried' })
@@ -73,6 +81,11 @@ eachEngine((engine) => {
         goods: { readOnly: ['status', 'by'], hooks: hooks.goods, read: 'user', update: 'user' },
         tagged: { hooks: hooks.tagged, unique: ['tags'] },
         loops: { hooks: hooks.loops },
+        nested: {
+          hooks: hooks.nested,
+          unique: ['tags'],
+          relations: { of: { to: 'goods' } },
+        },
         retries: { hooks: hooks.retries },
         sums: {
           readOnly: ['sum'],
@@ -142,6 +155,33 @@ eachEngine((engine) => {
     assert.deepEqual(await faults({ parts: 5 }), [400, '/body/parts'])
     assert.deepEqual(await faults([{ parts: [1] }, {}]), [400, '/body/1/parts'])
     assert.deepEqual(await faults({ parts: [] }), [500])
+  })
+
+  test('what a hook changes inside of fields counts for unique fields and relations', async () => {
+    const [id, good] = [(await ask('POST', 'nested', { tags: ['a'], of: [] })).body._id, await made({})]
+    const other = await ask('POST', 'nested', { tags: ['x'], of: [] })
+    assert.equal(other.status, 201)
+    assert.equal((await ask('PATCH', `nested/${id}`, { tag: 'b', more: [good] })).status, 200)
+    for (const tag of ['a', 'b']) assert.equal((await ask('POST', 'nested', { tags: [tag] })).status, 409)
+    assert.equal((await ask('DELETE', `goods/${good}`)).status, 409)
+    const missing = await ask('PATCH', `nested/${id}`, { tag: 'c', more: ['nothing'] })
+    assert.equal(missing.body.error.details.issues[0].path, '/body/of/1')
+  })
+
+  test('a hook can store what a client could, and nothing else', async () => {
+    assert.deepEqual((await ask('POST', 'nested', { odd: { n: 1 } })).body.n, 1)
+    for (const odd of [[], [1], 'text', 5, true]) {
+      assert.equal((await ask('POST', 'nested', { odd })).status, 500)
+      assert.match(app.log(), /The hook beforeCreate of nested gave no object of fields/)
+    }
+    const { documents } = app.app.service('store')
+    for (const text of ['\0', '\ud800']) {
+      const refused = { code: 'VALIDATION_ERROR' }
+      await assert.rejects(documents.create('goods', { text }), refused)
+      await assert.rejects(documents.update('goods', await made({}), { text }), refused)
+    }
+    const at = await documents.create('parts', { at: new Date(0) })
+    assert.equal(at['at'], '1970-01-01T00:00:00.000Z')
   })
 
   test('a hook before an update runs again if the document was changed meanwhile', async () => {

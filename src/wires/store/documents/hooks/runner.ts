@@ -8,7 +8,7 @@ import type { Caller } from '../../../../http/access.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
 import type { CollectionDefinition } from '../collections/collection.ts'
 import type { Viewer } from '../collections/viewer.ts'
-import type { Fields } from '../document-json.ts'
+import { fieldsFrom, type Fields } from '../document-json.ts'
 import type { HookCaller, Hooks } from './hooks.ts'
 import type { SystemDocument, SystemDocuments } from './system-api.ts'
 
@@ -85,7 +85,7 @@ export function createHookRunner(
     const { name: collection, hooks } = definition
     const hook = hooks[name] as AnyHook | undefined
     if (!hook) return next ?? {}
-    // Copies, which a hook may change in place: the document as it was read decides what is written.
+    // Copies: the two share what a change leaves as it is, and the index entries of the old document are told by `before`.
     const call = {
       collection,
       _id: id,
@@ -106,8 +106,7 @@ export function createHookRunner(
       })
     })
     if ('error' in outcome) throw faultOf(outcome.error, definition, next, at)
-    // As it will be read again: without undefined, dates as texts.
-    return next ? (parseJson(JSON.stringify(outcome.answer ?? call.next)) as Fields) : {}
+    return next ? fieldsFrom(outcome.answer ?? call.next, `The hook ${name} of ${collection}`) : {}
   }
 
   return {

@@ -19,7 +19,7 @@ import {
   type IndexRow,
 } from './index-rows.ts'
 import { replaceEntries, type Replacement } from './replace.ts'
-import { untilComplete } from './required.ts'
+import { refuseIfDropped, untilComplete } from './required.ts'
 import { createUpkeep } from './upkeep.ts'
 
 const COLLECTIONS_MAX = 10_000
@@ -37,7 +37,19 @@ export function createIndexes(
   isByOwner: (collection: string) => boolean,
 ) {
   const { db, clock, log } = context
-  const upkeep = createUpkeep(db, (index, reason) => builds.fail(index, reason))
+  let unique: readonly Definition[] = []
+  const upkeep = createUpkeep(
+    db,
+    (index, reason) => builds.fail(index, reason),
+    (set) => {
+      const missing = unique.find(
+        (one) =>
+          one.collection === set.collection &&
+          !set.indexes.some((index) => index.isUnique && haveSameEntries(one, index)),
+      )
+      return missing && refuseIfDropped(db, missing)
+    },
+  )
   const builds = createBuilds(context, () => upkeep.countWrites())
   let incomplete: readonly Definition[] = []
 
@@ -49,6 +61,7 @@ export function createIndexes(
     /** Adds and drops indexes until they are those that the configuration declares, and goes on with what was interrupted. */
     async declare(wanted: readonly Definition[]): Promise<void> {
       const definitions = mergeDefinitions(wanted)
+      unique = definitions.filter(({ isUnique, requiredBy }) => isUnique && requiredBy !== undefined)
       const rows = await db.all(selectIndexesSql())
       const isDeclared = (row: IndexRow): boolean => definitions.some((one) => isSame(one, row))
       /** An automatic index goes if a declared one of its fields does more, or if it was made under another configuration. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../../base/clock.ts'
+import { errors } from '../../../../base/errors.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import type { Logger } from '../../../../base/logger.ts'
 import type { Database } from '../../../../db/database.ts'
@@ -51,4 +52,18 @@ export async function untilComplete(
     }
     await clock.sleep(pauseMs)
   }
+}
+
+/**
+ * Refuses to write without an index that keeps a rule. One that failed, because restored documents do not fit, does not count:
+ * they could not be changed otherwise.
+ *
+ * @throws UNAVAILABLE if a server with another configuration has dropped it
+ */
+export async function refuseIfDropped(db: Database, one: Definition): Promise<void> {
+  const rows = await db.all(selectIndexesSql(one.collection))
+  if (!rows.some((row) => isSame(one, row)))
+    throw errors.unavailable({
+      message: `The index of ${namesOf(one.fields)} in ${one.collection} is not there: a server with another configuration has dropped it.`,
+    })
 }

@@ -88,6 +88,23 @@ eachEngine((engine) => {
     await assertEntries(first)
   })
 
+  test('a server does not write without its unique fields, which one with another configuration has dropped', async (t) => {
+    const start = await startsOn(t)
+    const strict = await start(UNIQUE)
+    const { token } = await strict.register()
+    const { _id } = await send(strict, token, 'POST', 'books', { isbn: 1 })
+    await start()
+    for (const [method, path, body] of [
+      ['POST', 'books', { isbn: 1 }],
+      ['POST', 'books', [{ isbn: 2 }]],
+      ['PUT', `books/${_id}`, { isbn: 2 }],
+    ] as const) {
+      const answered = await strict.request(method, `/store/${path}`, { token, body })
+      assert.equal(answered.status, 503, answered.text)
+      assert.match(answered.body.error.message, /index of isbn in books is not there/)
+    }
+  })
+
   test('a start that waits long for an index says so, and ends if the server is stopped', async (t) => {
     const app = await (await startsOn(t))()
     const { token } = await app.register()

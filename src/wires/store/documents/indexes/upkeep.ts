@@ -55,6 +55,8 @@ export function createUpkeep(
   db: Database,
   /** Gives up an index that this server made by itself and that a document does not fit into. */
   giveUp: (index: Index, reason: string) => Promise<void>,
+  /** Refuses writes while an index is not there without which a rule would not hold; undefined if none is missing. */
+  requireIndexes: (set: IndexSet) => Promise<void> | undefined,
 ) {
   // Without an entry a collection is taken for one without indexes; a write that is wrong about it fails.
   const sets = new BoundedMap<string, IndexSet>(COLLECTIONS_MAX)
@@ -117,6 +119,10 @@ export function createUpkeep(
       const current = new Map(names.map((name) => [name, known(name)]))
       try {
         const made: (DocumentWrite<R> & { set: IndexSet })[] = []
+        for (const set of current.values()) {
+          const missing = requireIndexes(set)
+          if (missing) await missing
+        }
         for (const { collection, make } of all) {
           const set = current.get(collection)!
           made.push({ ...(await make(set)), set })

@@ -354,6 +354,13 @@ describe('a patch that does not fit the document is refused', () => {
       /more than 1000/,
     ],
     [
+      'more paths than one patch has',
+      {},
+      { $set: Object.fromEntries(numbers(10_001).map((i) => [`a.${i}`, 1])) },
+      '/$set',
+      /at most 10000 paths/,
+    ],
+    [
       'gaps that are too many together',
       { a: numbers(101).map(() => []) },
       { $set: Object.fromEntries(numbers(101).map((i) => [`a.${i}.1000`, 1])) },

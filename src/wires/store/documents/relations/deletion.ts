@@ -10,13 +10,14 @@ import { hasNoReferrers, selectReferrersSql } from '../sql/referrers.ts'
 import type { IncomingRelation, IncomingRelations } from './incoming.ts'
 import { withoutReferences } from './relation.ts'
 
-/** The most documents that one deletion changes. */
+/** The most documents that one deletion changes, and what they may have together: all of them are read. */
 const CHANGED_MAX = 1000
+const BYTES_MAX = 16_777_216
 
 /** What deletions are planned with. */
 export type DeletionContext = {
   readonly db: Database
-  readonly documents: Pick<Documents, 'findMany'>
+  readonly documents: Pick<Documents, 'findWithin'>
   readonly indexesOf: (collection: string) => IndexSet | Promise<IndexSet>
   readonly incoming: IncomingRelations
   readonly now: () => string
@@ -51,14 +52,15 @@ export const referredConflict = ({ from, path }: IncomingRelation, of = 'it'): A
  * Plans the deletion of a document: what refers to it keeps it there (restrict), loses its field (unset), or is deleted as
  * well (cascade). This is done as the system, also to documents that the caller does not see.
  *
- * @throws CONFLICT if the document has to stay, or if more than 1000 documents would change
+ * @throws CONFLICT if the document has to stay, or if more than 1000 documents, or 16 MiB of them, would change
  */
 export async function planDeletion(context: DeletionContext, first: DocumentToChange): Promise<Deletion> {
   const { incoming } = context
   const deleted = new Map([[keyOf(first), first]])
   const sideEffects = new Map<string, SideEffect>()
-  const restricting: { relation: IncomingRelation; referrers: readonly DocumentToChange[] }[] = []
+  const restricting: { relation: IncomingRelation; ids: readonly string[] }[] = []
   const checks: Step[] = []
+  let bytes = 0
   let level: readonly DocumentToChange[] = [first]
   while (level.length > 0) {
     const next: DocumentToChange[] = []
@@ -71,9 +73,15 @@ export async function planDeletion(context: DeletionContext, first: DocumentToCh
             errors.conflict({ message: REFERRED }),
           ),
         )
-        const referrers = await referrersOf(context, relation, index, targets)
-        if (relation.onDelete === 'restrict') restricting.push({ relation, referrers })
-        for (const referrer of relation.onDelete === 'restrict' ? [] : referrers) {
+        const ids = await referrersOf(context, relation, index, targets)
+        if (relation.onDelete === 'restrict') {
+          restricting.push({ relation, ids })
+          continue
+        }
+        const referrers = await readAll(context, relation, ids)
+        for (const { old } of referrers) bytes += Buffer.byteLength(old.body)
+        if (bytes > BYTES_MAX) throw tooLarge(relation)
+        for (const referrer of referrers) {
           const key = keyOf(referrer)
           if (deleted.has(key)) continue
           const isDeleted = relation.onDelete === 'cascade'
@@ -91,20 +99,21 @@ export async function planDeletion(context: DeletionContext, first: DocumentToCh
     level = next
   }
   // What is deleted as well holds nothing back.
-  for (const { relation, referrers } of restricting)
-    if (referrers.some((one) => !deleted.has(keyOf(one)))) throw referredConflict(relation)
+  for (const { relation, ids } of restricting)
+    if (ids.some((id) => !deleted.has(keyOf({ collection: relation.from.name, id }))))
+      throw referredConflict(relation)
   const effects = [...sideEffects.values()]
-  return {
-    writes: [
-      deletionOf(first),
-      ...effects.map((one) => (one.body === undefined ? deletionOf(one) : replacementOf(one, one.body))),
-    ],
-    checks,
-    sideEffects: effects,
-  }
+  return { writes: writesOf(first, effects), checks, sideEffects: effects }
 }
 
-const keyOf = ({ collection, id }: DocumentToChange): string => `${collection}/${id}`
+/** In one order, because deletions of the same documents would wait for each other in a circle. */
+const writesOf = (first: DocumentToChange, effects: readonly SideEffect[]): Deletion['writes'] =>
+  [{ ...first, body: undefined }, ...effects]
+    .toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+    .map((one) => (one.body === undefined ? deletionOf(one) : replacementOf(one, one.body)))
+
+const keyOf = ({ collection, id }: Pick<DocumentToChange, 'collection' | 'id'>): string =>
+  `${collection}/${id}`
 
 /**
  * The index of a relation.
@@ -127,23 +136,41 @@ export async function relationIndex(
 }
 
 async function referrersOf(
-  { db, documents }: DeletionContext,
+  { db }: DeletionContext,
   relation: IncomingRelation,
   index: Index,
   targets: readonly string[],
-): Promise<DocumentToChange[]> {
-  const { name } = relation.from
+): Promise<string[]> {
   const rows = await db.all(selectReferrersSql(index, targets, CHANGED_MAX + 1))
-  if (rows.length === 0) return []
   if (rows.length > CHANGED_MAX)
     throw relation.onDelete === 'restrict' ? referredConflict(relation) : tooMany(relation)
-  const found = await documents.findMany(rows.map(({ id }) => ({ collection: name, id })))
-  return found.map(({ id, ...old }) => ({ collection: name, id, old }))
+  return rows.map(({ id }) => id)
+}
+
+async function readAll(
+  { documents }: DeletionContext,
+  relation: IncomingRelation,
+  ids: readonly string[],
+): Promise<DocumentToChange[]> {
+  if (ids.length === 0) return []
+  const collection = relation.from.name
+  const found = await documents.findWithin(
+    ids.map((id) => ({ collection, id })),
+    { together: BYTES_MAX },
+  )
+  if (!found) throw tooLarge(relation)
+  return found.map(({ id, ...old }) => ({ collection, id, old }))
 }
 
 const tooMany = ({ from }: IncomingRelation): ApiError =>
   errors.conflict({
     message: `More than ${CHANGED_MAX} documents of ${from.name} refer to it: delete or change them first, in parts.`,
+    details: { collection: from.name },
+  })
+
+const tooLarge = ({ from }: IncomingRelation): ApiError =>
+  errors.conflict({
+    message: `The documents that refer to it, such as those of ${from.name}, have more than 16 MiB: delete or change them first, in parts.`,
     details: { collection: from.name },
   })
 

@@ -122,7 +122,7 @@ export async function expand(
         const text = shown.get(nameOf(one))
         return text === undefined ? [] : [{ text, branches: branch.branches, children: new Map() }]
       })
-      for (const { text } of nodes) bytes += text.length
+      for (const { text } of nodes) bytes += Buffer.byteLength(text)
       if (bytes > BYTES_MAX) throw tooLarge('4 MiB')
       node.children.set(key, { isList, nodes })
       if (branch.branches.size > 0) next.push(...nodes)

@@ -8,7 +8,7 @@ import type { Documents } from '../documents.ts'
 import { reachOf } from '../rules/rule.ts'
 import { isReadable } from '../fields/shown.ts'
 import { lockAllSql } from '../sql/document-rows.ts'
-import { referencesIn, type Relation } from './relation.ts'
+import { referencesIn, type ReferenceAt, type Relation } from './relation.ts'
 
 /** A reference that a write adds. */
 type NewReference = { readonly collection: string; readonly id: string; readonly at: string }
@@ -52,13 +52,28 @@ export async function checkReferences(
 
 function newReferences(relation: Relation, before: unknown, after: unknown, at: string): NewReference[] {
   const old = new Set([...referencesIn(before, relation)].map(({ value }) => value))
-  return [...referencesIn(after, relation)]
+  const references = [...referencesIn(after, relation)]
+  // Also of what the document had: it may have been moved.
+  refuseNested(references, at)
+  return references
     .filter(({ value }) => !old.has(value))
     .map(({ keys, value }) => {
       const here = boundedPointer(at, keys)
       if (typeof value !== 'string')
         throw invalid({ path: here, message: `must be the _id of a document of ${relation.to}` })
       return { collection: relation.to, id: value, at: here }
+    })
+}
+
+/** Indexes look into arrays, but not into arrays in arrays: what they lack, a deletion would not find. */
+function refuseNested(references: readonly ReferenceAt[], at: string): void {
+  const nested = references.find(({ keys }) =>
+    keys.some((key, i) => typeof key === 'number' && typeof keys[i + 1] === 'number'),
+  )
+  if (nested)
+    throw invalid({
+      path: boundedPointer(at, nested.keys),
+      message: 'a reference cannot be in an array in an array',
     })
 }
 

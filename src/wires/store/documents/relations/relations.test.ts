@@ -79,6 +79,7 @@ eachEngine((engine) => {
       ['orders', { customer: 5 }, '/customer'],
       ['orders', { customer: { _id: product } }, '/customer'],
       ['orders', { tags: [product, 'x'] }, '/tags/1'],
+      ['orders', { lines: [[{ product }]] }, '/lines/0/0/product'],
       ['people', { company: closed }, '/company'],
     ] as const) {
       assert.equal(issueOf(await ask(ann, 'POST', collection, fields)).path, `/body${at}`)
@@ -153,6 +154,23 @@ eachEngine((engine) => {
       assert.equal(await stored(collection, id), undefined)
   })
 
+  test('60 deletions at once of documents that all follow from each other: one deletes them', async () => {
+    const { body } = await ask(
+      ann,
+      'POST',
+      'orders',
+      Array.from({ length: 60 }, () => ({})),
+    )
+    const ids: string[] = body.data.map((one: { _id: string }) => one._id)
+    for (const [i, id] of ids.entries())
+      assert.equal((await ask(ann, 'PUT', `orders/${id}`, { parent: ids.at(i - 1) })).status, 200)
+    const answers = await Promise.all(
+      ids.map((id, i) => askAt(i % 2 === 0 ? app : replica, ann, 'DELETE', `orders/${id}`)),
+    )
+    const others = answers.filter(({ status }) => status === 404)
+    assert.deepEqual([others.length, answers.find((one) => !others.includes(one))?.status], [59, 200])
+  })
+
   test('a deletion that would change more than 1000 documents changes none', async () => {
     const product = await made('products', {})
     const orders = Array.from({ length: 501 }, () => ({ tags: [product] }))
@@ -163,6 +181,15 @@ eachEngine((engine) => {
     assert.ok(await stored('products', product))
   })
 
+  test('a deletion that would read more than 16 MiB changes nothing', async () => {
+    const product = await made('products', {})
+    for (let i = 0; i < 17; i++) await made('orders', { tags: [product], text: 'x'.repeat(1_000_000) })
+    const refused = await ask(ann, 'DELETE', `products/${product}`)
+    assert.equal(refused.status, 409)
+    assert.match(refused.body.error.message, /more than 16 MiB/)
+    assert.ok(await stored('products', product))
+  })
+
   test('no reference is left behind, whichever of two replicas is first: 200 deletions against new references', async () => {
     const targets = await ask(
       ann,
@@ -170,7 +197,6 @@ eachEngine((engine) => {
       'people',
       Array.from({ length: 200 }, () => ({})),
     )
-    const outcomes = new Set<string>()
     await Promise.all(
       targets.body.data.map(async ({ _id }: { _id: string }, i: number) => {
         const [first, second] = i % 2 === 0 ? [app, replica] : [replica, app]
@@ -178,12 +204,10 @@ eachEngine((engine) => {
           askAt(first, ann, 'DELETE', `people/${_id}`),
           askAt(second, ann, 'POST', 'orders', { customer: _id }),
         ])
-        outcomes.add(`${gone.status} ${added.status}`)
         const isThere = (await stored('people', _id)) !== undefined
         assert.deepEqual([gone.status, added.status], isThere ? [409, 201] : [200, 400])
       }),
     )
-    assert.ok(outcomes.size > 0)
   })
 
   test('expand answers the documents as the caller may see them, and what is missing or out of reach alike', async () => {
@@ -258,7 +282,7 @@ eachEngine((engine) => {
       issueOf(await ask(ann, 'GET', `orders/${order}?expand=tags`)).message,
       /more than 500 documents/,
     )
-    const large = await made('products', { text: 'x'.repeat(1_000_000) })
+    const large = await made('products', { text: '€'.repeat(333_333) })
     const orders = await ask(
       ann,
       'POST',

@@ -1,5 +1,5 @@
 // compile.ts loads this when a schema is first used.
-import { Ajv2020, type CodeKeywordDefinition, type Options } from 'ajv/dist/2020.js'
+import { _, Ajv2020, type CodeKeywordDefinition, type Options } from 'ajv/dist/2020.js'
 
 import { once } from '../../../../base/once.ts'
 import { FORMATS } from './formats.ts'
@@ -15,6 +15,8 @@ const SETTINGS: Options = {
   formats: FORMATS,
   // A field may have the name of what every object inherits.
   ownProperties: true,
+  // The effort of one check.
+  passContext: true,
   verbose: true,
   // 19.99 is a multiple of 0.01, but not as doubles divide.
   multipleOfPrecision: 9,
@@ -29,6 +31,12 @@ const SETTINGS: Options = {
   },
 }
 
+/** What one check may do: `this` of a check. */
+export type Effort = { references: number }
+
+/** Thrown by a check that follows more references than its effort has left. */
+export class EffortError extends Error {}
+
 /** Compiles to checks that stop at the first fault. */
 export const firstFault = once(() => createAjv({ ...SETTINGS, allErrors: false }))
 
@@ -41,7 +49,10 @@ function createAjv(settings: Options): Ajv2020 {
   // `oneOf` stands beside `patternProperties`.
   ajv.opts.unevaluated = false
   const contains = ajv.getKeyword('contains') as CodeKeywordDefinition
+  const reference = ajv.getKeyword('$ref') as CodeKeywordDefinition
   return ajv
+    .removeKeyword('$ref')
+    .addKeyword(withEffort(reference))
     .removeKeyword('uniqueItems')
     .addKeyword({
       keyword: 'uniqueItems',
@@ -66,5 +77,18 @@ const withoutInnerFaults = (contains: CodeKeywordDefinition): CodeKeywordDefinit
       return inner
     }
     contains.code(context)
+  },
+})
+
+/**
+ * Where a schema refers to itself in two alternatives, each level of a document would double the time: 64 levels have no end.
+ */
+const withEffort = (reference: CodeKeywordDefinition): CodeKeywordDefinition => ({
+  ...reference,
+  code(context) {
+    const { gen } = context
+    const error = gen.scopeValue('func', { ref: EffortError })
+    gen.if(_`this.references-- < 1`, () => gen.throw(_`new ${error}()`))
+    reference.code(context)
   },
 })

@@ -454,6 +454,26 @@ describe('a hostile document of 1 MiB is checked soon', () => {
     }
   })
 
+  test('a schema that refers to itself in two alternatives, which each level would double', () => {
+    const e = { $ref: '#/$defs/e' }
+    const alternative = (op: string) => ({
+      type: 'object',
+      required: ['op'],
+      properties: { a: e, op: { const: op } },
+    })
+    const schema = {
+      properties: { e },
+      $defs: { e: { anyOf: [alternative('and'), alternative('or'), { type: 'string' }] } },
+    }
+    const nested = (levels: number, inner: unknown): unknown =>
+      levels === 0 ? inner : { op: levels % 2 === 0 ? 'and' : 'or', a: nested(levels - 1, inner) }
+    assert.deepEqual(faults(schema, { e: nested(8, 'x') }), [])
+    assert.equal(faults(schema, { e: nested(12, 5) }).length, 20)
+    assert.deepEqual(faults(schema, { e: nested(60, 5) }), [
+      '/body: takes too long to check against the schema: nest fewer levels',
+    ])
+  })
+
   test('texts that are nearly of a format', () => {
     const texts = [
       'a',

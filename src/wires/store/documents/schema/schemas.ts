@@ -15,6 +15,9 @@ const ANNOTATIONS = new Set([
   'title',
 ])
 
+/** How many references of a schema are written out: those of ten definitions that refer to each other would be millions. */
+const REFERENCES_MAX = 200
+
 /** The schemas of collections that have one, each as `embedded` writes it. */
 export const schemasOf = (
   declared: Readonly<Record<string, CollectionOption>>,
@@ -46,13 +49,16 @@ function withOptional(schema: Schema, [name, ...rest]: Path): Schema {
 
 /**
  * Writes a JSON Schema so that it can stand inside of another document: with what it refers to in place of references,
- * and without titles, which are names there. What refers to itself, or to another document, may be any value.
+ * and without titles, which are names there. What refers to itself, or to another document, may be any value, and so may
+ * what is behind the first 200 references.
  */
 export function embedded(root: Schema): Schema {
+  let references = 0
   const visit = (schema: Schema, open: readonly string[]): Schema => {
     const { $ref, ...others } = schema
     const reference = typeof $ref === 'string' ? $ref : undefined
-    const target = reference === undefined || open.includes(reference) ? {} : targetOf(root, reference)
+    const isEnd = reference === undefined || open.includes(reference) || ++references > REFERENCES_MAX
+    const target = isEnd ? {} : targetOf(root, reference)
     const inside = reference === undefined ? open : [...open, reference]
     const keywords = Object.entries(others).filter(([keyword]) => !ANNOTATIONS.has(keyword))
     return {
