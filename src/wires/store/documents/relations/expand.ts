@@ -5,11 +5,12 @@ import type { CollectionDefinition } from '../collections/collection.ts'
 import type { Collections } from '../collections/collections.ts'
 import type { Viewer } from '../collections/viewer.ts'
 import { EXPANDED } from '../document-json.ts'
-import type { Documents } from '../documents.ts'
+import type { Documents, FoundDocument } from '../documents.ts'
 import { isInside } from '../fields/field-path.ts'
 import { show, viewOf } from '../fields/view.ts'
 import { parsePath, quote, type Path } from '../query/path.ts'
 import { reachOf } from '../rules/rule.ts'
+import type { DocumentKey } from '../sql/document-rows.ts'
 import { isReadable } from '../fields/shown.ts'
 import { referencesIn, type Relation } from './relation.ts'
 
@@ -23,7 +24,12 @@ const SMALL_BYTES = 262_144
 const COPIES = 2
 
 /** A relation whose documents are answered, with those of their own. */
-export type Branch = { readonly relation: Relation; readonly branches: Branches }
+export type Branch = {
+  readonly relation: Relation
+  /** Its name in `$expanded`, as JSON. */
+  readonly label: string
+  readonly branches: Branches
+}
 export type Branches = ReadonlyMap<string, Branch>
 
 const refused = (message: string): ApiError => invalid({ path: AT, message })
@@ -47,7 +53,7 @@ export async function parseExpand(
       await checkShown(of, relation, viewer)
       if (level > LEVELS_MAX) throw refused(`${quote(name)} has more than ${LEVELS_MAX} levels.`)
       const key = relation.path.join('.')
-      const branch = inside.get(key) ?? { relation, branches: new Map() as Tree }
+      const branch = inside.get(key) ?? { relation, label: JSON.stringify(key), branches: new Map() as Tree }
       inside.set(key, branch)
       ;[rest, of, inside] = [rest.slice(relation.path.length), collections.get(relation.to), branch.branches]
     }
@@ -55,7 +61,7 @@ export async function parseExpand(
   return branches
 }
 
-type Tree = Map<string, { readonly relation: Relation; readonly branches: Tree }>
+type Tree = Map<string, Branch & { readonly branches: Tree }>
 
 /** The longest relation that a path begins with. */
 function relationAt({ name, relations }: CollectionDefinition, path: Path, text: string): Relation {
@@ -80,12 +86,10 @@ async function checkShown(of: CollectionDefinition, { path }: Relation, viewer: 
 }
 
 /** A document of an answer with the documents that its relations lead to. */
-type Node = {
-  readonly text: string
-  readonly branches: Branches
-  /** By the keys of the branches; a list where there is an array on the way. */
-  readonly children: Map<string, { readonly isList: boolean; readonly nodes: readonly Node[] }>
-}
+type Node = { readonly text: string; readonly branches: Branches; readonly children: Child[] }
+
+/** What a relation of a document leads to; a list where there is an array on the way. */
+type Child = { readonly branch: Branch; readonly isList: boolean; readonly nodes: readonly Node[] }
 
 /** What documents are expanded with. */
 export type ExpandContext = {
@@ -108,23 +112,24 @@ export async function expand(
   branches: Branches,
   documents: readonly string[],
 ): Promise<string[]> {
-  const roots = documents.map((text): Node => ({ text, branches, children: new Map() }))
+  const roots = documents.map((text): Node => ({ text, branches, children: [] }))
   let [level, count, bytes]: [readonly Node[], number, number] = [roots, 0, 0]
   while (level.length > 0) {
-    const wanted = referencesOf(level)
-    const distinct = new Map(wanted.flatMap(({ keys }) => keys.map((one) => [nameOf(one), one] as const)))
-    count += distinct.size
-    if (count > DOCUMENTS_MAX) throw tooLarge(`${DOCUMENTS_MAX} documents`)
-    const shown = await readShown(context, [...distinct.values()])
+    const references = level.flatMap(referencesOf)
+    const shown = await readShown(context, references, DOCUMENTS_MAX - count)
+    count += shown.asked
     const next: Node[] = []
-    for (const { node, key, branch, keys, isList } of wanted) {
-      const nodes = keys.flatMap((one) => {
-        const text = shown.get(nameOf(one))
-        return text === undefined ? [] : [{ text, branches: branch.branches, children: new Map() }]
-      })
-      for (const { text } of nodes) bytes += Buffer.byteLength(text)
+    for (const { node, branch, ids, isList } of references) {
+      const texts = shown.of(branch.relation.to)
+      const nodes: Node[] = []
+      for (const id of ids) {
+        const text = texts.get(id)
+        if (text === undefined) continue
+        bytes += Buffer.byteLength(text)
+        nodes.push({ text, branches: branch.branches, children: [] })
+      }
       if (bytes > BYTES_MAX) throw tooLarge('4 MiB')
-      node.children.set(key, { isList, nodes })
+      node.children.push({ branch, isList, nodes })
       if (branch.branches.size > 0) next.push(...nodes)
     }
     level = next
@@ -134,56 +139,80 @@ export async function expand(
 
 /** JSON of a document with JSON of what is expanded of it. */
 export const withExpanded = (text: string, expanded: string): string =>
-  `${text.slice(0, -1)},${JSON.stringify(EXPANDED)}:${expanded}}`
+  `${text.slice(0, -1)},"${EXPANDED}":${expanded}}`
 
 const tooLarge = (what: string): ApiError =>
   refused(`it leads to more than ${what}: ask for fewer documents at once, or for fewer relations.`)
 
-type Key = { readonly collection: string; readonly id: string }
-const nameOf = ({ collection, id }: Key): string => `${collection}/${id}`
-
-function referencesOf(nodes: readonly Node[]) {
-  return nodes.flatMap((node) => {
-    const document: unknown = parseJson(node.text)
-    return [...node.branches].flatMap(([key, branch]) => {
-      const found = [...referencesIn(document, branch.relation)]
-      const isList = found.some(({ keys }) => keys.some((one) => typeof one === 'number'))
-      const ids = new Set(found.map(({ value }) => value).filter((value) => typeof value === 'string'))
-      const keys = [...ids].map((id): Key => ({ collection: branch.relation.to, id }))
-      return keys.length === 0 ? [] : [{ node, key, branch, keys, isList }]
-    })
-  })
+/** What a relation of a document refers to. */
+type References = {
+  readonly node: Node
+  readonly branch: Branch
+  readonly ids: ReadonlySet<string>
+  readonly isList: boolean
 }
 
-/** The documents that are there and may be read, as they are shown. */
-async function readShown(
-  { collections, documents, viewer, makeRoom }: ExpandContext,
-  wanted: readonly Key[],
-): Promise<Map<string, string>> {
-  if (wanted.length === 0) return new Map()
-  let found = await documents.findWithin(wanted, { each: Math.floor(SMALL_BYTES / wanted.length) })
-  if (!found) {
-    await makeRoom(COPIES * BYTES_MAX)
-    found = await documents.findWithin(wanted, { together: BYTES_MAX })
+function referencesOf(node: Node): References[] {
+  const document: unknown = parseJson(node.text)
+  const found: References[] = []
+  for (const branch of node.branches.values()) {
+    const ids = new Set<string>()
+    let isList = false
+    for (const { keys, value } of referencesIn(document, branch.relation)) {
+      isList ||= keys.some((key) => typeof key === 'number')
+      if (typeof value === 'string') ids.add(value)
+    }
+    if (ids.size > 0) found.push({ node, branch, ids, isList })
   }
-  if (!found) throw tooLarge('4 MiB')
-  const shown = new Map<string, string>()
-  for (const document of found) {
+  return found
+}
+
+/** The documents that are there and may be read, as they are shown, by collection and id. */
+async function readShown(
+  context: ExpandContext,
+  references: readonly References[],
+  most: number,
+): Promise<{ asked: number; of: (collection: string) => ReadonlyMap<string, string> }> {
+  const wanted = new Map<string, Set<string>>()
+  for (const { branch, ids } of references) {
+    const known = wanted.get(branch.relation.to) ?? new Set()
+    wanted.set(branch.relation.to, known)
+    for (const id of ids) known.add(id)
+  }
+  const keys = [...wanted].flatMap(([collection, ids]) => [...ids].map((id) => ({ collection, id })))
+  if (keys.length > most) throw tooLarge(`${DOCUMENTS_MAX} documents`)
+  const shown = new Map([...wanted.keys()].map((collection) => [collection, new Map<string, string>()]))
+  for (const document of await readAll(context, keys)) {
+    const { collections, viewer } = context
     const collection = collections.get(document.collection)
     const subject = await viewer.subjectFor(collection)
     if (isReadable(reachOf(collection.read, subject), document))
-      shown.set(nameOf(document), show(viewOf(collection, subject), document))
+      shown.get(document.collection)!.set(document.id, show(viewOf(collection, subject), document))
   }
-  return shown
+  return { asked: keys.length, of: (collection) => shown.get(collection)! }
+}
+
+async function readAll(
+  { documents, makeRoom }: ExpandContext,
+  keys: readonly DocumentKey[],
+): Promise<readonly FoundDocument[]> {
+  if (keys.length === 0) return []
+  const few = await documents.findWithin(keys, { each: Math.floor(SMALL_BYTES / keys.length) })
+  if (few) return few
+  await makeRoom(COPIES * BYTES_MAX)
+  const all = await documents.findWithin(keys, { together: BYTES_MAX })
+  if (!all) throw tooLarge('4 MiB')
+  return all
 }
 
 function expandedOf({ children }: Node): string {
-  const members = [...children].flatMap(([key, { isList, nodes }]) => {
+  const members: string[] = []
+  for (const { branch, isList, nodes } of children) {
     const texts = nodes.map((node) =>
       node.branches.size > 0 ? withExpanded(node.text, expandedOf(node)) : node.text,
     )
-    if (isList) return [`${JSON.stringify(key)}:[${texts.join(',')}]`]
-    return texts.length > 0 ? [`${JSON.stringify(key)}:${texts[0]}`] : []
-  })
+    if (isList) members.push(`${branch.label}:[${texts.join(',')}]`)
+    else if (texts.length > 0) members.push(`${branch.label}:${texts[0]}`)
+  }
   return `{${members.join(',')}}`
 }

@@ -107,22 +107,30 @@ function bodySql(bytes: BodyBytes | undefined): Sql {
   return sql`case when ${size} <= ${'each' in bytes ? bytes.each : bytes.together} then d.body end as body`
 }
 
+/** A document by its collection and id. */
+export type DocumentKey = { readonly collection: string; readonly id: string }
+
 /**
  * Documents by their collections and ids.
  *
  * @param bytes of how many bytes each, or together, they have bodies
  */
-export const selectManySql = (
-  wanted: readonly { readonly collection: string; readonly id: string }[],
+export function selectManySql(
+  wanted: readonly DocumentKey[],
   bytes?: BodyBytes,
-): Sql<Omit<OwnedDocument, 'body'> & { collection: string; id: string; body: string | null }> => sql`
-  select d.collection, d.id, d.version, d.owner, ${bodySql(bytes)}
-  from ${sql.either({
-    sqlite: sql`(
-      select value ->> 'collection' as collection, value ->> 'id' as id from json_each(${JSON.stringify(wanted)}))`,
-    postgres: sql`json_to_recordset(${JSON.stringify(wanted)}::json)`,
-  })} as wanted ${sql.either({ sqlite: sql``, postgres: sql`(collection text, id text)` })}
-  cross join store_documents d where d.collection = wanted.collection and d.id = wanted.id`
+): Sql<Omit<OwnedDocument, 'body'> & DocumentKey & { body: string | null }> {
+  const ofCollections = [...Map.groupBy(wanted, ({ collection }) => collection)].map(
+    ([collection, keys]) => sql`
+      select collection, id, version, owner, bytes, body from store_documents
+      where collection = ${collection} and ${isOneOf(
+        'id',
+        keys.map(({ id }) => id),
+      )}`,
+  )
+  return sql`
+    select d.collection, d.id, d.version, d.owner, ${bodySql(bytes)}
+    from (${sql.join(ofCollections, ' union all ')}) as d`
+}
 
 /**
  * Keeps documents from being deleted until the end of the transaction; no row unless all of them are there. In one order, so that
@@ -131,22 +139,21 @@ export const selectManySql = (
 export const lockAllSql = (
   wanted: readonly { readonly collection: string; readonly id: string }[],
 ): Sql<{ complete: number }> => {
-  const distinct = [
-    ...new Map(wanted.map(({ collection, id }) => [`${collection}/${id}`, { collection, id }])).values(),
-  ]
+  const distinct = new Map(wanted.map(({ collection, id }) => [`${collection}/${id}`, { collection, id }]))
+  const keys = JSON.stringify([...distinct.values()])
   return sql`
     select complete from (
       select count(*) as complete from (
         select d.id from store_documents d
       where (d.collection, d.id) in ${sql.either({
-        sqlite: sql`(select value ->> 'collection', value ->> 'id' from json_each(${JSON.stringify(distinct)}))`,
+        sqlite: sql`(select value ->> 'collection', value ->> 'id' from json_each(${keys}))`,
         postgres: sql`(
-          select collection, id from json_to_recordset(${JSON.stringify(distinct)}::json) as wanted (collection text, id text))`,
+          select collection, id from json_to_recordset(${keys}::json) as wanted (collection text, id text))`,
       })}
       order by d.collection, d.id ${sql.either({ sqlite: sql``, postgres: sql`for key share` })}
       ) as locked
     ) as counted
-    where complete = ${distinct.length}`
+    where complete = ${distinct.size}`
 }
 
 /** Replaces a document if its version is still the one that was read; otherwise returns no row. */
