@@ -1,5 +1,6 @@
 import { BoundedMap } from '../../../../base/bounded-map.ts'
 import type { Clock } from '../../../../base/clock.ts'
+import { StartError } from '../../../../base/start-error.ts'
 import { cachedUntilWrite } from '../../../../db/cached-until-write.ts'
 import type { Database, Transaction } from '../../../../db/database.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
@@ -52,6 +53,20 @@ export function createIndexes(
   )
   const builds = createBuilds(context, () => upkeep.countWrites())
   let incomplete: readonly Definition[] = []
+  let added: readonly Definition[] = []
+
+  /** Drops what a start that is refused has added: other servers are not to keep it up. What has failed is not kept up. */
+  async function withdraw(): Promise<void> {
+    const wanted = added.filter(({ requiredBy }) => requiredBy !== undefined)
+    const rows = (await db.all(selectIndexesSql())).filter(
+      (row) => row.state !== 'failed' && wanted.some((one) => isSame(one, row)),
+    )
+    for (const [collection, of] of Map.groupBy(rows, (row) => row.collection))
+      await changeIndexes(db, collection, [
+        dropSql(of.map(({ id }) => id)),
+        builds.kind.enqueueSql({ collection }),
+      ])
+  }
 
   return {
     ...upkeep,
@@ -75,7 +90,7 @@ export function createIndexes(
       const dropped = rows.filter((row) => !isWanted(row) || row.format !== KEY_FORMAT)
       const kept = rows.filter((row) => !dropped.includes(row))
       const adopted = kept.filter((row) => row.source === 'automatic' && isDeclared(row))
-      const added = definitions.filter((one) => !kept.some((row) => isSame(one, row)))
+      added = definitions.filter((one) => !kept.some((row) => isSame(one, row)))
       const changed = new Set([...dropped, ...adopted, ...added].map(({ collection }) => collection))
       for (const collection of changed) {
         const [gone, taken, fresh] = [dropped, adopted, added].map((list) =>
@@ -108,7 +123,13 @@ export function createIndexes(
      * @throws StartError if documents do not fit one of them, or two have the same values in a unique one
      */
     async complete(goOn: () => void): Promise<void> {
-      if (incomplete.length > 0) await untilComplete(context, incomplete, goOn)
+      if (incomplete.length === 0) return
+      try {
+        await untilComplete(context, incomplete, goOn)
+      } catch (error) {
+        if (error instanceof StartError) await withdraw()
+        throw error
+      }
     },
 
     /** Changes the entries in the transaction that replaces documents, before it does. */

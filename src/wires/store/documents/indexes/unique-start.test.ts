@@ -62,6 +62,19 @@ eachEngine((engine) => {
     assert.equal((await last.request('POST', '/store/books', { token, body: { isbn: 3 } })).status, 409)
   })
 
+  test('a start that is refused leaves no other unique field behind', async (t) => {
+    const start = await startsOn(t)
+    const first = await start()
+    const { token } = await first.register()
+    await send(first, token, 'POST', 'books', [{ isbn: 1 }, { isbn: 1 }])
+    await send(first, token, 'POST', 'pens', { name: 'x' })
+    await assert.rejects(start({ ...UNIQUE, pens: { unique: ['name'] } }), { name: 'StartError' })
+    await send(first, token, 'POST', 'pens', { name: 'x' })
+    const next = await start()
+    await readyIndexes(next)
+    assert.deepEqual(await statesOf(next), [])
+  })
+
   test('of two replicas that start at the same time one checks the documents, and both wait', async (t) => {
     const start = await startsOn(t)
     const first = await start()
