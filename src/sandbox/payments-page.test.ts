@@ -288,7 +288,8 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
         sandbox.clock.advance(500)
         return (await page.locator('[data-count="webhooks"]').innerText()) === '2'
       })
-      assert.match(await page.locator('#announcer').innerText(), /^[12] new webhooks?$/)
+      // It is announced behind the count.
+      await until(async () => /^[12] new webhooks?$/.test(await page.locator('#announcer').innerText()))
       await page.getByRole('combobox', { name: 'Show' }).selectOption('cardpay')
       await page.locator('#webhooks-list li:only-child').click()
       await page.getByRole('heading', { name: 'charge.succeeded' }).waitFor()
