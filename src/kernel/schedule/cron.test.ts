@@ -60,7 +60,7 @@ test('summer time of half an hour, and a day that a zone leaves out', () => {
   )
 })
 
-test('names stand for the usual times', () => {
+test('@hourly, @daily and the like are the usual times', () => {
   const after = Date.UTC(2027, 0, 15, 8, 20)
   const next = (cron: string) => new Date(cronTimes(cron, 'UTC').next(after)!).toISOString().slice(0, 16)
   assert.deepEqual(['@hourly', '@daily', '@weekly', '@monthly', '@yearly'].map(next), [

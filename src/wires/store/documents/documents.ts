@@ -196,26 +196,21 @@ export function createDocuments(db: Database, indexes: Upkeep) {
     /**
      * Deletes a document; it is read only if its index entries cannot be told without it.
      *
-     * @param expected what it must still be: of this owner, or as it was read
-     * @returns whether it was there, and so
+     * @param owner only if it is of this owner; undefined: whoever it belongs to
+     * @returns whether there was such a document
      */
-    async remove(
-      collection: string,
-      id: string,
-      expected: { readonly owner?: string | undefined; readonly old?: OwnedDocument | undefined },
-      others?: OtherSteps,
-    ): Promise<boolean> {
+    async remove(collection: string, id: string, owner: string | undefined): Promise<boolean> {
       const make: CollectionWrite<{ version: number }>['make'] = async (set) => {
-        const isRead = expected.old !== undefined || set.indexes.length > 0
-        const old = expected.old ?? (isRead ? await db.get(selectSql(collection, id)) : undefined)
+        const isRead = set.indexes.length > 0
+        const old = isRead ? await db.get(selectSql(collection, id)) : undefined
         // No document has the version 0.
         const version = isRead ? (old?.version ?? 0) : undefined
         return {
-          query: deleteSql(collection, id, expected.owner, version, set),
+          query: deleteSql(collection, id, owner, version, set),
           changes: () => (old ? [{ id, owner: old.owner, before: jsonOf(old.body) }] : []),
         }
       }
-      return (await indexes.write(collection, make, others)).length > 0
+      return (await indexes.write(collection, make)).length > 0
     },
 
     /** How many documents a collection has, or an owner in it, without counting them. */

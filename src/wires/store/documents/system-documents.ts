@@ -4,7 +4,7 @@ import type { Collections } from './collections/collections.ts'
 import { systemViewer } from './collections/viewer.ts'
 import { fieldsFrom } from './document-json.ts'
 import type { SystemDocument, SystemDocuments } from './hooks/system-api.ts'
-import { checkDepth } from './hooks/runner.ts'
+import { checkHookDepth } from './hooks/runner.ts'
 import type { createLists } from './lists/list.ts'
 import { patchBy, updateBy } from './writes/body.ts'
 import { changeDocument, type DocumentChange } from './writes/change.ts'
@@ -12,7 +12,8 @@ import { createDocument } from './writes/create.ts'
 import { removeDocument } from './writes/remove.ts'
 import type { WriteContext } from './writes/write.ts'
 
-const documentOf = ({ body }: { readonly body: string }): SystemDocument => parseJson(body) as SystemDocument
+const parsedDocument = ({ body }: { readonly body: string }): SystemDocument =>
+  parseJson(body) as SystemDocument
 
 /** @param depth how many hooks led to what is done */
 export function createSystemDocuments(
@@ -29,13 +30,13 @@ export function createSystemDocuments(
     id: string,
     apply: DocumentChange['apply'],
   ): Promise<SystemDocument> {
-    checkDepth(depth)
-    return documentOf(await changeDocument(writing, collections.get(collection), viewer, id, { apply }))
+    checkHookDepth(depth)
+    return parsedDocument(await changeDocument(writing, collections.get(collection), viewer, id, { apply }))
   }
   return {
     async get(collection, id) {
       const found = await writing.documents.find(collection, id)
-      return found && documentOf(found)
+      return found && parsedDocument(found)
     },
     async list(collection, { filter, sort, limit = 20, offset = 0, cursor } = {}) {
       const { documents, total, nextCursor } = await list({
@@ -49,20 +50,20 @@ export function createSystemDocuments(
           ...(cursor !== undefined && { cursor }),
         },
       })
-      return { data: documents.map(documentOf), total, nextCursor }
+      return { data: documents.map(parsedDocument), total, nextCursor }
     },
     async create(collection, fields, { owner, id = newId(writing.clock.now()) } = {}) {
-      checkDepth(depth)
+      checkHookDepth(depth)
       const of = collections.get(collection)
       const sent = fieldsFrom(fields, 'documents.create')
-      return documentOf(await createDocument(writing, of, systemViewer(depth, owner), id, sent))
+      return parsedDocument(await createDocument(writing, of, systemViewer(depth, owner), id, sent))
     },
     update: async (collection, id, fields) =>
       change(collection, id, updateBy(fieldsFrom(fields, 'documents.update'))),
     patch: async (collection, id, patch) =>
       change(collection, id, patchBy(fieldsFrom(patch, 'documents.patch'))),
     async delete(collection, id) {
-      checkDepth(depth)
+      checkHookDepth(depth)
       await removeDocument(writing, collections.get(collection), viewer, id)
     },
     count: writing.documents.count,

@@ -182,7 +182,7 @@ function hooksOf({ hooks = {} }: CollectionDeclaration, at: string): Hooks {
 }
 
 /**
- * Whether a rule can hold for somebody, whatever the document.
+ * Checks that a rule can allow the caller any document at all.
  *
  * @param isWrite then a filter is for signed-in callers, also one without `$$user`: strangers write only what is `public`
  * @throws UNAUTHORIZED, FORBIDDEN

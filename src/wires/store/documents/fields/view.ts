@@ -71,7 +71,8 @@ export function markOf(view: FieldView | undefined, { body, owner }: SeenDocumen
 
 /** @throws VALIDATION_ERROR at `/query/filter` if the filter tells anything of a field that is concealed */
 export function checkFilter(view: FieldView | undefined, filter: FilterTree, at = '/query/filter'): void {
-  if (view) for (const fault of faultsIn(filter, [], view.concealed)) throw refused(at, fault, 'filtered by')
+  if (view)
+    for (const fault of faultsIn(filter, [], view.concealed)) throw refused(at, fault, 'used in a filter')
 }
 
 /** @throws VALIDATION_ERROR at `/query/sort` */
@@ -81,7 +82,7 @@ export function checkSort(view: FieldView | undefined, { keys }: Sort): void {
     const own = withoutIndexes(path)
     // A whole object or array is compared with all that is inside of it.
     const fault = view.concealed.find((one) => isInside(own, one) || isInside(one, own))
-    if (fault) throw refused('/query/sort', path, 'sorted by')
+    if (fault) throw refused('/query/sort', path, 'used in a sort')
   }
 }
 
@@ -90,13 +91,13 @@ export function checkProjection(view: FieldView | undefined, projection: Project
   if (view === undefined || projection === undefined) return
   for (const path of projection.paths)
     if (view.concealed.some((one) => isInside(withoutIndexes(path), one)))
-      throw refused('/query/fields', path, 'chosen')
+      throw refused('/query/fields', path, 'named in fields')
 }
 
-const refused = (at: string, path: Path, done: string) =>
+const refused = (at: string, path: Path, use: string) =>
   invalid({
     path: at,
-    message: `${path.join('.')} cannot be ${done}: it is, or holds, a field that only administrators and service keys may use here`,
+    message: `${path.join('.')} cannot be ${use}: it is, or holds, a field that only administrators and service keys may use here`,
   })
 
 /** The paths by which a filter asks for a concealed field, or compares something that holds one. */

@@ -154,7 +154,7 @@ function callerOf(caller: Caller | undefined): HookCaller | undefined {
 }
 
 /** @throws Error if hooks write in a circle */
-export function checkDepth(depth: number): void {
+export function checkHookDepth(depth: number): void {
   if (depth > DEPTH_MAX)
     throw new Error(
       `hooks write documents whose hooks write documents, ${DEPTH_MAX} deep: a hook must end this, for example by looking at what has changed`,

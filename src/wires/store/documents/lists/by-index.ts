@@ -4,6 +4,7 @@ import type { IndexSet } from '../indexes/definition.ts'
 import type { Indexes } from '../indexes/indexes.ts'
 import { afterCursorSql, type ListSource } from './list-source.ts'
 import { readByUnion } from './by-union.ts'
+import { FEW_BYTES, FEW_DOCUMENTS, LOOKUP_COST } from './costs.ts'
 import { isShort, matchingRows, readPage, type IndexPage, type PageRows } from './page.ts'
 import { plansOf, type Plan } from '../plan/plan.ts'
 import { effortOf } from '../query/effort.ts'
@@ -25,12 +26,6 @@ const TRIES_MAX = 3
 const PLANS_MAX = 4
 /** Entries that are counted where it stalls nobody else. */
 const FEW_ENTRIES = 1000
-/** Documents that are looked into, likewise. */
-const FEW_DOCUMENTS = 100
-/** How many bytes they may have together, divided by what is asked of each. */
-const FEW_BYTES = 131_072
-/** To find a document by its id costs as much as to pass over so many. */
-const LOOKUP_COST = 8
 
 const NOTHING = sql.literal('')
 

@@ -1,15 +1,12 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { IndexSet } from '../indexes/definition.ts'
 import { afterCursorSql, type ListSource } from './list-source.ts'
+import { FEW_BYTES, FEW_DOCUMENTS, LOOKUP_COST } from './costs.ts'
 import { matchingRows, readPage, type IndexPage } from './page.ts'
 import { plansOf, type Plan } from '../plan/plan.ts'
+import { effortOf } from '../query/effort.ts'
 import { countEntriesSql, documentsOfEntries, entriesSql, isReadySql } from '../sql/entries.ts'
 import { documentsOfOwner } from '../sql/document-rows.ts'
-
-/** To find a document by its id costs as much as to pass over so many. */
-const LOOKUP_COST = 8
-/** Documents that are looked into where it stalls nobody else. */
-const FEW_DOCUMENTS = 100
 
 const ANY_ORDER = { keys: [], idDescending: false }
 
@@ -23,7 +20,7 @@ export async function readByUnion(
   { indexes }: IndexSet,
   source: ListSource,
 ): Promise<IndexPage | 'outdated' | undefined> {
-  const { db, list, collection, documents } = source
+  const { list, collection, documents } = source
   const { alternatives, ownerAlternative } = list
   if (alternatives.length + Number(ownerAlternative !== undefined) < 2) return undefined
   const plans: Plan[] = []
@@ -35,7 +32,7 @@ export async function readByUnion(
   const all = await source.countAll()
   const most = Math.max(Math.floor(all / LOOKUP_COST), FEW_DOCUMENTS)
   const counts = await Promise.all([
-    ...plans.map(async (plan) => (await db.get(countEntriesSql(plan, source.owner, most)))!.entries),
+    ...plans.map((plan) => countEntries(source, plan, most)),
     ...(ownerAlternative === undefined ? [] : [documents.count(collection, ownerAlternative)]),
   ])
   const entries = counts.reduce((sum, one) => sum + one, 0)
@@ -53,9 +50,28 @@ export async function readByUnion(
   const { from, where } = documentsOfEntries(sql`candidates as e`, source.scope)
   const matching = sql`${where} and ${sql.stoppable(await afterCursorSql(source))}`
   const rows = { ...matchingRows(source, from, matching, candidates), isOnce: true }
-  const page = await readPage(source, rows, entries <= FEW_DOCUMENTS)
+  const page = await readPage(source, rows, entries <= FEW_DOCUMENTS && (await areSmall(source, candidates)))
   if (!(await areReady(source, plans))) return 'outdated'
   return { ...page, plans, order: 'sorted', examined: { entries, documents: entries } }
+}
+
+/** How many entries there are, no further than one beyond a limit; many are counted where it stalls nobody else. */
+async function countEntries({ db, owner, options }: ListSource, plan: Plan, most: number): Promise<number> {
+  const few = await db.get(countEntriesSql(plan, owner, FEW_DOCUMENTS))
+  if (few!.entries <= FEW_DOCUMENTS) return few!.entries
+  const [row] = await db.scan(countEntriesSql(plan, owner, most), options)
+  return row!.entries
+}
+
+/** Whether the documents are no great effort together. */
+async function areSmall({ db, list, collection }: ListSource, candidates: Sql): Promise<boolean> {
+  const row = await db.get(sql<{ bytes: number }>`
+    with ${candidates}
+    select cast(coalesce(sum((
+      select d.bytes from store_documents d where d.collection = ${collection} and d.id = e.id)), 0) as bigint) as bytes
+    from candidates as e`)
+  const effort = list.alternatives.reduce((sum, one) => sum + effortOf(one, list.order), 1)
+  return row!.bytes <= FEW_BYTES / effort
 }
 
 const ownIdsSql = (collection: string, owner: string): Sql => sql`

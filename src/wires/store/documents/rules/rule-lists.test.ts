@@ -123,6 +123,26 @@ eachEngine((engine) => {
     assert.equal((await explain('all', '{"$or":[{"team":"open"},{"state":"x"}]}')).plan, 'scan')
   })
 
+  test('alternatives that lead to much work are looked into where a query is stopped', async () => {
+    const { documents, indexes } = app.app.service('store')
+    for (let n = 0; n < 40; n++)
+      await documents.create('projects', { team: 'large', text: 'x'.repeat(20_000) }, { owner: bob!._id })
+    const key = deriveKey('a secret of the tests', 'cursors')
+    const lists = createLists({ db: app.app.db, documents, indexes, limitMs: 10_000, key })
+    const options = { signal: AbortSignal.abort(new Error('the client has gone')) }
+    const list = (filters: object[], owner?: string) => {
+      const access = {
+        reach: { owner, filters: filters.map((one) => parseFilter(JSON.stringify(one))) },
+        view: undefined,
+      }
+      const parameters = { filter: '{"text":{"$regex":"y$"}}', limit: 20, offset: 0 }
+      return lists.list({ collection: 'projects', access, parameters, options })
+    }
+    await assert.rejects(list([{ team: 'large' }, { members: 'x' }]), /the client has gone/)
+    await assert.rejects(list([{ members: 'x' }], bob!._id), /the client has gone/)
+    assert.equal((await list([{ team: 'open' }, { members: 'x' }])).total, 0)
+  })
+
   for (const collection of ['tasks', 'notes'])
     test(`lists of ${collection} by their rule get an automatic index`, async () => {
       const { indexes } = app.app.service('store')

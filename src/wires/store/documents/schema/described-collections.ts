@@ -97,7 +97,7 @@ function describedRoute(
   const { body, reply } = spec
   const described: RouteSpec = {
     ...spec,
-    summary: `${spec.summary} in ${collection}`,
+    summary: `${collection}: ${spec.summary.charAt(0).toLowerCase()}${spec.summary.slice(1)}`,
     ...(body?.kind === 'json' && { body: { ...body, schema: rewrite(body.schema as Schema) } }),
     reply: Object.fromEntries(
       Object.entries(reply).map(([status, schema]) => [status, rewrite(schema as Schema)]),

@@ -34,7 +34,7 @@ export async function removeDocument(
     !expected && !hasReferrers && !collection.hooks.beforeDelete && !collection.hooks.afterDelete
   // Nothing but the row decides, so it need not be read.
   if (needsNothing && collection.isPlain && (reach === 'all' || isByOwner)) {
-    if (await documents.remove(name, id, { owner: reach === 'all' ? undefined : reach.owner })) return
+    if (await documents.remove(name, id, reach === 'all' ? undefined : reach.owner)) return
   }
   for (let attempt = 0; attempt < UPDATE_TRIES; attempt++) {
     const old = await documents.find(name, id)
