@@ -661,6 +661,8 @@ type CollectionOverview = {
     to: string
     onDelete: 'restrict' | 'unset' | 'cascade'
   }>
+  /** Whether changes are logged, and can be followed. */
+  changes: boolean
   hooks: ('beforeCreate' | 'beforeUpdate' | 'beforeDelete' | 'afterCreate' | 'afterUpdate' | 'afterDelete')[]
   /** How many documents it has. */
   documents: number
