@@ -23,14 +23,26 @@ export type LogEnd = { readonly generation: string; readonly position: LogPositi
 const ROWS_MAX = 500
 // Of the bodies in a page: what a page of the last size would have.
 const PAGE_BYTES = 4_194_304
+// Rows that are passed over in a few milliseconds.
+const NEAR = 2000
 
-/** Reads the log page by page; each page has about 4 MiB at most, if documents are about as large as before. */
-export function createLogReader(db: Database, isLive: boolean) {
+/**
+ * Reads the log page by page; each page has about 4 MiB at most, if documents are about as large as before.
+ *
+ * @param caller for whom
+ */
+export function createLogReader(db: Database, caller?: string) {
   let limit = ROWS_MAX
-  return async (after: LogPosition, collections: readonly string[]): Promise<ChangePage> => {
+  /** @param end where the log ends, about */
+  return async (
+    after: LogPosition,
+    collections: readonly string[],
+    end: LogPosition = after,
+  ): Promise<ChangePage> => {
     const query = selectChangesSql(db.dialect, after, collections, limit)
-    // What is new is little; what somebody has missed may be much.
-    const rows = isLive ? await db.all(query) : await db.scan(query)
+    // What is new is little. To pass over what others have changed in a day holds up nobody else in a scan.
+    const isNear = distance(after, end) <= NEAR
+    const rows = isNear ? await db.all(query) : await db.scan(query, caller === undefined ? {} : { caller })
     const page = pageOf(rows, limit)
     const each = page.bytes / Math.max(1, page.rows.length)
     limit = Math.max(1, Math.min(ROWS_MAX, Math.floor(PAGE_BYTES / Math.max(1, each))))
@@ -38,6 +50,10 @@ export function createLogReader(db: Database, isLive: boolean) {
     return isBefore(page.next, after) ? { ...page, next: after } : page
   }
 }
+
+/** How many changes lie between two positions, about: on PostgreSQL transactions. */
+const distance = (from: LogPosition, to: LogPosition): number =>
+  to.xid > 0 ? to.xid - from.xid : to.seq - from.seq
 
 export type ReadLog = ReturnType<typeof createLogReader>
 
