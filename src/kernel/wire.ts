@@ -24,6 +24,8 @@ import type { Policy } from './policy.ts'
 import type { Processes } from './processes.ts'
 import type { DatabaseRateLimiter } from './rate-limits.ts'
 import type { Route, RouteVariants } from '../http/route.ts'
+import type { Events } from './events/events.ts'
+import type { WebhookOperations } from './events/webhooks.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import type { SandboxLists } from './sandbox-lists.ts'
 import type { SealedColumn } from './sealed.ts'
@@ -44,6 +46,8 @@ export type ServerStatus = {
   uptime(): number
   /** Every loaded wire, with a check that rejects if it can't work. */
   wires(): ReadonlyMap<string, () => Promise<void>>
+  /** The webhooks of the configuration, and what is delivered to them. */
+  webhooks: WebhookOperations
   /** Prometheus text, and its content type. */
   metrics(): Promise<{ text: string; contentType: string }>
 }
@@ -53,6 +57,8 @@ export type WireContext = {
   db: Database
   clock: Clock
   jobs: Jobs
+  /** Publishes changes of state to webhooks. */
+  events: Events
   /** Which process holds a claim, and what frees those of one that was killed. */
   processes: Processes
   log: Logger

@@ -50,7 +50,7 @@ export const auth = defineWire({
     const tokenMs = options.accessTokenSeconds * 1000
 
     const admins = new Set(settings.admins.map(adminKey))
-    const users = createUsers(db, clock, { admins, firstIsAdmin: !settings.production && admins.size === 0 })
+    const users = createUsers(context, { admins, firstIsAdmin: !settings.production && admins.size === 0 })
     const signingKeys = createSigningKeys(db, clock, {
       secret,
       tokenMs,
