@@ -65,7 +65,8 @@ export async function readLogEnd(db: Database): Promise<LogEnd> {
 
 const endOf = ({ end_xid: xid, end_seq: seq }: LogState): LogPosition => ({ xid, seq })
 
-function pageOf(all: readonly LogRow[], limit: number): ChangePage {
+/** What the rows of a read tell. */
+export function pageOf(all: readonly LogRow[], limit: number): ChangePage {
   const state = all[0]!
   const rows = state.seq === null ? [] : all
   const last = rows.at(-1)

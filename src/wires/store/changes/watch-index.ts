@@ -55,19 +55,15 @@ export class WatchIndex<Member> {
   }
 
   #placesOf(watch: DocumentWatch): Set<WatchGroup<Member>>[] {
-    const watches = this.#collections.get(watch.collection) ?? { byPath: new Map(), others: new Set() }
-    this.#collections.set(watch.collection, watches)
+    const watches = entryOf(this.#collections, watch.collection, () => newWatches<Member>())
     const terms = termsOf(watch)
     if (!terms) return [watches.others]
     return terms.flatMap(({ path, values }) => {
-      const name = keyOf(path)
-      const { byValue } = watches.byPath.get(name) ?? { byValue: new Map() }
-      watches.byPath.set(name, { path, byValue })
-      return values.map((value) => {
-        const place = byValue.get(value) ?? new Set()
-        byValue.set(value, place)
-        return place
-      })
+      const { byValue } = entryOf(watches.byPath, keyOf(path), () => ({
+        path,
+        byValue: new Map<unknown, Set<WatchGroup<Member>>>(),
+      }))
+      return values.map((value) => entryOf(byValue, value, () => new Set<WatchGroup<Member>>()))
     })
   }
 
@@ -81,6 +77,17 @@ export class WatchIndex<Member> {
     }
     if (watches.byPath.size + watches.others.size === 0) this.#collections.delete(watch.collection)
   }
+}
+
+const newWatches = <Member>(): CollectionWatches<Member> => ({ byPath: new Map(), others: new Set() })
+
+/** The entry of a map, which is made if there is none. */
+function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  map.set(key, made)
+  return made
 }
 
 const keyOf = (path: Term['path']): string => (path === 'owner' ? path : JSON.stringify(path))
