@@ -29,6 +29,13 @@ export function tickerWire() {
       if (isHeadSent) sink.write('data: open\n\n')
       throw isHeadSent ? new TypeError('this is a bug') : errors.conflict()
     })
+  const mayAnswer = Promise.withResolvers<void>()
+  let waiting = 0
+  const late = async () => {
+    waiting++
+    await mayAnswer.promise
+    return follow()
+  }
   const nothing = { stream: true, reply: { 200: NoBody } } as const
   const ticker = defineWire({
     name: 'ticker',
@@ -46,6 +53,11 @@ export function tickerWire() {
         ),
         route('GET /ticker/broken', { summary: 'Fail after the head', access: 'public', ...nothing }, () =>
           broken(true),
+        ),
+        route(
+          'GET /ticker/late',
+          { summary: 'Open when the test says so', access: 'public', ...nothing },
+          late,
         ),
         route(
           'GET /ticker/either',
@@ -66,6 +78,9 @@ export function tickerWire() {
     /** Writes to all streams. */
     write: (text: string | Buffer): void => sinks.forEach((sink) => sink.write(text)),
     sinks,
+    /** Calls of `/ticker/late`, which are answered from `answerLate` on. */
+    waiting: () => waiting,
+    answerLate: () => mayAnswer.resolve(),
     count: () => sinks.size,
   }
 }

@@ -1,34 +1,58 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { startApp, type StartOptions } from '../testing/app.ts'
-import { anyEngine, type Ending } from '../testing/engines.ts'
+import { anyEngine, endOfSuite, type Ending } from '../testing/engines.ts'
 import { until } from '../testing/until.ts'
-import { lastText, openStream, tickerWire, type StreamRequest } from './event-streams.fixture.ts'
+import type { EventSink } from './event-stream.ts'
+import {
+  lastText,
+  openStream,
+  tickerWire,
+  type StreamRequest,
+  type TestStream,
+} from './event-streams.fixture.ts'
+
+const CLOSED = 'sixwire_streams_ended_total{reason="closed"}'
+const SLOW = 'sixwire_streams_ended_total{reason="slow"}'
 
 describe('an event stream', () => {
   anyEngine((engine) => {
-    async function start(t: Ending, options: StartOptions = {}) {
+    async function startTicker(ending: Ending, options: StartOptions = {}) {
       const wire = tickerWire()
-      const app = await startApp(t, engine, { ...options, config: { wires: [wire.ticker()] } })
-      const open = (path: string, request?: StreamRequest) => openStream(t, app.url + path, request)
+      const app = await startApp(ending, engine, { ...options, config: { wires: [wire.ticker()] } })
       const metric = async (sample: string): Promise<number> => {
         const { text } = await app.request('GET', '/metrics')
-        return Number(
-          text
-            .split('\n')
-            .find((line) => line.startsWith(sample))
-            ?.split(' ')[1],
-        )
+        const line = text.split('\n').find((one) => one.startsWith(`${sample} `))
+        return Number(line?.slice(sample.length) ?? 0)
       }
-      return { app, ...wire, open, metric }
+      return { app, ...wire, metric }
+    }
+    type Ticker = Awaited<ReturnType<typeof startTicker>>
+
+    const withStreams = (t: Ending, ticker: Ticker) => ({
+      ...ticker,
+      open: (path: string, request?: StreamRequest) => openStream(t, ticker.app.url + path, request),
+    })
+    /** A server of the test's own. */
+    const start = async (t: Ending, options?: StartOptions) => withStreams(t, await startTicker(t, options))
+
+    const suite = endOfSuite()
+    let shared: Ticker
+    before(async () => {
+      shared = await startTicker(suite)
+    })
+    /** The server of the suite, once the streams of the test before are closed. */
+    async function ofSuite(t: Ending) {
+      await until(() => shared.count() === 0)
+      return withStreams(t, shared)
     }
 
     test('begins at once, with a head that no proxy may store, change or hold back', async (t) => {
-      const { open, write, sinks } = await start(t)
+      const { open, write, sinks } = await ofSuite(t)
       const stream = await open('/ticker/open', {
         headers: { origin: 'http://localhost:5173', 'x-request-id': 'mine' },
       })
@@ -52,7 +76,8 @@ describe('an event stream', () => {
     })
 
     test('tells what sends it once when its client has gone', async (t) => {
-      const { open, count, sinks, app, metric } = await start(t)
+      const { open, count, sinks, app, metric } = await ofSuite(t)
+      const before = await metric(CLOSED)
       const streams = await Promise.all([open('/ticker/open'), open('/ticker/open')])
       const [sink] = sinks
       assert.equal(await metric('sixwire_streams_open'), 2)
@@ -61,22 +86,21 @@ describe('an event stream', () => {
       assert.equal(sink!.write('data: nobody reads\n\n'), false)
       sink!.end()
       assert.equal(await metric('sixwire_streams_open'), 1)
-      assert.equal(await metric('sixwire_streams_ended_total{reason="closed"}'), 1)
+      assert.equal((await metric(CLOSED)) - before, 1)
       assert.ok(!app.log().includes('"level":50'))
     })
 
     test('is no call under way: it is logged and counted when it begins', async (t) => {
-      const { open, metric, app } = await start(t)
-      await open('/ticker/open')
-      assert.equal(
-        await metric('http_request_duration_seconds_count{method="GET",path="/ticker/open",status="200"}'),
-        1,
-      )
-      assert.equal(app.log().match(/"path":"\/ticker\/open"/g)?.length, 1)
+      const { open, metric, app } = await ofSuite(t)
+      const counted = 'http_request_duration_seconds_count{method="GET",path="/ticker/open",status="200"}'
+      const before = await metric(counted)
+      await open('/ticker/open', { headers: { 'x-request-id': 'once' } })
+      assert.equal((await metric(counted)) - before, 1)
+      assert.equal(app.log().match(/"requestId":"once"/g)?.length, 1)
     })
 
     test('answers HEAD with its head, and opens nothing', async (t) => {
-      const { open, count } = await start(t)
+      const { open, count } = await ofSuite(t)
       const { status, headers, isOver } = await open('/ticker/open', { method: 'HEAD' })
       assert.equal(status, 200)
       assert.equal(headers['content-type'], 'text/event-stream; charset=utf-8')
@@ -86,7 +110,7 @@ describe('an event stream', () => {
     })
 
     test('goes to a client of HTTP/1.0 without chunks', async (t) => {
-      const { app, sinks } = await start(t)
+      const { app, sinks } = await ofSuite(t)
       const socket = connect(Number(new URL(app.url).port), '127.0.0.1')
       socket.write('GET /ticker/open HTTP/1.0\r\n\r\n')
       await until(() => sinks.size === 1)
@@ -98,7 +122,7 @@ describe('an event stream', () => {
     })
 
     test('answers an error like every route if nothing was sent, and is cut if something was', async (t) => {
-      const { app, metric } = await start(t)
+      const { app, metric } = await ofSuite(t)
       const refused = await app.request('GET', '/ticker/refused')
       assert.equal(refused.status, 409)
       assert.equal(refused.body.error.code, 'CONFLICT')
@@ -109,7 +133,7 @@ describe('an event stream', () => {
     })
 
     test('is described beside the JSON that its route may answer', async (t) => {
-      const { app, open } = await start(t)
+      const { app, open } = await ofSuite(t)
       const accept = { accept: 'application/json' }
       const { body } = await app.request('GET', '/ticker/either', { headers: accept })
       assert.deepEqual(body, { price: 1 })
@@ -123,7 +147,7 @@ describe('an event stream', () => {
     })
 
     test('is the last answer on its connection', async (t) => {
-      const { app, count } = await start(t)
+      const { app, count } = await ofSuite(t)
       const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
       const port = Number(new URL(app.url).port)
       const behind = connect(port, '127.0.0.1')
@@ -142,7 +166,7 @@ describe('an event stream', () => {
     })
 
     test('is one of 20 of its user, key or address', async (t) => {
-      const { app, open, count } = await start(t)
+      const { app, open, count } = await ofSuite(t)
       const { token } = await app.register()
       const { key } = await app.app.service('auth').keys.create('relay', ['ticker'])
       const callers: [string, StreamRequest][] = [
@@ -180,48 +204,60 @@ describe('an event stream', () => {
     describe('whose client does not read', () => {
       const LARGE = Buffer.alloc(65_536, 'x')
 
-      /** A stream that is behind, and one that is not. */
-      async function behind(t: Ending) {
-        const started = await start(t)
-        const slow = await started.open('/ticker/open')
-        slow.response.pause()
-        const [sink] = started.sinks
-        // The system takes some megabytes first.
+      /** Stops to read, and is sent more than the system takes. */
+      async function fallBehind(stream: TestStream, sink: EventSink): Promise<void> {
+        stream.response.pause()
         await until(async () => {
-          while (sink!.write(LARGE));
-          await delay(50)
-          return sink!.unsentBytes > 0
+          while (sink.write(LARGE));
+          await delay(20)
+          return sink.unsentBytes > 0
         })
-        return { ...started, slow, sink: sink!, other: await started.open('/ticker/open') }
       }
 
-      test('is cut when more is written than may wait; others go on', async (t) => {
-        const { sink, other, count, write, metric } = await behind(t)
-        while (sink.unsentBytes <= 262_144) sink.write(LARGE)
-        assert.equal(sink.write(LARGE), false)
-        await until(() => count() === 1)
-        write('data: still here\n\n')
-        await until(() => other.text().endsWith('data: still here\n\n'))
-        assert.equal(await metric('sixwire_streams_ended_total{reason="slow"}'), 1)
-      })
-
-      test('is cut after 30 seconds, and goes on if it reads before', async (t) => {
-        const { app, count, slow, metric, other } = await behind(t)
+      test('goes on if it reads within 30 seconds, and is cut if not', async (t) => {
+        const { app, open, count, sinks, metric } = await ofSuite(t)
+        const slow = await open('/ticker/open')
+        const [sink] = sinks
+        await open('/ticker/open')
+        const before = await metric(SLOW)
+        await fallBehind(slow, sink!)
         app.clock.advance(20_000)
         slow.response.resume()
         await until(() => slow.text().endsWith('data: drained\n\n'))
         app.clock.advance(20_000)
-        assert.equal((await app.request('GET', '/ready')).status, 200)
+        await fallBehind(slow, sink!)
         assert.equal(count(), 2)
-        slow.close()
-        other.close()
-        await until(() => count() === 0)
-        const again = await behind(t)
-        again.app.clock.advance(30_000)
-        await until(() => again.count() === 1)
-        assert.equal(await again.metric('sixwire_streams_ended_total{reason="slow"}'), 1)
-        assert.equal(await metric('sixwire_streams_ended_total{reason="slow"}'), NaN)
+        app.clock.advance(30_000)
+        await until(() => count() === 1)
+        assert.equal((await metric(SLOW)) - before, 1)
       })
+
+      test('is cut when more is written than may wait; others go on', async (t) => {
+        const { open, count, sinks, write, metric } = await ofSuite(t)
+        const slow = await open('/ticker/open')
+        const [sink] = sinks
+        const other = await open('/ticker/open')
+        const before = await metric(SLOW)
+        await fallBehind(slow, sink!)
+        while (sink!.unsentBytes <= 262_144) sink!.write(LARGE)
+        assert.equal(sink!.write(LARGE), false)
+        await until(() => count() === 1)
+        write('data: still here\n\n')
+        await until(() => other.text().endsWith('data: still here\n\n'))
+        assert.equal((await metric(SLOW)) - before, 1)
+      })
+    })
+
+    test('is refused once the server stops, also if its call was under way', async (t) => {
+      const { app, open, waiting, answerLate } = await start(t)
+      const late = open('/ticker/late')
+      await until(() => waiting() === 1)
+      const stopped = app.stop()
+      answerLate()
+      const { status, headers } = await late
+      assert.equal(status, 503)
+      assert.ok(Number(headers['retry-after']) > 0)
+      await stopped
     })
 
     test('ends at once when the server stops, which does not wait for it', async (t) => {
