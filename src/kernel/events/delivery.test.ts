@@ -186,6 +186,25 @@ eachEngine((engine) => {
     assert.equal(receiver.attempts.length, 3)
   })
 
+  test('a private address is refused when it is connected to', async (t) => {
+    const { url } = await startReceiver(t)
+    const webhooks = ['https://10.1.2.3/hooks', url.replace('http', 'https')].map((address, at) => ({
+      name: `private-${at}`,
+      url: address,
+      secret: webhookSecret(),
+      events: ['auth.*'],
+    }))
+    const app = await startApp(t, engine, {
+      environment: { NODE_ENV: 'production', HOST: '127.0.0.1' },
+      config: { webhooks },
+    })
+    await app.app.service('auth').users.create({ email: 'ada@example.com', password: PASSWORD })
+    const token = await keyOf(app)
+    await until(async () => (await deliveriesOf(app, token)).every(({ attempts }) => attempts === 1))
+    for (const { lastError } of await deliveriesOf(app, token))
+      assert.match(lastError!, /has an address that is refused: it is not one of the public internet/)
+  })
+
   test('a receiver that asks to wait gets nothing until then', async (t) => {
     const { receiver, app, token, key } = await setUp(t, engine)
     receiver.answer = (_event, response) => void response.writeHead(429, { 'retry-after': '7200' }).end()
