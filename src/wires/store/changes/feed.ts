@@ -57,7 +57,7 @@ export class Feed {
 
   constructor(context: { db: Database; cursors: Cursors; clock: Clock; log: Logger }) {
     this.#context = context
-    this.#readLive = createLogReader(context.db, true)
+    this.#readLive = createLogReader(context.db)
   }
 
   /** Where the feed is, from where on a new follower can be told; it reads from now on, if it did not. */
@@ -287,7 +287,7 @@ export class Feed {
     if (follower.isTelling) return
     follower.isTelling = true
     try {
-      const read = createLogReader(this.#context.db, false)
+      const read = createLogReader(this.#context.db, follower.caller)
       const mayGoOn = () => !follower.isClosed && !follower.isBlocked && this.#end !== undefined
       while (mayGoOn() && (!follower.boundAt || isBefore(follower.position, this.#end!.position)))
         await (follower.boundAt
@@ -299,7 +299,7 @@ export class Feed {
         { err: error },
         'the log of changes could not be read for a stream: it is tried again',
       )
-      setTimeout(() => void this.#catchUp(follower), FAULT_MS).unref()
+      setTimeout(() => void this.#catchUp(follower), FAULT_MS * (0.5 + Math.random())).unref()
     } finally {
       follower.isTelling = false
     }
@@ -317,6 +317,7 @@ export class Feed {
     const page = await read(
       follower.position,
       [...watches, ...sources].map(({ collection }) => collection),
+      this.#end!.position,
     )
     if (follower.resets !== resets) return
     const reason = resetReason(follower, page)

@@ -23,15 +23,31 @@ export type ChangePage = {
 export type LogEnd = { readonly generation: string; readonly position: LogPosition }
 
 const ROWS_MAX = 500
+// Rows that are passed over in a few milliseconds.
+const NEAR = 2000
 
-/** Reads the log page by page. */
-export function createLogReader(db: Database, isLive: boolean) {
-  return async (after: LogPosition, collections: readonly string[]): Promise<ChangePage> => {
+/**
+ * Reads the log page by page.
+ *
+ * @param caller for whom
+ */
+export function createLogReader(db: Database, caller?: string) {
+  /** @param end where the log ends, about */
+  return async (
+    after: LogPosition,
+    collections: readonly string[],
+    end: LogPosition = after,
+  ): Promise<ChangePage> => {
     const query = selectChangesSql(db.dialect, after, collections, ROWS_MAX)
-    // What is new is little; what somebody has missed may be much.
-    return pageOf(isLive ? await db.all(query) : await db.scan(query))
+    // What is new is little. To pass over what others have changed in a day holds up nobody else in a scan.
+    const isNear = distance(after, end) <= NEAR
+    return pageOf(isNear ? await db.all(query) : await db.scan(query, caller === undefined ? {} : { caller }))
   }
 }
+
+/** How many changes lie between two positions, about: on PostgreSQL transactions. */
+const distance = (from: LogPosition, to: LogPosition): number =>
+  to.xid > 0 ? to.xid - from.xid : to.seq - from.seq
 
 export type ReadLog = ReturnType<typeof createLogReader>
 
