@@ -56,12 +56,12 @@ const isOneOf = (collections: readonly string[]): Sql => {
   })}`
 }
 
-/** Of the documents of a page: one row may have more. PostgreSQL may have compressed them. */
+/** Of the documents of a page; one row may have more. */
 const PAGE_BYTES = 4_194_304
 
 const BYTES = sql.either({
   sqlite: sql`coalesce(octet_length(c.old), 0) + coalesce(octet_length(d.doc), 0)`,
-  postgres: sql`coalesce(pg_column_size(c.old), 0) + coalesce(pg_column_size(d.body), 0)`,
+  postgres: sql`c.bytes + coalesce(d.bytes, 0)`,
 })
 
 /**
