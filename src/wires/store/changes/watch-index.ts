@@ -18,8 +18,8 @@ export class WatchIndex<Member> {
   readonly #collections = new Map<string, CollectionWatches<Member>>()
 
   /** The collections that somebody watches. */
-  get collections(): readonly string[] {
-    return [...this.#collections.keys()]
+  collections(): Iterable<string> {
+    return this.#collections.keys()
   }
 
   add(watch: DocumentWatch, member: Member): void {
