@@ -1,9 +1,9 @@
 import type { Api as OwnApi } from './api.ts'
-import { orAbort } from './abort.ts'
+import { abortError, orAbort } from './abort.ts'
 import { createAuth, type Auth } from './auth.ts'
 import { CallError, isError, readError } from './call-error.ts'
-import { createCollection, type Collection } from './collection.ts'
-import { hasXhr, sendWithProgress } from './progress.ts'
+import { createCollection, etags, type Collection } from './collection.ts'
+import type { Changes } from './changes/index.ts'
 import { isRepeatable, readBody, requestOf, urlOf } from './request.ts'
 import { headersOf, isSafe, sendRepeatedly } from './retry.ts'
 import type {
@@ -174,9 +174,9 @@ class Caller {
     const { onProgress } = input
     const url = urlOf(this.#baseUrl, key, input)
     const request = requestOf(key, input, headers, token)
-    const send = () =>
-      onProgress && !own && hasXhr()
-        ? sendWithProgress(url, request, onProgress)
+    const send = async () =>
+      onProgress && !own && 'XMLHttpRequest' in globalThis
+        ? (await import('./progress.ts')).sendWithProgress(url, request, onProgress, abortError)
         : (own ?? fetch)(url, request)
     const mayRepeat = isRepeatable(input) && (isSafe(key, headers) || key === REFRESH)
     return sendRepeatedly(send, mayRepeat ? retries : 0, input.signal)
@@ -200,6 +200,11 @@ class Caller {
  */
 export function createClient<Api = OwnApi>(baseUrl: string, options: ClientOptions = {}): Client<Api> {
   const { call, raw, session } = new Caller(baseUrl, options)
+  let changes: Promise<Changes> | undefined
+  const loadChanges = (): Promise<Changes> =>
+    (changes ??= import('./changes/index.ts').then(
+      ({ Changes }) => new Changes({ raw, session, etags, CallError, baseUrl, options }),
+    ))
   const client: Client<Record<string, object>> = {
     call: (key, input?: AnyInput) => call(key, input),
     raw: (key, input?: AnyInput) => raw(key, input),
@@ -213,7 +218,7 @@ export function createClient<Api = OwnApi>(baseUrl: string, options: ClientOptio
     },
     isError: (error: unknown, keyOrCode: string, code?: string): error is CallError<never> =>
       code === undefined ? isError(error, keyOrCode) : isError(error, code) && error.route === keyOrCode,
-    collection: (name: string) => createCollection(raw, name),
+    collection: (name: string) => createCollection(raw, loadChanges, name),
     upload(file, { name, metadata, ...input } = {}) {
       const body = new FormData()
       if (name === undefined) body.append('file', file)
