@@ -35,7 +35,7 @@ export function begin(
   const controller = new AbortController()
   const { signal } = controller
   const ready = orAbort(
-    load().then((changes) => start(changes, signal)),
+    load().then((changes) => (signal.aborted ? undefined : start(changes, signal))),
     signal,
   )
   ready.catch((error: unknown) => signal.aborted || handlers.error?.(error))
