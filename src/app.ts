@@ -217,6 +217,15 @@ async function assemble(parts: Parts): Promise<App> {
   const startedAt = performance.now()
   const metrics = createMetrics()
   declareJobMetrics(metrics, db, clock)
+  metrics.gauge(
+    { name: 'sixwire_streams_open', help: 'Event streams of this process that are open', labels: [] },
+    async () => [{ labels: {}, value: server.streams() }],
+  )
+  const countStreamEnd = metrics.counter({
+    name: 'sixwire_streams_ended_total',
+    help: 'Event streams of this process that have ended since its start, by why: expired, revoked, changed, restart, slow, finished or closed',
+    labels: ['reason'],
+  })
   const rateLimiter = createRateLimiter(db, clock)
   const idempotency = createIdempotencyStore(db, clock, settings.secret, processes)
   const services = new Map<string, unknown>()
@@ -224,7 +233,7 @@ async function assemble(parts: Parts): Promise<App> {
   const life = createLifecycle({
     quiet() {
       sandbox?.endStreams()
-      return Promise.all([server.idle(), jobs.stop()])
+      return Promise.all([server.endStreams(), server.idle(), jobs.stop()])
     },
     async end(isQuiet) {
       await server.close()
@@ -265,18 +274,23 @@ async function assemble(parts: Parts): Promise<App> {
     checks.set(wire.name, one.checks ?? new Map())
   }
 
-  const authenticate = running.find((one) => one.authenticate)?.authenticate
+  const accounts = running.find((one) => one.authenticate)
   const groups = running.map(({ routes, variants, bodyLimit }, at) => {
     const { name, description } = wires[at]!
     return { wire: name, description, routes, variants, ...(bodyLimit !== undefined && { bodyLimit }) }
   })
-  checkRoutes(groups, authenticate !== undefined)
+  checkRoutes(groups, accounts !== undefined)
   // The tests compile the schemas of Sixwire's own wires.
   for (const { wire, routes } of groups) if (!Object.hasOwn(BUILT_IN, wire)) checkSchemas(wire, routes)
   const server = await createServer({
     groups,
     policy,
-    authenticate: authenticate ?? (async () => undefined),
+    authenticate: accounts?.authenticate ?? (async () => undefined),
+    tokenExpiry: accounts?.tokenExpiry ?? (async () => undefined),
+    currentCallers: accounts?.currentCallers ?? (async (callers) => callers),
+    maxStreams: settings.streams,
+    onStreamEnd: (reason) => countStreamEnd({ reason }),
+    clock,
     // On SQLite a session is read without a round trip.
     expectedCallers: db.dialect === 'postgres' ? new ExpectedCallers() : undefined,
     limiters: { database: rateLimiter, process: createProcessRateLimiter(clock) },

@@ -661,6 +661,8 @@ type CollectionOverview = {
     to: string
     onDelete: 'restrict' | 'unset' | 'cascade'
   }>
+  /** Whether changes are logged, and can be followed. */
+  changes: boolean
   hooks: ('beforeCreate' | 'beforeUpdate' | 'beforeDelete' | 'afterCreate' | 'afterUpdate' | 'afterDelete')[]
   /** How many documents it has. */
   documents: number
@@ -686,6 +688,33 @@ type DocumentIndex = {
   lastUsedAt?: string
 }
 
+type Changes = {
+  changes: ChangeEvent[]
+  /** For the next request. */
+  cursor: string
+}
+
+type ChangeEvent = {
+  event: 'put' | 'gone' | 'reset'
+  /** Which of the watches, from 0 on. */
+  watch?: number
+  collection?: string
+  _id?: string
+  etag?: string
+  /** The document’s own fields and _id, createdAt and updatedAt; with the parameter fields only _id and those that it chooses. */
+  document?: AnsweredDocument
+  reason?: 'expired' | 'restored' | 'changed'
+}
+
+/** The document’s own fields and _id, createdAt and updatedAt; with the parameter fields only _id and those that it chooses. */
+type AnsweredDocument = {
+  _id: string
+  /** ISO 8601, UTC, with milliseconds. */
+  createdAt?: string
+  /** ISO 8601, UTC, with milliseconds. */
+  updatedAt?: string
+} & Record<string, unknown>
+
 type DocumentsCreated = Document
 
 /** The document’s own fields and _id, createdAt and updatedAt. */
@@ -707,15 +736,6 @@ type DocumentPage = {
   /** Absent on the last page. */
   nextCursor?: string
 }
-
-/** The document’s own fields and _id, createdAt and updatedAt; with the parameter fields only _id and those that it chooses. */
-type AnsweredDocument = {
-  _id: string
-  /** ISO 8601, UTC, with milliseconds. */
-  createdAt?: string
-  /** ISO 8601, UTC, with milliseconds. */
-  updatedAt?: string
-} & Record<string, unknown>
 
 type Explanation = {
   /** index: the entries of an index lead to the documents. union: those of several do, one for each alternative of the filter. id: they are read in the order of _id, or found by it. scan: every document is looked into. */
@@ -1608,6 +1628,22 @@ export interface Api {
     }
     reply: Confirmation
     errors: 'CONFLICT'
+  }
+  /** Follow changes of documents */
+  'GET /store/changes': {
+    query: {
+      collection?: string | undefined
+      /** As in lists. */
+      filter?: string | undefined
+      /** Fields to answer, joined by commas, or to leave out if each begins with a minus. Dotted paths are allowed; _id is always answered. */
+      fields?: string | undefined
+      /** Several watches in place of collection, filter and fields, as JSON: up to 20 like {"collection":"books","filter":{},"fields":"title"}. */
+      watch?: string | undefined
+      /** The id of the last event, or the last cursor. */
+      cursor?: string | undefined
+    }
+    reply: Changes
+    errors: never
   }
   /** Create a document, or several */
   'POST /store/:collection': {

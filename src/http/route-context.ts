@@ -2,6 +2,7 @@ import type { Logger } from '../base/logger.ts'
 import type { Access, Admission, Caller } from './access.ts'
 import { maxBytesOf } from './bodies.ts'
 import type { RecordEvent } from './event-log.ts'
+import type { EventStreams } from './event-streams.ts'
 import type { ExpectedCallers } from './expected-callers.ts'
 import { BODY_LIMIT } from './failures.ts'
 import type { IdempotencyStore } from './idempotency.ts'
@@ -17,6 +18,8 @@ export type DispatchOptions = {
   policy: Admission
   /** The caller that a bearer token belongs to; undefined if it is not valid. */
   authenticate: (token: string) => Promise<Caller | undefined>
+  /** When a token ends, in milliseconds since 1970; undefined if it does not. */
+  tokenExpiry: (token: string) => Promise<number | undefined>
   /** The last callers of tokens, if reads may start while a token is authenticated again; see `readsOnly`. */
   expectedCallers: ExpectedCallers | undefined
   /** The counters of calls: see `RouteLimit`. */
@@ -32,7 +35,12 @@ export type DispatchOptions = {
 }
 
 /** What every route needs of its server: the application's part, and what its requests share. */
-export type DispatchContext = DispatchOptions & { work: Work; limits: Limits; validation: Validation }
+export type DispatchContext = DispatchOptions & {
+  work: Work
+  limits: Limits
+  streams: EventStreams
+  validation: Validation
+}
 
 /** A route with everything that is known before its first request. */
 export type RouteContext = Route & {

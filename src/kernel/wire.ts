@@ -106,6 +106,17 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
   /** Finds the sender of a bearer token. The wire that has the accounts defines it. */
   authenticate?: (token: string) => Promise<Caller | undefined>
   /**
+   * Finds when a bearer token ends, in milliseconds since 1970: streams end then. Undefined for one that does not end. The wire
+   * that has the accounts defines it.
+   */
+  tokenExpiry?: (token: string) => Promise<number | undefined>
+  /**
+   * The callers of open streams as they are now, in their order; undefined for one that may call nothing any more. A stream
+   * ends if its caller is not as it was. Called for up to 200 callers at once, for each of them about once a second. The wire
+   * that has the accounts defines it.
+   */
+  currentCallers?: (callers: readonly Caller[]) => Promise<readonly (Caller | undefined)[]>
+  /**
    * Whether users must verify their address before they can call anything but `/auth/*`, under the policy `guarded`. The
    * wire that has the accounts defines it.
    */

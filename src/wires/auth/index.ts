@@ -20,6 +20,7 @@ import { createPasswordLogin } from './passwords/password-login.ts'
 import { createPasswords, openPasswords } from './passwords/passwords.ts'
 import { createProviderLogin } from './identity-providers/provider-login.ts'
 import { createProviders } from './identity-providers/providers.ts'
+import { readCallers } from './sessions/current-callers.ts'
 import { createIssuers } from './sessions/issuers.ts'
 import { createRefreshTokens } from './sessions/refresh-tokens.ts'
 import { authRoutes } from './routes.ts'
@@ -201,6 +202,8 @@ export const auth = defineWire({
       // Users can't verify an address if no mail can be sent.
       requiresVerifiedEmail: () => options.local.requireEmailVerification && mails.areSent,
       authenticate: (token) => (isServiceKey(token) ? serviceKeys.caller(token) : sessions.caller(token)),
+      tokenExpiry: async (token) => (isServiceKey(token) ? undefined : sessions.tokenExpiry(token)),
+      currentCallers: (callers) => readCallers(sessions, serviceKeys, callers),
     }
   },
 })

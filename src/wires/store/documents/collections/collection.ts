@@ -35,6 +35,8 @@ export type CollectionDefinition = FieldRules & {
   /** What is wrong with the fields of a document; undefined without a schema. */
   readonly validate: DocumentCheck | undefined
   readonly relations: readonly Relation[]
+  /** Whether changes are logged. */
+  readonly hasChanges: boolean
   readonly hooks: Hooks
 }
 
@@ -82,6 +84,7 @@ export function readCollection(
     readOnly: pathsOf(declared.readOnly, `${at}.readOnly`),
     validate: declared.schema && compileSchema(declared.schema, `${at}.schema`),
     relations: relationsOf(declared, at),
+    hasChanges: declared.changes ?? true,
     hooks: hooksOf(declared, at),
   }
   checkUnique(declared, collection.hidden, at)

@@ -52,6 +52,9 @@ export const CollectionOption = Type.Union([
       ),
       unique: Type.Optional(UniqueOption),
       relations: Type.Optional(Type.Record(Type.String(), RelationOption)),
+      changes: Type.Optional(
+        Type.Boolean({ description: 'Whether changes are logged, to be followed. Default: true.' }),
+      ),
       hooks: Type.Optional(Type.Unsafe<Hooks>({ type: 'object' })),
     },
     { additionalProperties: false },
@@ -70,6 +73,7 @@ export type CollectionDeclaration = {
   readonly schema?: TSchema | Readonly<Record<string, unknown>>
   readonly unique?: Static<typeof UniqueOption>
   readonly relations?: Readonly<Record<string, RelationOption>>
+  readonly changes?: boolean
   readonly hooks?: Hooks
 }
 export type CollectionOption = AccessWord | CollectionDeclaration

@@ -21,6 +21,7 @@ const config = {
         schema: { type: 'object' },
         unique: ['slug', ['team', 'number'], { fields: ['email'], ignoreCase: true }],
         relations: { lead: { to: 'people' }, crew: { to: 'people', onDelete: 'unset' } },
+        changes: false,
         hooks: { beforeCreate: () => undefined, afterDelete() {} },
       },
       news: 'public-read',
@@ -76,6 +77,7 @@ eachEngine((engine) => {
       schema: false,
       unique: [],
       relations: {},
+      changes: true,
       hooks: [],
       documents: 1,
       indexes: [],
@@ -97,6 +99,7 @@ eachEngine((engine) => {
         lead: { to: 'people', onDelete: 'restrict' },
         crew: { to: 'people', onDelete: 'unset' },
       },
+      changes: false,
       hooks: ['beforeCreate', 'afterDelete'],
       documents: 2,
     })

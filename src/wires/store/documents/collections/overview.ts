@@ -43,6 +43,7 @@ export const CollectionOverview = Type.Object(
       Type.Object({ to: Type.String(), onDelete: Type.Enum(['restrict', 'unset', 'cascade']) }),
       { description: 'Fields that hold the _id of another document.' },
     ),
+    changes: Type.Boolean({ description: 'Whether changes are logged, and can be followed.' }),
     hooks: Type.Array(Type.Enum(HOOK_NAMES)),
     documents: Type.Integer({ description: 'How many documents it has.' }),
     bytes: Type.Optional(
@@ -100,7 +101,15 @@ export async function readOverview(
 function declarationOf(option: CollectionOption = {}, policy: PolicyName) {
   const declared: CollectionDeclaration = typeof option === 'string' ? ACCESS_WORDS[option] : option
   const ruleOf = (action: Action): unknown => declared[action] ?? audienceOf(policy, action)
-  const { hidden = [], showTo = {}, readOnly = [], unique = [], relations = {}, hooks = {} } = declared
+  const {
+    hidden = [],
+    showTo = {},
+    readOnly = [],
+    unique = [],
+    relations = {},
+    changes = true,
+    hooks = {},
+  } = declared
   return {
     rules: {
       read: ruleOf('read'),
@@ -120,6 +129,7 @@ function declarationOf(option: CollectionOption = {}, policy: PolicyName) {
     relations: Object.fromEntries(
       Object.entries(relations).map(([field, { to, onDelete = 'restrict' }]) => [field, { to, onDelete }]),
     ),
+    changes,
     hooks: HOOK_NAMES.filter((name) => hooks[name] !== undefined),
   }
 }
