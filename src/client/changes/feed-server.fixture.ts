@@ -10,8 +10,8 @@ type Watch = { collection: string; filter?: Partial<Book>; fields?: string }
 type Entry = { collection: string; _id: string; was: Book | undefined }
 type Stream = { response: ServerResponse; watches: Watch[]; at: number }
 
-/** What a request is answered in place of what it asks for. */
-export type Answer = (response: ServerResponse, asked: ScriptedRequest) => void
+/** What a request is answered in place of what it asks for; `go on`: also that. */
+export type Answer = (response: ServerResponse, asked: ScriptedRequest) => unknown
 
 const matches = (filter: Partial<Book> | undefined, book: Book | undefined): boolean =>
   book !== undefined &&
@@ -27,6 +27,8 @@ export class FeedServer {
   readonly answers: Answer[] = []
   /** Called when a list was read and is not yet sent. */
   onList: (() => void | Promise<void>) | undefined
+  /** Whether it answers a list otherwise. */
+  failList: ((response: ServerResponse) => boolean) | undefined
   lists = 0
   /** Sends every byte by itself. */
   isSplit = false
@@ -87,7 +89,7 @@ export class FeedServer {
     const watches = JSON.parse(asked.query.get('watch')!) as Watch[]
     this.asked.push({ watches, cursor, token: asked.headers.authorization })
     const answer = this.answers.shift()
-    if (answer) return answer(response, asked)
+    if (answer && answer(response, asked) !== 'go on') return
     if (asked.headers.accept === 'application/json') return this.#poll(watches, cursor, response)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write('retry: 5\n\n')
@@ -101,6 +103,7 @@ export class FeedServer {
 
   async #list({ query, path }: ScriptedRequest, response: ServerResponse): Promise<void> {
     this.lists++
+    if (this.failList?.(response)) return
     const filter = JSON.parse(query.get('filter') ?? '{}') as Partial<Book>
     const found = [...this.books.values()].filter((book) => matches(filter, book))
     const data = path === '/store/books' ? found.slice(0, Number(query.get('limit') ?? 20)) : []

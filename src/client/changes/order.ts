@@ -9,14 +9,18 @@ export type Sort = string | readonly string[] | Readonly<Record<string, 1 | -1 |
 
 export type SortKey = { path: string; sign: number }
 
-/** The fields of a sort. Ids are in the order of creation, so without a sort the newest comes first. */
+/** The fields of a sort, of which the last is `_id`. Without a sort the newest comes first. */
 export function sortKeys(sort: Sort): SortKey[] {
-  if (isObject(sort)) return Object.entries(sort).map(([path, sign]) => ({ path, sign: sign! }))
-  const fields = typeof sort === 'string' ? sort.split(',') : (sort ?? [])
-  const keys = fields.map((field) =>
-    field.startsWith('-') ? { path: field.slice(1), sign: -1 } : { path: field, sign: 1 },
-  )
-  return keys.length > 0 ? keys : [{ path: '_id', sign: -1 }]
+  const fields = typeof sort === 'string' ? sort.split(',') : isArray(sort) ? sort : []
+  const keys: SortKey[] = isObject(sort)
+    ? Object.entries(sort).map(([path, sign]) => ({ path, sign: sign! }))
+    : fields.map((field) =>
+        field.startsWith('-') ? { path: field.slice(1), sign: -1 } : { path: field, sign: 1 },
+      )
+  // Ids are in the order of creation: `createdAt` as the last field means the same.
+  const end = keys.findIndex(({ path }, i) => path === '_id' || (path === 'createdAt' && !keys[i + 1]))
+  const { sign } = keys[end] ?? keys[0] ?? { sign: -1 }
+  return [...(end < 0 ? keys : keys.slice(0, end)), { path: '_id', sign }]
 }
 
 /**
@@ -36,7 +40,7 @@ export const orderOf =
       const result = compare(one, other)
       if (result) return sign * result
     }
-    return keys[0]!.sign * compare(a._id, b._id)
+    return 0
   }
 
 const isArray = (value: unknown): value is readonly Json[] => Array.isArray(value)

@@ -272,7 +272,8 @@ describe('a watch', () => {
         return fetch(url, init)
       },
     })
-    // As in React Native.
+    // As in React Native, once Node has what it needs itself.
+    await Promise.all([import('./index.ts'), new Response('').text()])
     delete (globalThis as { ReadableStream?: unknown }).ReadableStream
     const watch = books.watch({}, handlers)
     await watch.ready
