@@ -27,6 +27,58 @@ type ServerInfo = {
   uptime: number
 }
 
+type WebhookList = {
+  webhooks: Webhook[]
+}
+
+type Webhook = {
+  name: string
+  /** Without its parameters, which may be secret. */
+  url: string
+  /** The types and patterns of the configuration. */
+  events: string[]
+  /** off: it failed for three days, or answered 410. Its events wait. */
+  state: 'on' | 'off'
+  /** Events that are not delivered yet. */
+  waiting: number
+  /** ISO 8601, UTC. */
+  failingSince?: string
+  /** ISO 8601, UTC. */
+  offSince?: string
+  offReason?: string
+}
+
+type WebhookDeliveryPage = {
+  deliveries: WebhookDelivery[]
+  total: number
+  limit: number
+  offset: number
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
+type WebhookDelivery = {
+  _id: string
+  /** The webhook-id, the same at each webhook and attempt. */
+  eventId: string
+  webhook: string
+  type: string
+  /** The id of the record; its events are delivered in order. */
+  record: string
+  /** failed: given up after three days. */
+  state: 'waiting' | 'delivered' | 'failed'
+  attempts: number
+  /** The HTTP status of the last answer. */
+  lastStatus?: number
+  lastError?: string
+  /** ISO 8601, UTC. */
+  nextAttemptAt?: string
+  /** ISO 8601, UTC. */
+  deliveredAt?: string
+  /** ISO 8601, UTC. */
+  createdAt: string
+}
+
 type SentEmail = {
   /** The provider’s id of the message. */
   messageId: string
@@ -836,6 +888,37 @@ export interface Api {
   'GET /metrics': {
     reply: string
     errors: never
+  }
+  /** List webhooks */
+  'GET /core/webhooks': {
+    reply: WebhookList
+    errors: never
+  }
+  /** Switch on a webhook */
+  'POST /core/webhooks/:name/enable': {
+    reply: Webhook
+    errors: 'NOT_FOUND'
+  }
+  /** List webhook deliveries */
+  'GET /core/webhooks/deliveries': {
+    query: {
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      offset?: number | undefined
+      /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+      state?: 'waiting' | 'delivered' | 'failed' | undefined
+      /** Its name. */
+      webhook?: string | undefined
+      type?: string | undefined
+    }
+    reply: WebhookDeliveryPage
+    errors: never
+  }
+  /** Send an event again */
+  'POST /core/webhooks/deliveries/:id/retry': {
+    reply: WebhookDelivery
+    errors: 'NOT_FOUND' | 'CONFLICT'
   }
   /** Send an email */
   'POST /messaging/email': {

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 
 import { errors } from '../base/errors.ts'
-import { checkStreams, checkTimes } from './event-stream-checks.ts'
+import { checkStreams, checkTimes, timesOf } from './event-stream-checks.ts'
 import type { EventStream } from './event-stream.ts'
 import { OpenStream, type StreamContext, type StreamOptions, type StreamOwner } from './open-event-stream.ts'
 import type { Sending } from './sending.ts'
@@ -42,6 +42,11 @@ export class EventStreams {
     return this.#open.has(response)
   }
 
+  /** When a token ends, in milliseconds since 1970; undefined if it does not. */
+  async tokenExpiry(token: string): Promise<number | undefined> {
+    return this.#options.callers?.tokenExpiry(token)
+  }
+
   /**
    * Sends the head of a stream and opens it.
    *
@@ -62,7 +67,7 @@ export class EventStreams {
       this.#options.log.error({ err: error }, 'an event stream failed')
       one.cut('finished')
     }
-    checkTimes(one, this.#options)
+    checkTimes(one, this.#options.clock, timesOf(this.#options.clock))
   }
 
   /** Ends all streams, and opens no more. Resolves when their clients have the last text, or have had time for it. */

@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify'
 
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
-import type { Caller } from './access.ts'
+import type { Caller, CallerWatch } from './access.ts'
 import type { EndReason, EventReceiver, EventSink, EventStream } from './event-stream.ts'
 import { countedFor } from './limits.ts'
 
@@ -22,8 +22,8 @@ export type StreamOptions = {
   maxStreams: number
   clock: Clock
   log: Logger
-  /** The callers as they are now, in their order; undefined for one that may call nothing any more. */
-  currentCallers: (callers: readonly Caller[]) => Promise<readonly (Caller | undefined)[]>
+  /** Follows the callers of streams; undefined if no wire has accounts. */
+  callers: CallerWatch | undefined
   /** Called once for each stream that was open. */
   onStreamEnd: (reason: StreamEnd) => void
 }

@@ -71,6 +71,7 @@ export const store = defineWire({
   sqliteFunctions: moduleAddress('wires/store/documents/sql/sqlite/functions'),
   async setup(context, options) {
     const { clock, jobs, policy, settings } = context
+    context.events.declare(['created', 'updated', 'deleted'].map((verb) => `store.*.${verb}`))
     const db = refusedWhileRestoring(context.db)
     const storages = await openStorages(context, options)
     const objects = createObjects(context, storages)

@@ -90,7 +90,7 @@ export async function follow(
 }
 
 /** An event in a few words: `put a`, `gone a`, `reset expired`. */
-const shortOf = ({ event, data }: ReceivedEvent): string =>
+export const shortOf = ({ event, data }: ReceivedEvent): string =>
   [event, data.document?.title ?? data.title ?? data.reason ?? (event === 'gone' ? data._id : undefined)]
     .filter((part) => part !== undefined)
     .join(' ')
