@@ -224,7 +224,7 @@ export function createCollection<T extends object>(
     },
     watch: (query: WatchQuery<T>, handlers: ChangeHandlers<Stored<T>>) =>
       begin(loadChanges, (changes, signal) => changes.watch(collection, query, handlers, signal), handlers),
-    live: (query: LiveQuery<T> = {}, handlers: ErrorHandler = {}) =>
+    live: (query?: LiveQuery<T>, handlers?: ErrorHandler) =>
       live<Stored<T>>(loadChanges, collection, pages as Pages, query, handlers),
   }
 }

@@ -32,8 +32,16 @@ const linesOf = (lines: string): [string, string][] =>
     .map((line) => line.split(/: ?(.*)/s) as unknown as [string, string])
     .map(([name, value]) => [name, value])
 
-/** `fetch` that tells how much of the body is sent. */
+/** `fetch` that tells how much of the body is sent, if there is an XMLHttpRequest. */
 export const sendWithProgress = (
+  url: string,
+  request: Request & RequestInit,
+  onProgress: Progress,
+  errorOf: typeof abortError,
+): Promise<Response> =>
+  'XMLHttpRequest' in globalThis ? sendByXhr(url, request, onProgress, errorOf) : fetch(url, request)
+
+const sendByXhr = (
   url: string,
   { method, headers, body, signal }: Request,
   onProgress: Progress,

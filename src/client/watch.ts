@@ -1,5 +1,5 @@
 import { orAbort } from './abort.ts'
-import type { Changes, Pages } from './changes/index.ts'
+import type { Changes, Listener, Pages } from './changes/index.ts'
 import type { ErrorHandler } from './handlers.ts'
 
 /** A watch, until it is closed. */
@@ -30,15 +30,15 @@ export type LoadChanges = () => Promise<Changes>
 export function begin(
   load: LoadChanges,
   start: (changes: Changes, signal: AbortSignal) => Promise<void>,
-  handlers: ErrorHandler,
+  handlers: ErrorHandler | undefined,
 ): Watch {
   const controller = new AbortController()
   const { signal } = controller
   const ready = orAbort(
-    load().then((changes) => (signal.aborted ? undefined : start(changes, signal))),
+    load().then((changes) => start(changes, signal)),
     signal,
   )
-  ready.catch((error: unknown) => signal.aborted || handlers.error?.(error))
+  ready.catch((error: unknown) => signal.aborted || handlers?.error?.(error))
   return { ready, close: () => controller.abort() }
 }
 
@@ -47,25 +47,21 @@ export function live<Document extends object>(
   load: LoadChanges,
   collection: string,
   pages: Pages,
-  query: object,
-  handlers: ErrorHandler,
+  query: object | undefined,
+  handlers: ErrorHandler | undefined,
 ): Live<Document> {
-  const listeners = new Set<(documents: readonly Document[]) => void>()
   let documents: readonly Document[] = []
-  const show = (next: readonly object[]) => {
-    documents = next as readonly Document[]
-    for (const listener of listeners) listener(documents)
-  }
+  const listeners = new Set<Listener>([(next) => (documents = next as readonly Document[])])
   return {
     ...begin(
       load,
-      (changes, signal) => changes.live(collection, query, pages, show, handlers, signal),
+      (changes, signal) => changes.live(collection, query, pages, listeners, handlers, signal),
       handlers,
     ),
     subscribe(listener) {
-      listeners.add(listener)
+      listeners.add(listener as Listener)
       listener(documents)
-      return () => void listeners.delete(listener)
+      return () => void listeners.delete(listener as Listener)
     },
     getSnapshot: () => documents,
   }

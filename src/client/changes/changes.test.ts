@@ -86,8 +86,8 @@ eachEngine((engine) => {
               .filter((one) => !one.includes(',') && !/\d/.test(one))
               .map((one) => ({ one, live: collection.live({ sort: one as never }) }))
             await Promise.all(lives.map(({ live }) => live.ready))
-            const added = await collection.create(documents.slice(half))
-            await collection.remove(added[0]!._id)
+            const added = (await collection.create(documents.slice(half))) as unknown
+            await collection.remove((added as { _id: string }[])[0]!._id)
             for (const { one, live } of lives) {
               const { data } = await collection.list({ sort: one as never, limit: 1000 })
               await until(() => live.getSnapshot().length === data.length)

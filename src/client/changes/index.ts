@@ -1,11 +1,11 @@
 import type { ErrorHandler } from '../handlers.ts'
 import type { Owner } from './owner.ts'
-import { LiveList, type LiveQuery, type Pages, type Show } from './live-list.ts'
+import { LiveList, type LiveQuery, type Pages, type Listener } from './live-list.ts'
 import type { Key, Refusal } from './messages.ts'
 import { canShare, Tab } from './tabs.ts'
 import { Watches, type Handlers } from './watches.ts'
 
-export type { Pages }
+export type { Listener, Pages }
 
 const SESSION_ENDED: Refusal = {
   status: 401,
@@ -40,23 +40,25 @@ export class Changes {
     handlers: Handlers,
     signal: AbortSignal,
   ): Promise<void> {
+    if (signal.aborted) return Promise.resolve()
     const key: Key = JSON.stringify({ collection, filter, fields: fields?.join() || undefined })
     return this.#watches.add(key, handlers, signal)
   }
 
   /**
-   * Shows a list, and again whenever it has changed, until the signal ends it. Those of one query share one list.
+   * Calls listeners with a list, and again whenever it has changed, until the signal ends it. Those of one query share it.
    *
-   * @returns when it is shown; otherwise like `watch`
+   * @returns when it is read; otherwise like `watch`
    */
   live(
     collection: string,
-    query: LiveQuery,
+    query: LiveQuery | undefined = {},
     pages: Pages,
-    show: Show,
-    handlers: ErrorHandler,
+    listeners: ReadonlySet<Listener>,
+    handlers: ErrorHandler | undefined,
     signal: AbortSignal,
   ): Promise<void> {
+    if (signal.aborted) return Promise.resolve()
     const { filter, fields, sort, limit } = query
     const key = JSON.stringify([collection, filter, fields, sort, limit])
     let list = this.#lists.get(key)
@@ -66,7 +68,7 @@ export class Changes {
       made.end.addEventListener('abort', () => this.#lists.delete(key))
       this.watch(collection, made.query, made, made.end).catch((error: unknown) => made.error(error))
     }
-    return list.add(show, handlers, signal)
+    return list.add(listeners, handlers, signal)
   }
 
   /** The watches of a user end with the session; those of nobody go on with what the new user may see. */

@@ -2,6 +2,7 @@ import type { ErrorHandler } from '../handlers.ts'
 import { isRefused, waitAfter } from './connection.ts'
 import { orderOf, sortKeys, type Sort } from './order.ts'
 import { pause } from './pause.ts'
+import { call } from './watches.ts'
 
 type Document = { readonly _id: string }
 type Documents = readonly Document[]
@@ -17,10 +18,9 @@ export type Pages = (
   options: { signal: AbortSignal },
 ) => AsyncIterable<{ data: Documents; total: number }>
 
-export type Show = (documents: Documents) => void
+export type Listener = (documents: Documents) => void
 
-/** Somebody to whom the list is shown. */
-type Viewer = { readonly show: Show; readonly fail: (error: Error) => void }
+type Viewer = { readonly show: Listener; readonly fail: (error: Error) => void }
 
 const PAGE_MAX = 1_000
 
@@ -71,21 +71,25 @@ export class LiveList {
   }
 
   /**
-   * Shows the list, and again whenever it has changed, until the signal ends it.
+   * Calls the listeners with the list, and again whenever it has changed, until the signal ends it.
    *
-   * @returns when it is shown first
+   * @returns when it is read
    * @throws the error that ends it before; one that ends it later is given to the handlers
    */
-  add(show: Show, handlers: ErrorHandler, signal: AbortSignal): Promise<void> {
+  add(
+    listeners: ReadonlySet<Listener>,
+    handlers: ErrorHandler | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     return new Promise((resolve, reject) => {
       let isShown = false
       const viewer = {
         show(documents: Documents) {
           isShown = true
           resolve()
-          show(documents)
+          for (const listener of listeners) call(() => listener(documents))
         },
-        fail: (error: Error) => (isShown ? handlers.error?.(error) : reject(error)),
+        fail: (error: Error) => (isShown ? handlers?.error?.(error) : reject(error)),
       }
       this.#viewers.add(viewer)
       if (this.#documents) viewer.show(this.#documents)

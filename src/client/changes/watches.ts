@@ -121,7 +121,7 @@ function begin({ handlers, resolve }: Entry): void {
 }
 
 /** An error of a handler is the application's: it ends nothing here, and is reported as one that nobody catches. */
-function call(handler: () => void): void {
+export function call(handler: () => void): void {
   try {
     handler()
   } catch (error) {
