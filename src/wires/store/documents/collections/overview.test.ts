@@ -13,6 +13,7 @@ const config = {
     collections: {
       people: {},
       projects: {
+        search: ['title', 'notes.text'],
         read: ['owner', { members: '$$user._id' }],
         update,
         hidden: ['cost'],
@@ -75,6 +76,7 @@ eachEngine((engine) => {
       readOnly: [],
       schema: false,
       unique: [],
+      search: [],
       relations: {},
       hooks: [],
       documents: 1,
@@ -93,6 +95,7 @@ eachEngine((engine) => {
         { fields: ['team', 'number'], ignoreCase: false },
         { fields: ['email'], ignoreCase: true },
       ],
+      search: ['title', 'notes.text'],
       relations: {
         lead: { to: 'people', onDelete: 'restrict' },
         crew: { to: 'people', onDelete: 'unset' },
@@ -101,7 +104,14 @@ eachEngine((engine) => {
       documents: 2,
     })
     const explained = await app.request('GET', '/store/projects/explain', { token: admin })
-    assert.equal(indexes.length, 6)
+    assert.equal(indexes.length, 7)
+    assert.deepEqual(indexes.at(-1), {
+      fields: 'title,notes.text',
+      unique: false,
+      search: true,
+      source: 'declared',
+      state: 'ready',
+    })
     assert.deepEqual(indexes, explained.body.indexes)
   })
 

@@ -38,6 +38,7 @@ export const CollectionOverview = Type.Object(
     unique: Type.Array(Type.Object({ fields: Type.Array(Type.String()), ignoreCase: Type.Boolean() }), {
       description: 'Fields of which no two documents have the same values.',
     }),
+    search: Paths('Fields that searches look into.'),
     relations: Type.Record(
       Type.String(),
       Type.Object({ to: Type.String(), onDelete: Type.Enum(['restrict', 'unset', 'cascade']) }),
@@ -100,7 +101,15 @@ export async function readOverview(
 function declarationOf(option: CollectionOption = {}, policy: PolicyName) {
   const declared: CollectionDeclaration = typeof option === 'string' ? ACCESS_WORDS[option] : option
   const ruleOf = (action: Action): unknown => declared[action] ?? audienceOf(policy, action)
-  const { hidden = [], showTo = {}, readOnly = [], unique = [], relations = {}, hooks = {} } = declared
+  const {
+    hidden = [],
+    showTo = {},
+    readOnly = [],
+    unique = [],
+    search = [],
+    relations = {},
+    hooks = {},
+  } = declared
   return {
     rules: {
       read: ruleOf('read'),
@@ -117,6 +126,7 @@ function declarationOf(option: CollectionOption = {}, policy: PolicyName) {
         ? { fields: [...one.fields], ignoreCase: one.ignoreCase ?? false }
         : { fields: [one].flat(), ignoreCase: false },
     ),
+    search: [...search],
     relations: Object.fromEntries(
       Object.entries(relations).map(([field, { to, onDelete = 'restrict' }]) => [field, { to, onDelete }]),
     ),
