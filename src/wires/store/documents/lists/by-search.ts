@@ -119,6 +119,8 @@ async function fewerThanHits(
 ): Promise<Among | undefined> {
   const { db, list, owner, options } = source
   if (isOfHits(source)) return undefined
+  const [plan] = plansOf(indexes, { filter: list.filter, order: ANY_ORDER, owner })
+  if (owner === undefined && !plan?.ranges) return undefined
   const [row] = await db.scan(countHitsSql(search, HITS_MAX), options)
   const { hits } = row!
   if (hits <= FEW_DOCUMENTS) return undefined
@@ -128,7 +130,6 @@ async function fewerThanHits(
     const ids = sql`select d.id from ${documentsOfOwner} where ${source.scope}`
     if (count < hits) fewest = { ids, count }
   }
-  const [plan] = plansOf(indexes, { filter: list.filter, order: ANY_ORDER, owner })
   if (!plan?.ranges) return fewest
   const most = fewest?.count ?? hits
   const [counted] = await db.scan(countEntriesSql(plan, owner, most), options)

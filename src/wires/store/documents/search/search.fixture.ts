@@ -1,3 +1,8 @@
+import assert from 'node:assert/strict'
+
+import { sql } from '../../../../db/sql.ts'
+import type { TestApp } from '../../../../testing/app.ts'
+import { until } from '../../../../testing/until.ts'
 import type { Json } from '../query/filter.ts'
 import { tokensOf } from './tokens.ts'
 
@@ -48,4 +53,26 @@ export function textsOf(value: Json | undefined, [name, ...rest]: readonly strin
     .flat()
     .filter((one) => typeof one === 'object' && one !== null && !Array.isArray(one))
   return objects.flatMap((one) => textsOf((one as Record<string, Json>)[name], rest))
+}
+
+/** Waits until a collection can be searched. */
+export const searchable = (app: TestApp, collection: string, token: string): Promise<void> =>
+  until(async () => {
+    const { status, text } = await app.request('GET', `/store/${collection}?search=x`, { token })
+    assert.ok(status === 200 || status === 503, text)
+    return status === 200
+  })
+
+/** The words in the tables are of the documents: none is without, and there are no others. */
+export async function assertWords({ app: { db } }: TestApp): Promise<void> {
+  const rows = await db.scan<{ line: string }>(sql`select index_id || ' ' || id as line from store_search`)
+  const expected = await db.scan<{ line: string }>(sql`
+    select i.id || ' ' || d.id as line from store_indexes i join store_documents d on d.collection = i.collection
+    where i.is_search and i.state = 'ready'`)
+  const linesOf = (of: { line: string }[]) => of.map(({ line }) => line).toSorted()
+  assert.deepEqual(linesOf(rows), linesOf(expected))
+  if (db.dialect === 'sqlite') {
+    const [row] = await db.scan<{ words: number }>(sql`select count(*) as words from store_search_words`)
+    assert.equal(row!.words, rows.length)
+  }
 }
