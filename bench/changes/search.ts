@@ -5,7 +5,7 @@ import { askFor, register } from '../servers.ts'
 
 const CONNECTIONS = 16
 const BATCH = 1000
-const CALLS = 300
+const CALLS = 100
 const WORDS = 30_000
 const TEXT_WORDS = 30
 

@@ -81,12 +81,14 @@ function postgresHits(search: SearchOf, among: Sql | undefined): Sql {
   const expression = [...query.wanted.map((term) => tsqueryOf(index, term)), ...without].join(' & ')
   const asks = (text: string): Sql => sql`s.words @@ cast(${text} as tsquery)`
   const score = scoreSql(search, (term, place) => asks(tsqueryOf(index, term, LABELS[place])))
-  const isHit = sql`s.index_id = ${index.id} and ${asks(expression)}`
+  const isHit = asks(expression)
   const ready = isSearchable(index)
-  if (!among) return sql`select s.id, ${score} as score from store_search s where ${isHit} and ${ready}`
+  // Its words lead to no other index: with this condition, too, PostgreSQL would read all of the index it is about.
+  const inIndex = query.wanted.length > 0 ? sql`true` : sql`s.index_id = ${index.id}`
+  if (!among) return sql`select s.id, ${score} as score from store_search s where ${isHit} and ${inIndex} and ${ready}`
   return sql`
     select s.id, ${score} as score from (${among}) as o cross join lateral (
-      select s.id, s.words from store_search s where s.id = o.id and ${isHit} offset 0) as s
+      select s.id, s.words from store_search s where s.index_id = ${index.id} and s.id = o.id and ${isHit} offset 0) as s
     where ${ready}`
 }
 
