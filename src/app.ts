@@ -19,6 +19,8 @@ import { ExpectedCallers } from './http/expected-callers.ts'
 import type { RouteGroup } from './http/route.ts'
 import { eventLog } from './http/event-log.ts'
 import { createServer, type Server } from './http/server.ts'
+import { createEventDelivery } from './kernel/events/event-delivery.ts'
+import { checkWebhooks, type WebhookEndpoint } from './kernel/events/option.ts'
 import { createIdempotencyStore } from './kernel/idempotency.ts'
 import { declareJobMetrics } from './kernel/jobs/job-metrics.ts'
 import { createJobs, type JobRunner } from './kernel/jobs/jobs.ts'
@@ -135,6 +137,7 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   )
   const schedules = await checkSchedules(config.schedule, clock.now())
   const loaded = await loadSettings(config, environment, folder)
+  const webhooks = checkWebhooks(config.webhooks, loaded)
   const wires = chooseWires(all, loaded)
   const log = await createLog(loaded, options.logTo)
   const db = await openDatabase(loaded.databaseUrl, {
@@ -166,6 +169,8 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
       wires,
       wireOptions,
       schedules,
+      webhooks,
+      absentWires: all.filter((wire) => !wires.includes(wire)).map(({ name }) => name),
       running,
       sandbox,
     })
@@ -206,6 +211,9 @@ type Parts = {
   wires: readonly ConfiguredWire[]
   wireOptions: ReadonlyMap<ConfiguredWire, unknown>
   schedules: readonly Schedule[]
+  webhooks: readonly WebhookEndpoint[]
+  /** The names of the wires that are not loaded. */
+  absentWires: readonly string[]
   /** The wires that are set up, in their order; `assemble` adds them. */
   running: Running[]
   sandbox: Sandbox | undefined
@@ -217,6 +225,16 @@ async function assemble(parts: Parts): Promise<App> {
   const startedAt = performance.now()
   const metrics = createMetrics()
   declareJobMetrics(metrics, db, clock)
+  metrics.gauge(
+    { name: 'sixwire_streams_open', help: 'Event streams of this process that are open', labels: [] },
+    async () => [{ labels: {}, value: server.streams() }],
+  )
+  const countStreamEnd = metrics.counter({
+    name: 'sixwire_streams_ended_total',
+    help: 'Event streams of this process that have ended since its start, by why: expired, revoked, changed, restart, slow, finished or closed',
+    labels: ['reason'],
+  })
+  const delivery = createEventDelivery({ db, clock, log, jobs, metrics }, parts.webhooks)
   const rateLimiter = createRateLimiter(db, clock)
   const idempotency = createIdempotencyStore(db, clock, settings.secret, processes)
   const services = new Map<string, unknown>()
@@ -224,11 +242,12 @@ async function assemble(parts: Parts): Promise<App> {
   const life = createLifecycle({
     quiet() {
       sandbox?.endStreams()
-      return Promise.all([server.idle(), jobs.stop()])
+      return Promise.all([server.endStreams(), server.idle(), jobs.stop()])
     },
     async end(isQuiet) {
       await server.close()
       await endWires(running, log)
+      delivery.close()
       await sandbox?.close()
       await processes.stop(isQuiet)
       await db.close()
@@ -242,6 +261,7 @@ async function assemble(parts: Parts): Promise<App> {
     db,
     clock,
     jobs,
+    events: delivery.events,
     processes,
     log,
     record: eventLog({ log, countEvent: metrics.countEvent }),
@@ -253,6 +273,7 @@ async function assemble(parts: Parts): Promise<App> {
       state: life.stage,
       uptime: () => Math.round(performance.now() - startedAt) / 1000,
       wires: () => health,
+      webhooks: delivery.webhooks,
       metrics: () => metrics.read(),
     },
   }
@@ -265,18 +286,24 @@ async function assemble(parts: Parts): Promise<App> {
     checks.set(wire.name, one.checks ?? new Map())
   }
 
-  const authenticate = running.find((one) => one.authenticate)?.authenticate
+  delivery.events.check(parts.absentWires)
+
+  const accounts = running.find((one) => one.authenticate)
   const groups = running.map(({ routes, variants, bodyLimit }, at) => {
     const { name, description } = wires[at]!
     return { wire: name, description, routes, variants, ...(bodyLimit !== undefined && { bodyLimit }) }
   })
-  checkRoutes(groups, authenticate !== undefined)
+  checkRoutes(groups, accounts !== undefined)
   // The tests compile the schemas of Sixwire's own wires.
   for (const { wire, routes } of groups) if (!Object.hasOwn(BUILT_IN, wire)) checkSchemas(wire, routes)
   const server = await createServer({
     groups,
     policy,
-    authenticate: authenticate ?? (async () => undefined),
+    authenticate: accounts?.authenticate ?? (async () => undefined),
+    callers: accounts?.callers,
+    maxStreams: settings.streams,
+    onStreamEnd: (reason) => countStreamEnd({ reason }),
+    clock,
     // On SQLite a session is read without a round trip.
     expectedCallers: db.dialect === 'postgres' ? new ExpectedCallers() : undefined,
     limiters: { database: rateLimiter, process: createProcessRateLimiter(clock) },
@@ -328,6 +355,7 @@ async function assemble(parts: Parts): Promise<App> {
     for (const line of warnings) log.warn(line)
     await processes.start()
     await idempotency.start()
+    await delivery.start()
     await sandbox?.start(
       variablesOf(parts.wireOptions),
       Object.assign({}, ...running.map((one) => one.sandboxLists)) as SandboxLists,

@@ -47,8 +47,17 @@ export {
   type Upload,
   type UploadedFile,
 } from './http/bodies.ts'
+export {
+  eventStream,
+  type EndReason,
+  type EventReceiver,
+  type EventSink,
+  type EventStream,
+} from './http/event-stream.ts'
 export type { RawRequest } from './http/raw-request.ts'
 export { answer, jsonText, route, type Route } from './http/route.ts'
+export type { EventDefinition, Events, PublishedEvent, RecordEvents } from './kernel/events/events.ts'
+export type { WebhookOption } from './kernel/events/option.ts'
 export {
   defineWire,
   type ApiOf,

@@ -91,6 +91,10 @@ export const errors = defineErrors({
     429,
     'Too many of your requests at once: wait for their answers, then as long as Retry-After says.',
   ],
+  too_many_streams: [
+    429,
+    'Too many event streams of yours are open: close one, or watch several collections with one stream.',
+  ],
   internal_error: [500, 'Internal error. The log has the details under this request id.'],
   unavailable: [503, 'The service cannot do this right now: try again shortly.'],
 })

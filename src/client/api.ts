@@ -27,6 +27,58 @@ type ServerInfo = {
   uptime: number
 }
 
+type WebhookList = {
+  webhooks: Webhook[]
+}
+
+type Webhook = {
+  name: string
+  /** Without its parameters, which may be secret. */
+  url: string
+  /** The types and patterns of the configuration. */
+  events: string[]
+  /** off: it failed for three days, or answered 410. Its events wait. */
+  state: 'on' | 'off'
+  /** Events that are not delivered yet. */
+  waiting: number
+  /** ISO 8601, UTC. */
+  failingSince?: string
+  /** ISO 8601, UTC. */
+  offSince?: string
+  offReason?: string
+}
+
+type WebhookDeliveryPage = {
+  deliveries: WebhookDelivery[]
+  total: number
+  limit: number
+  offset: number
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
+type WebhookDelivery = {
+  _id: string
+  /** The webhook-id, the same at each webhook and attempt. */
+  eventId: string
+  webhook: string
+  type: string
+  /** The id of the record; its events are delivered in order. */
+  record: string
+  /** failed: given up after three days. */
+  state: 'waiting' | 'delivered' | 'failed'
+  attempts: number
+  /** The HTTP status of the last answer. */
+  lastStatus?: number
+  lastError?: string
+  /** ISO 8601, UTC. */
+  nextAttemptAt?: string
+  /** ISO 8601, UTC. */
+  deliveredAt?: string
+  /** ISO 8601, UTC. */
+  createdAt: string
+}
+
 type SentEmail = {
   /** The provider’s id of the message. */
   messageId: string
@@ -663,6 +715,8 @@ type CollectionOverview = {
     to: string
     onDelete: 'restrict' | 'unset' | 'cascade'
   }>
+  /** Whether changes are logged, and can be followed. */
+  changes: boolean
   hooks: ('beforeCreate' | 'beforeUpdate' | 'beforeDelete' | 'afterCreate' | 'afterUpdate' | 'afterDelete')[]
   /** How many documents it has. */
   documents: number
@@ -690,6 +744,33 @@ type DocumentIndex = {
   lastUsedAt?: string
 }
 
+type Changes = {
+  changes: ChangeEvent[]
+  /** For the next request. */
+  cursor: string
+}
+
+type ChangeEvent = {
+  event: 'put' | 'gone' | 'reset'
+  /** Which of the watches, from 0 on. */
+  watch?: number
+  collection?: string
+  _id?: string
+  etag?: string
+  /** The document’s own fields and _id, createdAt and updatedAt; with the parameter fields only _id and those that it chooses. */
+  document?: AnsweredDocument
+  reason?: 'expired' | 'restored' | 'changed'
+}
+
+/** The document’s own fields and _id, createdAt and updatedAt; with the parameter fields only _id and those that it chooses. */
+type AnsweredDocument = {
+  _id: string
+  /** ISO 8601, UTC, with milliseconds. */
+  createdAt?: string
+  /** ISO 8601, UTC, with milliseconds. */
+  updatedAt?: string
+} & Record<string, unknown>
+
 type DocumentsCreated = Document
 
 /** The document’s own fields and _id, createdAt and updatedAt. */
@@ -711,15 +792,6 @@ type DocumentPage = {
   /** Absent on the last page. */
   nextCursor?: string
 }
-
-/** The document’s own fields and _id, createdAt and updatedAt; with the parameter fields only _id and those that it chooses. */
-type AnsweredDocument = {
-  _id: string
-  /** ISO 8601, UTC, with milliseconds. */
-  createdAt?: string
-  /** ISO 8601, UTC, with milliseconds. */
-  updatedAt?: string
-} & Record<string, unknown>
 
 type Explanation = {
   /** index: the entries of an index lead to the documents. union: those of several do, one for each alternative of the filter. id: they are read in the order of _id, or found by it. scan: every document is looked into. search: the words of the search lead to the documents. */
@@ -820,6 +892,37 @@ export interface Api {
   'GET /metrics': {
     reply: string
     errors: never
+  }
+  /** List webhooks */
+  'GET /core/webhooks': {
+    reply: WebhookList
+    errors: never
+  }
+  /** Switch on a webhook */
+  'POST /core/webhooks/:name/enable': {
+    reply: Webhook
+    errors: 'NOT_FOUND'
+  }
+  /** List webhook deliveries */
+  'GET /core/webhooks/deliveries': {
+    query: {
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      offset?: number | undefined
+      /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+      state?: 'waiting' | 'delivered' | 'failed' | undefined
+      /** Its name. */
+      webhook?: string | undefined
+      type?: string | undefined
+    }
+    reply: WebhookDeliveryPage
+    errors: never
+  }
+  /** Send an event again */
+  'POST /core/webhooks/deliveries/:id/retry': {
+    reply: WebhookDelivery
+    errors: 'NOT_FOUND' | 'CONFLICT'
   }
   /** Send an email */
   'POST /messaging/email': {
@@ -1612,6 +1715,22 @@ export interface Api {
     }
     reply: Confirmation
     errors: 'CONFLICT'
+  }
+  /** Follow changes of documents */
+  'GET /store/changes': {
+    query: {
+      collection?: string | undefined
+      /** As in lists. */
+      filter?: string | undefined
+      /** Fields to answer, joined by commas, or to leave out if each begins with a minus. Dotted paths are allowed; _id is always answered. */
+      fields?: string | undefined
+      /** Several watches in place of collection, filter and fields, as JSON: up to 20 like {"collection":"books","filter":{},"fields":"title"}. */
+      watch?: string | undefined
+      /** The id of the last event, or the last cursor. */
+      cursor?: string | undefined
+    }
+    reply: Changes
+    errors: never
   }
   /** Create a document, or several */
   'POST /store/:collection': {

@@ -189,6 +189,19 @@ export type Database = {
    */
   revision(): number | undefined
 
+  /**
+   * Calls `heard` soon after each `notify` of the channel, of this process or another one, and now and then without: what is
+   * announced must be in the database, where `heard` looks for it. On SQLite any commit of another process is heard.
+   *
+   * @param channel a constant of small letters and `_`
+   * @param heard must not throw
+   * @returns stops it
+   */
+  listen(channel: string, heard: () => void): () => void
+
+  /** Announces on a channel what has been committed. Several calls in a few milliseconds are one announcement. */
+  notify(channel: string): void
+
   /** Resolves when the engine answers. */
   ping(): Promise<void>
 

@@ -32,6 +32,7 @@ import { InsertGroups } from './postgres-inserts.ts'
 import { ReadGroups } from './postgres-reads.ts'
 import { isUnmet, requiringRow, rowsOfRequired } from './postgres-required.ts'
 import { PostgresSession, StatementNames } from './postgres-session.ts'
+import { PostgresSignals } from './postgres-signals.ts'
 import { PostgresSnapshot } from './postgres-snapshot.ts'
 import { types } from './postgres-values.ts'
 import { SCAN_PLACES, ScanQueue } from './scan-queue.ts'
@@ -85,12 +86,14 @@ export class PostgresDatabase implements Database {
     (statement) => this.#use(async (session) => (await session.run([statement]))[0]!, again.write),
     isRolledBack,
   )
+  readonly #signals: PostgresSignals
   #closing: Promise<void> | undefined
 
   private constructor(url: string, pool: pg.Pool, scanPool: pg.Pool) {
     this.#url = url
     this.#pool = pool
     this.#scanPool = scanPool
+    this.#signals = new PostgresSignals(url, (query) => this.write(query))
     this.#isSparing = isLoopback(new URL(url).hostname) && availableParallelism() < SCAN_PLACES
     this.#scans = new ScanQueue(undefined, this.#isSparing ? 1 : undefined)
   }
@@ -279,6 +282,15 @@ export class PostgresDatabase implements Database {
     return undefined
   }
 
+  listen(channel: string, heard: () => void): () => void {
+    this.#refuseWhenClosed()
+    return this.#signals.listen(channel, heard)
+  }
+
+  notify(channel: string): void {
+    this.#signals.notify(channel)
+  }
+
   async ping(): Promise<void> {
     await this.get(new Sql(['select 1'], []))
   }
@@ -331,6 +343,7 @@ export class PostgresDatabase implements Database {
 
   close(): Promise<void> {
     this.#closing ??= (async () => {
+      await this.#signals.close()
       await Promise.all([...this.#snapshots].map((snapshot) => snapshot.close()))
       await Promise.all([this.#reads.idle(), this.#inserts.idle(), this.#scans.idle()])
       await this.#running.idle()

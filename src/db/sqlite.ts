@@ -25,6 +25,7 @@ import { loadSqliteFunctions, type SqliteFunctions } from './sqlite-functions.ts
 import type { EngineFault, Operation } from './sqlite-protocol.ts'
 import { SqliteScanners } from './sqlite-scanners.ts'
 import { SqliteSnapshot } from './sqlite-snapshot.ts'
+import { SqliteSignals } from './sqlite-signals.ts'
 import { errorOf, SqliteWorker } from './sqlite-worker.ts'
 import { isLarge, SqliteWriter } from './sqlite-writer.ts'
 import { Sql, type Row } from './sql.ts'
@@ -49,6 +50,7 @@ export class SqliteDatabase implements Database {
   readonly #scans = new ScanQueue()
   readonly #scanners: SqliteScanners
   readonly #snapshots = new Set<SqliteSnapshot>()
+  readonly #signals = new SqliteSignals(() => this.revision())
   #iteration: Iteration | undefined
   #closing: Promise<void> | undefined
 
@@ -208,6 +210,15 @@ export class SqliteDatabase implements Database {
     return result
   }
 
+  listen(channel: string, heard: () => void): () => void {
+    this.#refuseWhenClosed()
+    return this.#signals.listen(channel, heard)
+  }
+
+  notify(channel: string): void {
+    this.#signals.notify(channel)
+  }
+
   async ping(): Promise<void> {
     await this.get(new Sql(['select 1'], []))
   }
@@ -224,6 +235,7 @@ export class SqliteDatabase implements Database {
 
   close(): Promise<void> {
     this.#closing ??= (async () => {
+      this.#signals.close()
       await this.#scans.idle()
       const readers = [this.#scanners, ...this.#snapshots]
       await Promise.all([this.#writer.close(), ...readers.map((reader) => reader.close())])

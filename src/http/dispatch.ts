@@ -4,6 +4,8 @@ import { type ApiError, errors, invalid } from '../base/errors.ts'
 import { bearerToken, invalidToken } from './bearer-token.ts'
 import { schemaOfBody } from './bodies.ts'
 import { signalOf } from './call-signal.ts'
+import { EventStream } from './event-stream.ts'
+import { headersOf } from './open-event-stream.ts'
 import { isSameCaller } from './expected-callers.ts'
 import { JSON_TYPE } from './failures.ts'
 import { idempotencyKey, type StoredAnswer } from './idempotency.ts'
@@ -22,6 +24,7 @@ export const prepareRequests = (engine: FastifyInstance): void =>
     .decorateRequest('caller', undefined)
     .decorateRequest('authentication', undefined)
     .decorateRequest('share', undefined)
+    .decorateRequest('settle', undefined)
 
 /**
  * Registers a route in the engine, which calls `receive` once it has the headers of a request, then reads and validates
@@ -77,6 +80,7 @@ async function respond(
   share?.enterHandler()
   try {
     const response = await (authentication ? performEarly(exchange, authentication) : perform(exchange))
+    if (response instanceof EventStream) return await openStream(exchange, response)
     share?.answerHas(sizeOf(response))
     return await send(reply, response)
   } finally {
@@ -86,9 +90,10 @@ async function respond(
 }
 
 /** Validate, idempotency, handle and render. */
-function perform(exchange: Exchange): Promise<RenderedAnswer> {
+function perform(exchange: Exchange): Promise<RenderedAnswer | EventStream> {
   const { route, request } = exchange
   validate(request)
+  if (route.spec.stream) return handleStream(exchange)
   const key = route.spec.idempotent ? idempotencyKey(request.headers['idempotency-key']) : undefined
   if (route.fieldChecks) return handleUpload(exchange, route.fieldChecks, key)
   if (key === undefined) return handle(exchange)
@@ -99,7 +104,7 @@ function perform(exchange: Exchange): Promise<RenderedAnswer> {
 async function performEarly(
   exchange: Exchange,
   authentication: Promise<Caller | undefined>,
-): Promise<RenderedAnswer> {
+): Promise<RenderedAnswer | EventStream> {
   const { route, request } = exchange
   const expectedCaller = request.caller
   const response = Promise.try(perform, exchange)
@@ -207,6 +212,12 @@ async function handle(exchange: Exchange, extras?: CallExtras): Promise<Rendered
   return render(exchange, await exchange.route.handle(call))
 }
 
+/** Calls a handler that may answer a stream. */
+async function handleStream(exchange: Exchange): Promise<RenderedAnswer | EventStream> {
+  const result = await exchange.route.handle(new ReceivedCall(exchange) as unknown as Call)
+  return result instanceof EventStream ? result : render(exchange, result)
+}
+
 /** Calls the handler of a multipart body, which gives the body's fingerprint itself once it has read the bytes. */
 async function handleUpload(
   exchange: Exchange,
@@ -239,6 +250,28 @@ async function handleUpload(
 
 /** An answer as it is sent: JSON text, or what the handler answers in another form. */
 type RenderedAnswer = StoredAnswer | Answer<unknown>
+
+/** Answers with a stream, which is no call under way. Of HEAD, with its head. */
+async function openStream({ route, request, reply }: Exchange, stream: EventStream): Promise<FastifyReply> {
+  const { streams } = route.server
+  if (request.method === 'HEAD') return reply.headers(headersOf(stream.contentType)).send('')
+  // Requests that were sent ahead would wait for the end of the stream.
+  if (request.raw.socket.isPaused())
+    throw errors.validation_error({ message: 'An event stream must be the last request on its connection.' })
+  const token = bearerToken(request.headers.authorization ?? '')
+  const expiresAt = request.caller && token ? await streams.tokenExpiry(token) : undefined
+  if (reply.raw.closed) signalOf(reply.raw, undefined).throwIfAborted()
+  streams.open(stream, reply, { caller: request.caller, ip: request.ip, expiresAt })
+  request.settle(200)
+  forgetHeaders(request.raw)
+  return reply
+}
+
+/** What the client sent is not read any more, and would take a kilobyte or two as long as the stream is open. */
+function forgetHeaders(raw: AdmittedRequest['raw']): void {
+  raw.rawHeaders = []
+  raw.headers = {}
+}
 
 /** Serializes a result of the handler, unless it is in the form in which it is sent. */
 function render({ route, reply }: Exchange, result: unknown): RenderedAnswer {

@@ -23,10 +23,14 @@ async function start(
 ) {
   const handled: string[] = []
   const server = createServer(
-    inTurn((request, response) => {
-      handled.push(request.url!)
-      handle(request, response)
-    }, max),
+    inTurn(
+      (request, response) => {
+        handled.push(request.url!)
+        handle(request, response)
+      },
+      (response) => response.getHeader('connection') === 'close',
+      max,
+    ),
   )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

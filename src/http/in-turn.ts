@@ -14,14 +14,21 @@ type Exchange = { request: IncomingMessage; response: ServerResponse }
  * one begins when the client has taken the answer before it, and no more is read until then. Node by itself handles all
  * requests that arrive, and keeps their answers. What has arrived with one read waits as it is; a connection on which too
  * many wait is closed.
+ *
+ * @param isLast whether an answer that is under way is the last one of its connection: a request behind it closes that
  */
-export function inTurn(handle: Handle, max = AHEAD_MAX): Handle {
+export function inTurn(
+  handle: Handle,
+  isLast: (response: ServerResponse) => boolean,
+  max = AHEAD_MAX,
+): Handle {
   const connections = new WeakMap<Socket, Connection>()
   const waiting = { count: 0 }
   return (request, response) => {
     const { socket } = request
     let connection = connections.get(socket)
-    if (!connection) connections.set(socket, (connection = new Connection(socket, handle, waiting, max)))
+    if (!connection)
+      connections.set(socket, (connection = new Connection(socket, handle, waiting, isLast, max)))
     connection.receive(request, response)
   }
 }
@@ -31,15 +38,23 @@ class Connection {
   readonly #handle: Handle
   /** Of all connections. */
   readonly #waiting: { count: number }
+  readonly #isLast: (response: ServerResponse) => boolean
   readonly #max: typeof AHEAD_MAX
   readonly #ahead: Exchange[] = []
   readonly #next = (): void => this.#startNext()
-  #isAnswering = false
+  #answering: ServerResponse | undefined
 
-  constructor(socket: Socket, handle: Handle, waiting: { count: number }, max: typeof AHEAD_MAX) {
+  constructor(
+    socket: Socket,
+    handle: Handle,
+    waiting: { count: number },
+    isLast: (response: ServerResponse) => boolean,
+    max: typeof AHEAD_MAX,
+  ) {
     this.#socket = socket
     this.#handle = handle
     this.#waiting = waiting
+    this.#isLast = isLast
     this.#max = max
     // Node resumes the socket itself, for a body or for a client that takes its answer.
     socket.on('resume', () => {
@@ -48,16 +63,16 @@ class Connection {
   }
 
   receive(request: IncomingMessage, response: ServerResponse): void {
-    if (!this.#isAnswering) return this.#start(request, response)
-    if (this.#ahead.length >= this.#max.ofConnection || this.#waiting.count >= this.#max.total)
-      return void this.#socket.destroy()
+    if (!this.#answering) return this.#start(request, response)
+    const isFull = this.#ahead.length >= this.#max.ofConnection || this.#waiting.count >= this.#max.total
+    if (isFull || this.#isLast(this.#answering)) return void this.#socket.destroy()
     this.#ahead.push({ request, response })
     this.#waiting.count++
     this.#stopReading()
   }
 
   #start(request: IncomingMessage, response: ServerResponse): void {
-    this.#isAnswering = true
+    this.#answering = response
     // Until it is read, which resumes the socket: else 128 KiB of it are, also of a request that waits for its place.
     if (hasLargeBody(request.headers)) this.#socket.pause()
     this.#handle(request, response)
@@ -66,7 +81,7 @@ class Connection {
   }
 
   #startNext(): void {
-    this.#isAnswering = false
+    this.#answering = undefined
     // An answer with `connection: close` is the last one.
     if (!this.#socket.writable) {
       this.#waiting.count -= this.#ahead.length

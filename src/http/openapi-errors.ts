@@ -25,6 +25,7 @@ export function errorsOf({ spec, method, path }: Route): ErrorKind[] {
     kinds.add(errors.email_not_verified)
   }
   if (limitOf(spec)) kinds.add(errors.rate_limited)
+  if (spec.stream) kinds.add(errors.too_many_streams)
   if (spec.idempotent) kinds.add(errors.idempotency_conflict)
   if (/:(id|\w+Id)\b/.test(path)) kinds.add(errors.not_found)
   return [...kinds]

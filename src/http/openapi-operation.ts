@@ -2,6 +2,7 @@ import { STATUS_CODES } from '../base/node-http.ts'
 import type { RouteBody } from './bodies.ts'
 import { FORM_TYPE, JSON_MEDIA_TYPE, MULTIPART_TYPE } from './body-parsers.ts'
 import { errorsOf, failureOf } from './openapi-errors.ts'
+import { EVENTS_MEDIA_TYPE } from './event-stream.ts'
 import type { Components } from './openapi-components.ts'
 import { exampleOf, pascalCase, type Schema } from './openapi-schemas.ts'
 import type { Access } from './access.ts'
@@ -10,13 +11,16 @@ import { Bytes, NoBody, type Route } from './route.ts'
 /** Bytes as most client generators know them. */
 const BYTES: Schema = { type: 'string', format: 'binary' }
 
+/** A stream has no end, so client generators can read it as text only. */
+const TEXT: Schema = { type: 'string' }
+
 /** The name that a schema of an operation has if it has no title. */
 const placeOf = (operationId: string, part: string): string =>
   operationId.charAt(0).toUpperCase() + operationId.slice(1) + part
 
 /** The responses of a route by status: its own reply, its errors, or either. */
 function responsesOf(route: Route, operationId: string, components: Components): Record<string, unknown> {
-  const { reply: replies, errorDetails } = route.spec
+  const { reply: replies, errorDetails, stream = false } = route.spec
   const kindsOf = Map.groupBy(
     errorsOf(route).toSorted((a, b) => (a.code < b.code ? -1 : 1)),
     (kind) => kind.status,
@@ -31,7 +35,8 @@ function responsesOf(route: Route, operationId: string, components: Components):
         ...(reply ? [STATUS_CODES[status] ?? 'Answered'] : []),
         ...kinds.map((kind) => `\`${kind.code}\`: ${kind.message}`),
       ].join('\n\n')
-      if (replies[status] === NoBody) return [status, { description }]
+      const events = stream && status === success ? { [EVENTS_MEDIA_TYPE]: { schema: TEXT } } : undefined
+      if (replies[status] === NoBody) return [status, { description, ...(events && { content: events }) }]
       const failure = kinds.length > 0 ? failureOf(kinds, errorDetails, components) : undefined
       if (!reply) {
         const content = { [JSON_MEDIA_TYPE]: { schema: failure!.schema } }
@@ -45,7 +50,10 @@ function responsesOf(route: Route, operationId: string, components: Components):
       // A handler that answers a string sends it as it is.
       const isText = reply['type'] === 'string'
       const ofText = (reply['contentMediaType'] as string | undefined) ?? 'text/plain'
-      return [status, { description, content: { [isText ? ofText : JSON_MEDIA_TYPE]: { schema } } }]
+      return [
+        status,
+        { description, content: { [isText ? ofText : JSON_MEDIA_TYPE]: { schema }, ...events } },
+      ]
     }),
   )
 }

@@ -16,6 +16,8 @@ export type AdmittedRequest = FastifyRequest & {
   authentication: Promise<Caller | undefined> | undefined
   /** What it takes of the limits of the process; undefined before its caller is known, and of routes without limits. */
   share: Share | undefined
+  /** Ends what counts the call as one that is under way, if it has not ended. */
+  settle: (status: number) => void
 }
 
 /** A request that was admitted, with its route and its reply. */

@@ -2,6 +2,7 @@ import type { Logger } from '../base/logger.ts'
 import type { Access, Admission, Caller } from './access.ts'
 import { maxBytesOf } from './bodies.ts'
 import type { RecordEvent } from './event-log.ts'
+import type { EventStreams } from './event-streams.ts'
 import type { ExpectedCallers } from './expected-callers.ts'
 import { BODY_LIMIT } from './failures.ts'
 import type { IdempotencyStore } from './idempotency.ts'
@@ -32,7 +33,12 @@ export type DispatchOptions = {
 }
 
 /** What every route needs of its server: the application's part, and what its requests share. */
-export type DispatchContext = DispatchOptions & { work: Work; limits: Limits; validation: Validation }
+export type DispatchContext = DispatchOptions & {
+  work: Work
+  limits: Limits
+  streams: EventStreams
+  validation: Validation
+}
 
 /** A route with everything that is known before its first request. */
 export type RouteContext = Route & {

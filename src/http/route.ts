@@ -9,6 +9,7 @@ import { Type } from '../base/schema.ts'
 import type { Access, Caller, UserCaller } from './access.ts'
 import type { MultipartBody, ReceivedBody, RouteBody } from './bodies.ts'
 import type { RecordEvent } from './event-log.ts'
+import type { EventStream } from './event-stream.ts'
 
 /** Every method that a route may have. */
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -89,6 +90,10 @@ export type RouteSpec = {
   /** The time after which `call.signal` aborts, in milliseconds from the start of the handler. Default: none. */
   timeLimitMs?: number
   headers?: TSchema
+  /**
+   * Whether the handler of a GET may answer an `eventStream`, beside `reply` or, with `NoBody` for 200, in place of it.
+   */
+  stream?: boolean
   /** A schema for each status that the handler answers; the lowest status is the default. */
   reply: Record<number, TSchema>
   /** The errors that it may answer, beyond those that follow from its access, body and limit. */
@@ -224,7 +229,11 @@ export const answer = <T>(
 
 type Result<T> = T | JsonText<T> | Answer<T>
 
-export type Handler<S extends RouteSpec> = (call: Call<S>) => Result<ReplyOf<S>> | Promise<Result<ReplyOf<S>>>
+type StreamOf<S extends RouteSpec> = S extends { stream: true } ? EventStream : never
+
+export type Handler<S extends RouteSpec> = (
+  call: Call<S>,
+) => Result<ReplyOf<S>> | StreamOf<S> | Promise<Result<ReplyOf<S>> | StreamOf<S>>
 
 /** A route for the rest of the program; the typed client reads its types. */
 export type Route<K extends RouteKey = RouteKey, S extends RouteSpec = RouteSpec> = {

@@ -20,6 +20,8 @@ function progressOf(socket: Socket): string | undefined {
   return `${socket.bytesWritten} ${socket.writableLength} ${writeQueueSize}`
 }
 
+export type Sending = ReturnType<typeof limitSending>
+
 /**
  * Closes the connections of clients that take nothing of their answers for some time; they fill memory until then. An
  * answer that is not there yet, or comes from a slow source, may take as long as it needs. If all answers together hold
@@ -68,6 +70,10 @@ export function limitSending(limitMs = SEND_MS, heldMax = HELD_MAX) {
       unsent.add(response)
       response.once('close', () => unsent.delete(response))
     },
+    /** An answer that stays open has nothing unsent for now. */
+    pause: (response: ServerResponse): void => void unsent.delete(response),
+    /** It has again. */
+    resume: (response: ServerResponse): void => void unsent.add(response),
     close: () => clearInterval(timer),
   }
 }

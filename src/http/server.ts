@@ -25,6 +25,8 @@ import { prepareRequests, registerRoute } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE, unreadable } from './failures.ts'
 import { clientOf, DESCRIPTION_LIMIT, parseRateLimit, takeCall } from './limits.ts'
 import { MultipartReader } from './multipart.ts'
+import { EventStreams } from './event-streams.ts'
+import type { StreamOptions } from './open-event-stream.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
 import { inTurn } from './in-turn.ts'
 import type { AnswerRecord } from './answer-record.ts'
@@ -56,33 +58,38 @@ const HEADERS_MS = 60_000
 const CLIENT_GONE = 499 // as nginx logs it: no answer reached the client
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
-export type ServerOptions = DispatchOptions & {
-  groups: readonly RouteGroup[]
-  /** Called once for each answer, for the log and the metrics. */
-  onAnswer: (answer: AnswerRecord) => void
-  /** Title and version for `/openapi.json`, and the address of the server. */
-  description: About
-  /** Origins of browsers that may read answers, `*` for any; outside production loopback origins may as well. */
-  origins: readonly string[]
-  production: boolean
-  /** Pages and addresses that are not part of the API, each below its prefix, with body parsers of their own. */
-  mounts: readonly { prefix: string; plugin: FastifyPluginAsync }[]
-  /**
-   * The host names that are answered, beside those that no stranger's domain can be; undefined for any. A page of the
-   * Internet may resolve its own name to an address of this machine (DNS rebinding).
-   */
-  hosts: readonly string[] | undefined
-  /** Which proxies may name the client they forward: a number of hops, or addresses and networks. */
-  trustProxy: number | string
-  /** The error that all routes but core's answer while the server starts or shuts down; undefined otherwise. */
-  refusal: () => ApiError | undefined
-}
+export type ServerOptions = DispatchOptions &
+  StreamOptions & {
+    groups: readonly RouteGroup[]
+    /** Called once for each answer, for the log and the metrics. */
+    onAnswer: (answer: AnswerRecord) => void
+    /** Title and version for `/openapi.json`, and the address of the server. */
+    description: About
+    /** Origins of browsers that may read answers, `*` for any; outside production loopback origins may as well. */
+    origins: readonly string[]
+    production: boolean
+    /** Pages and addresses that are not part of the API, each below its prefix, with body parsers of their own. */
+    mounts: readonly { prefix: string; plugin: FastifyPluginAsync }[]
+    /**
+     * The host names that are answered, beside those that no stranger's domain can be; undefined for any. A page of the
+     * Internet may resolve its own name to an address of this machine (DNS rebinding).
+     */
+    hosts: readonly string[] | undefined
+    /** Which proxies may name the client they forward: a number of hops, or addresses and networks. */
+    trustProxy: number | string
+    /** The error that all routes but core's answer while the server starts or shuts down; undefined otherwise. */
+    refusal: () => ApiError | undefined
+  }
 
 export type Server = {
   /** The engine underneath, for `inject`, and for plugins of the frame. */
   readonly engine: FastifyInstance
   /** Opens the port; answers the address it listens on. */
   listen(options: { host: string; port: number }): Promise<string>
+  /** How many event streams are open. */
+  streams(): number
+  /** Ends all event streams, and opens no more. */
+  endStreams(): Promise<void>
   /** Resolves when no request is running, nor work for a request whose client has disconnected. */
   idle(): Promise<void>
   /** Closes the port and every connection: requests that are still running are cut off. */
@@ -104,6 +111,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const validation = createValidation()
   const validator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) =>
     validation(PARTS[httpPart!]!, schema)
+  const sending = limitSending()
+  const streams = new EventStreams(options, sending)
   const replacedMethods = new WeakMap<IncomingMessage, string>()
   const settings: FastifyServerOptions = {
     // The line of each answer is written below; a logger of the engine's own would make a child for each request.
@@ -116,7 +125,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // Node's limit for a whole request would end long uploads: bodies have limits of their own, see limitReceiving.
     requestTimeout: 0,
     serverFactory(handle, { http, keepAliveTimeout, requestTimeout }) {
-      const server = createHttpServer(http ?? {}, inTurn(handle))
+      const server = createHttpServer(
+        http ?? {},
+        inTurn(handle, (response) => streams.has(response)),
+      )
       return Object.assign(server, { keepAliveTimeout, requestTimeout })
     },
     // Requests have ended before, or have had their time.
@@ -162,7 +174,6 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   )
   const work = countWork()
   const limits = limitsOfProcess()
-  const sending = limitSending()
   engine.addHook('onClose', sending.close)
 
   const fixedHeaders = options.production ? { ...SECURITY_HEADERS, ...HSTS } : SECURITY_HEADERS
@@ -171,8 +182,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // A socket that is closed has no address.
     const { ip } = request
     work.begin()
-    // The engine's own onResponse is not called if the client disconnects before its answer.
-    reply.raw.on('close', () => {
+    let isSettled = false
+    const settle = (status: number): void => {
+      if (isSettled) return
+      isSettled = true
       work.end()
       ;(request as AdmittedRequest).share?.release()
       options.onAnswer({
@@ -180,12 +193,15 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         method: replacedMethods.get(request.raw) ?? request.method,
         route: request.routeOptions.url,
         path: pathOf(request.url),
-        status: reply.raw.writableFinished ? reply.statusCode : CLIENT_GONE,
+        status,
         ms: performance.now() - startedAt,
         ip,
         caller: (request as AdmittedRequest).caller,
       })
-    })
+    }
+    ;(request as AdmittedRequest).settle = settle
+    // The engine's own onResponse is not called if the client disconnects before its answer.
+    reply.raw.on('close', () => settle(reply.raw.writableFinished ? reply.statusCode : CLIENT_GONE))
     // The client has reset the connection: there is no client to answer, and no address to count.
     if (request.socket.remoteAddress === undefined) return void request.socket.destroy()
     reply.headers(fixedHeaders).header('x-request-id', request.id)
@@ -231,7 +247,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     if (options.limitsOn)
       await takeCall(options.limiters.process, `description ${clientOf(ip)}`, descriptionLimit)
   })
-  const context = { ...options, work, limits, validation }
+  const context = { ...options, work, limits, streams, validation }
   const all = options.groups.flatMap((group) => group.routes.map((one) => ({ group, one })))
   const byKind = Map.groupBy(all, ({ one }): BodyKind => one.spec.body?.kind ?? 'json')
   for (const [kind, routes] of byKind)
@@ -247,6 +263,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   return {
     engine,
     listen: (where) => engine.listen(where),
+    streams: () => streams.count,
+    endStreams: () => streams.stop(),
     idle: () => work.idle(),
     close: () => engine.close(),
   }

@@ -133,6 +133,7 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   body: ANYTHING, // see checkBody
   timeLimitMs: optional(MILLISECONDS),
   headers: optional(OBJECT),
+  stream: optional(SWITCH), // see checkRoute
   reply: {
     takes: 'a schema for each status, like { 200: Type.Object({ … }) }',
     fits: (value) =>
@@ -180,6 +181,10 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
   sealed: optional({ takes: 'a list of columns', fits: Array.isArray }),
   close: optional(FUNCTION),
   authenticate: optional(FUNCTION),
+  callers: optional({
+    takes: 'an object of functions: tokenExpiry, changed and current',
+    fits: (value) => isPlain(value) && isEach(Object.values(value), FUNCTION.fits),
+  }),
   requiresVerifiedEmail: optional(FUNCTION),
   scheduleContext: optional({ takes: 'an object', fits: isPlain }),
   sandboxLists: optional({
@@ -250,6 +255,8 @@ function checkRoute(wire: string, route: unknown): void {
   checkFields(`wires: ${wire}: ${key}`, spec, SPEC)
   if (key.startsWith('GET ') && spec.body !== undefined)
     throw new StartError(`wires: ${wire}: ${key}: a GET has no body: use query, or another method`)
+  if (spec.stream && method !== 'GET')
+    throw new StartError(`wires: ${wire}: ${key}: only a GET can answer a stream`)
   checkBody(`wires: ${wire}: ${key}: body`, spec.body)
   checkLimit(`wires: ${wire}: ${key}`, spec.limit)
   checkAccess(`wires: ${wire}: ${key}`, spec)

@@ -17,6 +17,7 @@ import {
   onOff,
   origins,
   port,
+  streamCount,
   proxies,
   settingError,
   text,
@@ -64,6 +65,8 @@ export type Settings = {
   /** Names of the wires to load; undefined for all. */
   load: readonly string[] | undefined
   rateLimits: boolean
+  /** How many event streams may be open in this process. */
+  streams: number
   /** Proxies whose forwarding headers count: how many hops, or their addresses. */
   trustProxy: number | string
   logLevel: string
@@ -171,6 +174,12 @@ const VARIABLES: { [name: string]: { [K in keyof Settings]: Variable<K> }[keyof 
     parse: onOff,
     default: 'off; in production on',
     description: 'Whether calls are limited, for each client address or user.',
+  },
+  SIXWIRE_STREAMS: {
+    key: 'streams',
+    parse: streamCount,
+    default: '10000',
+    description: 'How many event streams may be open at once in this process.',
   },
   TRUST_PROXY: {
     key: 'trustProxy',
@@ -355,6 +364,7 @@ export async function readSettings(
     admins: settings.admins ?? [],
     load: settings.load,
     rateLimits: settings.rateLimits ?? production,
+    streams: settings.streams ?? 10_000,
     trustProxy: settings.trustProxy ?? 0,
     logLevel: settings.logLevel ?? 'info',
     origins: [

@@ -32,6 +32,12 @@ export function port(value: string, name: string): number {
   return Number(value)
 }
 
+export function streamCount(value: string, name: string): number {
+  if (!/^\d{1,6}$/.test(value))
+    throw settingError(name, `"${value}" is not a number of streams: a whole number from 0 to 999999`)
+  return Number(value)
+}
+
 /** In the form that URLs have once they are parsed: signatures are made over it, and compared byte by byte. */
 export function webAddress(value: string, name: string): string {
   // What is before an @ may be a password.

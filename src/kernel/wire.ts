@@ -16,7 +16,7 @@ import {
   TEXT,
   type Field,
 } from './fields.ts'
-import type { Caller } from '../http/access.ts'
+import type { Caller, CallerWatch } from '../http/access.ts'
 import type { ApiShape } from '../http/api-shape.ts'
 import type { RecordEvent } from '../http/event-log.ts'
 import type { WireMetrics } from './metrics.ts'
@@ -24,6 +24,8 @@ import type { Policy } from './policy.ts'
 import type { Processes } from './processes.ts'
 import type { DatabaseRateLimiter } from './rate-limits.ts'
 import type { Route, RouteVariants } from '../http/route.ts'
+import type { Events } from './events/events.ts'
+import type { WebhookOperations } from './events/webhooks.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import type { SandboxLists } from './sandbox-lists.ts'
 import type { SealedColumn } from './sealed.ts'
@@ -44,6 +46,8 @@ export type ServerStatus = {
   uptime(): number
   /** Every loaded wire, with a check that rejects if it can't work. */
   wires(): ReadonlyMap<string, () => Promise<void>>
+  /** The webhooks of the configuration, and what is delivered to them. */
+  webhooks: WebhookOperations
   /** Prometheus text, and its content type. */
   metrics(): Promise<{ text: string; contentType: string }>
 }
@@ -53,6 +57,8 @@ export type WireContext = {
   db: Database
   clock: Clock
   jobs: Jobs
+  /** Publishes changes of state to webhooks. */
+  events: Events
   /** Which process holds a claim, and what frees those of one that was killed. */
   processes: Processes
   log: Logger
@@ -105,6 +111,11 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
   close?: () => Promise<void>
   /** Finds the sender of a bearer token. The wire that has the accounts defines it. */
   authenticate?: (token: string) => Promise<Caller | undefined>
+  /**
+   * Follows the callers of streams, which end if their caller is not as it was. Without it they go on. The wire that has the
+   * accounts defines it.
+   */
+  callers?: CallerWatch
   /**
    * Whether users must verify their address before they can call anything but `/auth/*`, under the policy `guarded`. The
    * wire that has the accounts defines it.

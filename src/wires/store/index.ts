@@ -9,6 +9,8 @@ import { createRestores } from './backups/restore.ts'
 import { restoreEndpoints } from './backups/restore-endpoints.ts'
 import { backupEndpoints } from './backups/endpoints.ts'
 import { scheduleBackups } from './backups/schedule.ts'
+import { openChanges } from './changes/open.ts'
+import { openLog } from './changes/generation.ts'
 import { declaredIndexes } from './documents/indexes/definition.ts'
 import { concealedOf } from './documents/fields/view.ts'
 import { relationIndexes } from './documents/relations/incoming.ts'
@@ -70,6 +72,7 @@ export const store = defineWire({
   sqliteFunctions: moduleAddress('wires/store/documents/sql/sqlite/functions'),
   async setup(context, options) {
     const { clock, jobs, policy, settings } = context
+    context.events.declare(['created', 'updated', 'deleted'].map((verb) => `store.*.${verb}`))
     const db = refusedWhileRestoring(context.db)
     const storages = await openStorages(context, options)
     const objects = createObjects(context, storages)
@@ -80,6 +83,7 @@ export const store = defineWire({
       db,
       options,
     )
+    const changes = openChanges(context, collections, options.changes)
     const restores = createRestores(context, objects, backups, indexes)
     const declared = declaredIndexes(options.indexes, isByOwner)
     const unique = Object.entries(options.collections).flatMap(([name, collection]) =>
@@ -118,6 +122,7 @@ export const store = defineWire({
         ...lists,
         listLimitMs: (options.queryLimitSeconds + LIST_WAIT_SECONDS) * 1000,
       }),
+      changes: changes.endpoint,
       files: fileEndpoints(
         { files, list: createFileList(db), upload, access },
         { limit: bytesOf(options.uploadLimit), publicUrl: settings.publicUrl },
@@ -140,6 +145,7 @@ export const store = defineWire({
       scheduleContext: { documents: system },
       service: { documents: system, list: lists.list, decide, files, backups, restores, indexes, schemas },
       async start() {
+        await openLog(context.db, changes.unlogged)
         await backups.failLapsed()
         await restores.recover()
         await indexes.declare([
@@ -168,6 +174,7 @@ export const store = defineWire({
         ]),
       ),
       async close() {
+        await changes.feed.close()
         await indexes.idle()
         await restores.close()
         await backups.close()

@@ -26,6 +26,22 @@ export const StoreOptions = Type.Object(
       default: 10,
       description: 'How long a query of a list may take before it is stopped.',
     }),
+    changes: Type.Object(
+      {
+        keepHours: Type.Integer({
+          minimum: 1,
+          maximum: 720,
+          default: 24,
+          description: 'How long changes are kept for those who were not connected.',
+        }),
+        keepBytes: Type.String({
+          pattern: BYTE_SIZE,
+          default: '256MB',
+          description: 'How much of them is kept at most, in bytes, or like 256MB.',
+        }),
+      },
+      { default: {}, additionalProperties: false },
+    ),
     uploadLimit: Type.String({
       pattern: BYTE_SIZE,
       default: '50MB',

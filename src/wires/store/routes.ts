@@ -5,6 +5,7 @@ import type { restoreEndpoints } from './backups/restore-endpoints.ts'
 import type { backupEndpoints } from './backups/endpoints.ts'
 import type { collectionEndpoints } from './documents/collections/endpoints.ts'
 import type { documentEndpoints } from './documents/endpoints.ts'
+import type { changesEndpoint } from './changes/endpoint.ts'
 import type { contentEndpoints } from './files/content-endpoints.ts'
 import type { fileEndpoints } from './files/endpoints.ts'
 import type { StoreHealth } from './health.ts'
@@ -23,6 +24,7 @@ const HealthFields = {
 export function storeRoutes({
   collections,
   documents,
+  changes,
   files,
   contents,
   backups,
@@ -31,6 +33,7 @@ export function storeRoutes({
 }: {
   collections: ReturnType<typeof collectionEndpoints>
   documents: ReturnType<typeof documentEndpoints>
+  changes: ReturnType<typeof changesEndpoint>
   files: ReturnType<typeof fileEndpoints>
   contents: ReturnType<typeof contentEndpoints>
   backups: ReturnType<typeof backupEndpoints>
@@ -46,6 +49,7 @@ export function storeRoutes({
     route('POST /store/files/:id/link', ...contents.createLink),
     route('GET /store/collections', ...collections.list),
     route('DELETE /store/:collection', ...collections.drop),
+    route('GET /store/changes', ...changes),
     route('POST /store/:collection', ...documents.create),
     route('GET /store/:collection', ...documents.list),
     route('GET /store/:collection/explain', ...documents.explain),

@@ -14,6 +14,12 @@ const TYPE = 'at+jwt'
 /** The user and session that a token names. Whether the session still exists has to be checked too. */
 export type AccessClaims = { userId: string; sessionId: string }
 
+/** What a verified token says. */
+export type VerifiedClaims = AccessClaims & {
+  /** In milliseconds since 1970. */
+  expiresAt: number
+}
+
 export type AccessTokens = {
   /**
    * A signed token for a session.
@@ -22,7 +28,7 @@ export type AccessTokens = {
    */
   issue(claims: AccessClaims & { role: string; sessionEndsAt: number }): Promise<string>
   /** The claims of a token; undefined if it is not valid or has expired. */
-  verify(token: string): Promise<AccessClaims | undefined>
+  verify(token: string): Promise<VerifiedClaims | undefined>
 }
 
 /**
@@ -39,9 +45,9 @@ export function createAccessTokens(
   options: { audience: string; lifetimeSeconds: number },
 ): AccessTokens {
   const { audience, lifetimeSeconds } = options
-  const cache = new BoundedMap<string, AccessClaims & { expiresAt: number }>(CACHE_MAX)
+  const cache = new BoundedMap<string, VerifiedClaims>(CACHE_MAX)
 
-  async function verifySignature(token: string): Promise<(AccessClaims & { expiresAt: number }) | undefined> {
+  async function verifySignature(token: string): Promise<VerifiedClaims | undefined> {
     try {
       const { payload } = await jwtVerify(token, ({ kid }) => keys.verifier(kid), {
         algorithms: [ALGORITHM],

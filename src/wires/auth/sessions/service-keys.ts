@@ -3,6 +3,7 @@ import { randomToken, sha256 } from '../../../base/crypto.ts'
 import { errors, invalid } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
 import type { Database } from '../../../db/database.ts'
+import { isOneOf } from '../../../db/is-one-of.ts'
 import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
 import { sql } from '../../../db/sql.ts'
 import type { KeyCaller } from '../../../http/access.ts'
@@ -52,6 +53,14 @@ export type ServiceKeys = {
   revoke(id: string): Promise<void>
 }
 
+/** The callers behind service keys. */
+export type KeyCallers = {
+  /** The caller with this key; undefined if it is not valid. */
+  caller(key: string): Promise<KeyCaller | undefined>
+  /** The callers with these keys as they are now, by their ids; those that are revoked are left out. */
+  current(ids: readonly string[]): Promise<ReadonlyMap<string, KeyCaller>>
+}
+
 type Row = {
   id: string
   name: string
@@ -64,11 +73,13 @@ type Row = {
 /** Whether a bearer token has the form of a service key. */
 export const isServiceKey = (token: string): boolean => token.startsWith(PREFIX)
 
-export function createServiceKeys(
-  db: Database,
-  clock: Clock,
-  record: RecordEvent,
-): ServiceKeys & { caller(key: string): Promise<KeyCaller | undefined> } {
+const callerOf = ({ id, scopes }: Pick<Row, 'id' | 'scopes'>): KeyCaller => ({
+  kind: 'key',
+  id,
+  scopes: scopes.split(' '),
+})
+
+export function createServiceKeys(db: Database, clock: Clock, record: RecordEvent): ServiceKeys & KeyCallers {
   const byHash = cachedUntilWrite(db, (hash) =>
     db.get(sql<Pick<Row, 'id' | 'scopes' | 'last_used_at'>>`
       select id, scopes, last_used_at from auth_service_keys where hash = ${hash} and revoked_at is null`),
@@ -125,7 +136,13 @@ export function createServiceKeys(
       const now = clock.now()
       if (row.last_used_at === null || row.last_used_at <= now - LAST_USE_MS)
         await db.write(sql`update auth_service_keys set last_used_at = ${now} where id = ${row.id}`)
-      return { kind: 'key', id: row.id, scopes: row.scopes.split(' ') }
+      return callerOf(row)
+    },
+
+    async current(ids) {
+      const rows = await db.all(sql<Pick<Row, 'id' | 'scopes'>>`
+        select id, scopes from auth_service_keys where ${isOneOf('id', ids)} and revoked_at is null`)
+      return new Map(rows.map((row) => [row.id, callerOf(row)]))
     },
   }
 }

@@ -2,8 +2,9 @@ import { isoTime } from '../../../base/clock.ts'
 import { errors } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
 import { requireRow } from '../../../db/database.ts'
+import { isOneOf } from '../../../db/is-one-of.ts'
 import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
-import { sql } from '../../../db/sql.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
 import { cutPage, type Page } from '../../../http/page.ts'
 import type { UserCaller } from '../../../http/access.ts'
 import type { RecordEvent } from '../../../http/event-log.ts'
@@ -50,6 +51,10 @@ export type Sessions = {
   refresh(refreshToken: string, client: SessionClient): Promise<TokenPair>
   /** The caller with this access token; undefined if it is not valid. A revoked session is refused at once everywhere. */
   caller(token: string): Promise<UserCaller | undefined>
+  /** When an access token expires, in milliseconds since 1970; 0 if it is not valid. */
+  tokenExpiry(token: string): Promise<number>
+  /** The callers of these sessions as they are now, by their sessions; those whose session has ended are left out. */
+  current(sessionIds: readonly string[]): Promise<ReadonlyMap<string, UserCaller>>
   /** Lists the sessions that have not expired, newest first. */
   list(caller: UserCaller, page: Page): Promise<{ sessions: Session[]; total: number; nextCursor?: string }>
   /**
@@ -80,7 +85,17 @@ type Row = {
 
 type Lifetime = Pick<Row, 'created_at' | 'expires_at'>
 
-type SessionUser = Pick<UserRow, 'id' | 'email' | 'email_key' | 'email_verified_at' | 'role'> & Lifetime
+type SessionUser = { session_id: string } & Pick<
+  UserRow,
+  'id' | 'email' | 'email_key' | 'email_verified_at' | 'role'
+> &
+  Lifetime
+
+/** @param condition on the session `s` */
+const selectUsersSql = (condition: Sql) => sql<SessionUser>`
+  select s.id as session_id, s.created_at, s.expires_at, u.id, u.email, u.email_key, u.email_verified_at, u.role
+  from auth_sessions s join auth_users u on u.id = s.user_id
+  where ${condition} and u.disabled_at is null`
 
 const USER_AGENT_MAX = 300
 const RECENT_MS = 600_000
@@ -100,17 +115,23 @@ export function createSessions(
 ): Sessions {
   const endOf = (session: Lifetime): number => Math.min(session.expires_at, session.created_at + sessionMs)
 
-  const readUser = cachedUntilWrite(db, (sessionId) =>
-    db.get(sql<SessionUser>`
-      select s.created_at, s.expires_at, u.id, u.email, u.email_key, u.email_verified_at, u.role
-      from auth_sessions s join auth_users u on u.id = s.user_id
-      where s.id = ${sessionId} and u.disabled_at is null`),
-  )
+  const readUser = cachedUntilWrite(db, (sessionId) => db.get(selectUsersSql(sql`s.id = ${sessionId}`)))
+
+  const isCurrent = (user: SessionUser): boolean => endOf(user) > clock.now()
 
   async function userOf(sessionId: string): Promise<SessionUser | undefined> {
     const user = await readUser(sessionId)
-    return user && endOf(user) > clock.now() ? user : undefined
+    return user && isCurrent(user) ? user : undefined
   }
+
+  const callerOf = (user: SessionUser): UserCaller => ({
+    kind: 'user',
+    id: user.id,
+    email: user.email,
+    emailVerified: user.email_verified_at !== null,
+    role: users.roleOf(user),
+    sessionId: user.session_id,
+  })
 
   const sessionOf = (row: Row, currentId: string): Session => ({
     _id: row.id,
@@ -177,15 +198,16 @@ export function createSessions(
     async caller(token) {
       const claims = await accessTokens.verify(token)
       const user = claims && (await userOf(claims.sessionId))
-      if (!user || user.id !== claims.userId) return undefined
-      return {
-        kind: 'user',
-        id: user.id,
-        email: user.email,
-        emailVerified: user.email_verified_at !== null,
-        role: users.roleOf(user),
-        sessionId: claims.sessionId,
-      }
+      return user?.id === claims?.userId ? user && callerOf(user) : undefined
+    },
+
+    async tokenExpiry(token) {
+      return (await accessTokens.verify(token))?.expiresAt ?? 0
+    },
+
+    async current(sessionIds) {
+      const rows = await db.all(selectUsersSql(isOneOf('s.id', sessionIds)))
+      return new Map(rows.filter(isCurrent).map((user) => [user.session_id, callerOf(user)]))
     },
 
     async list(caller, page) {

@@ -60,6 +60,8 @@ export function refusedWhileRestoring(db: Database): Database {
     transaction: (work, options) => refusing(db.transaction(work, options)),
     snapshot: (work) => db.snapshot(work),
     revision: () => db.revision(),
+    listen: (channel, heard) => db.listen(channel, heard),
+    notify: (channel) => db.notify(channel),
     ping: () => db.ping(),
     migrate: (migrations, report) => db.migrate(migrations, report),
     close: () => db.close(),

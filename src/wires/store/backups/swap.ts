@@ -6,6 +6,8 @@ import { storedColumn } from '../documents/sql/document-rows.ts'
 import type { Indexes } from '../documents/indexes/indexes.ts'
 import type { Replacement } from '../documents/indexes/replace.ts'
 import type { Objects } from '../objects/objects.ts'
+import { CHANGES } from '../changes/channel.ts'
+import { beginLog, pauseLogSql } from '../changes/generation.ts'
 import { openGateSql } from './gate.ts'
 import { restoredObjectsSql } from './staging.ts'
 
@@ -71,6 +73,7 @@ export async function swap(
         ${sql.forUpdate}`)
       if (!lease) throw leaseOver()
       for (const step of openGateSql[tx.dialect]) await tx.write(step)
+      await tx.write(pauseLogSql)
       // Nobody stores a resized image of a file that goes.
       await lockTable(tx, 'store_variants', 'share row exclusive')
 
@@ -120,6 +123,7 @@ export async function swap(
         from store_restored_files where restore_id = ${id} order by id`)
       await tx.write(sql`
         delete from store_unclaimed where storage = 'uploads' and key in (${restoredObjectsSql(id)})`)
+      await beginLog(tx)
       // No other restore runs that could have rows there.
       for (const emptySql of EMPTY_SQL[tx.dialect]) await tx.write(emptySql)
       await tx.write(
@@ -136,4 +140,5 @@ export async function swap(
     // Nothing else writes these tables: the gate is closed, and its lock is held to the end.
     { isolation: 'read committed', limitMs: SWAP_LIMIT_MS },
   )
+  db.notify(CHANGES)
 }

@@ -38,6 +38,8 @@ export type CollectionDefinition = FieldRules & {
   readonly relations: readonly Relation[]
   /** The fields that searches look into; none: it cannot be searched. */
   readonly search: readonly Path[]
+  /** Whether changes are logged. */
+  readonly hasChanges: boolean
   readonly hooks: Hooks
 }
 
@@ -85,9 +87,9 @@ export function readCollection(
     readOnly: pathsOf(declared.readOnly, `${at}.readOnly`),
     validate: declared.schema && compileSchema(declared.schema, `${at}.schema`),
     relations: relationsOf(declared, at),
+    hasChanges: declared.changes ?? true,
     hooks: hooksOf(declared, at),
   }
-
   checkUnique(declared, collection.hidden, at)
   const concealed = concealedOf(collection)
   checkApart(concealed, `${at}.hidden`)

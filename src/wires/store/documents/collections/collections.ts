@@ -6,7 +6,7 @@ import type { PolicyName } from '../../../../kernel/policy.ts'
 import { parseValuePath, valuesAt } from '../fields/field-path.ts'
 import { isScalar, type FilterTree, type Scalar } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
-import { bindTemplate, OWN_VALUES, parseTemplate } from '../rules/rule.ts'
+import { bindTemplate, OWN_VALUES, parseTemplate, type RuleSubject } from '../rules/rule.ts'
 import { readCollection, type CollectionDefinition, type CollectionContext } from './collection.ts'
 import { checkCollectionName } from './name.ts'
 import type { CollectionOption, UserValueOptions } from './option.ts'
@@ -53,6 +53,11 @@ export function createCollections(
     ]),
   )
   const undeclared = readCollection('', undefined, context)
+  for (const [name, { collection }] of sources)
+    if (!declared.get(collection)!.hasChanges)
+      throw new StartError(
+        `store.collections.${collection}.changes: store.user.${name} is read from it: without a log nobody would notice that somebody loses it`,
+      )
   const readValue: ReadUserValue = (name, own) => readUserValue(sources.get(name)!, own.values, readMatching)
   return {
     declared,
@@ -60,6 +65,13 @@ export function createCollections(
     get: (name: string): CollectionDefinition => declared.get(name) ?? { ...undeclared, name },
     /** Somebody who reads and writes documents, for the time of one request. */
     viewer: (caller: Caller | undefined): Viewer => createViewer(caller, readValue),
+    /** The documents that values of `store.user` are read from for somebody. */
+    sourcesOf: (names: readonly string[], subject: RuleSubject) =>
+      names.flatMap((name) => {
+        const { collection, template } = sources.get(name)!
+        const filter = bindTemplate(template, subject.values)
+        return filter ? [{ collection, filter }] : []
+      }),
     /** Whether a user's lists of the collection are those of the user's own documents. */
     isByOwner(name: string): boolean {
       const { audiences, filters } = (declared.get(name) ?? undeclared).read

@@ -2,6 +2,7 @@ import { errors, type ApiError } from '../../../../base/errors.ts'
 import { requireRow, type Database, type Transaction } from '../../../../db/database.ts'
 import { sql } from '../../../../db/sql.ts'
 import { lockTable } from '../../../../db/tables.ts'
+import { CHANGES } from '../../changes/channel.ts'
 import type { Index } from '../indexes/definition.ts'
 import { selectSetSql, setOf } from '../indexes/index-rows.ts'
 import { referredConflict, relationIndex, type DeletionContext } from '../relations/deletion.ts'
@@ -36,6 +37,7 @@ export async function dropDocuments(
     isolation: 'read committed',
     limitMs: DROP_LIMIT_MS,
   })
+  db.notify(CHANGES)
 }
 
 async function drop(

@@ -12,11 +12,14 @@ export const CollectionName = Type.String({
   examples: ['books'],
 })
 
+/** Whether a collection can have a name. */
+export const isCollectionName = (name: string): boolean => new RegExp(PATTERN).test(name)
+
 /** @throws StartError for a name in the configuration that no collection can have */
 export function checkCollectionName(name: string, at: string): void {
   if (RESERVED.includes(name))
     throw new StartError(`${at}: ${name} is a word of the store's routes: give the collection another name`)
-  if (!new RegExp(PATTERN).test(name))
+  if (!isCollectionName(name))
     throw new StartError(
       `${at}: the name of a collection is a letter, then up to 63 letters, digits, _ and -`,
     )

@@ -54,6 +54,9 @@ export const CollectionOption = Type.Union([
       unique: Type.Optional(UniqueOption),
       search: Type.Optional(SearchOption),
       relations: Type.Optional(Type.Record(Type.String(), RelationOption)),
+      changes: Type.Optional(
+        Type.Boolean({ description: 'Whether changes are logged, to be followed. Default: true.' }),
+      ),
       hooks: Type.Optional(Type.Unsafe<Hooks>({ type: 'object' })),
     },
     { additionalProperties: false },
@@ -73,6 +76,7 @@ export type CollectionDeclaration = {
   readonly unique?: Static<typeof UniqueOption>
   readonly search?: readonly string[]
   readonly relations?: Readonly<Record<string, RelationOption>>
+  readonly changes?: boolean
   readonly hooks?: Hooks
 }
 export type CollectionOption = AccessWord | CollectionDeclaration

@@ -22,6 +22,7 @@ const config = {
         schema: { type: 'object' },
         unique: ['slug', ['team', 'number'], { fields: ['email'], ignoreCase: true }],
         relations: { lead: { to: 'people' }, crew: { to: 'people', onDelete: 'unset' } },
+        changes: false,
         hooks: { beforeCreate: () => undefined, afterDelete() {} },
       },
       news: 'public-read',
@@ -78,6 +79,7 @@ eachEngine((engine) => {
       unique: [],
       search: [],
       relations: {},
+      changes: true,
       hooks: [],
       documents: 1,
       indexes: [],
@@ -100,6 +102,7 @@ eachEngine((engine) => {
         lead: { to: 'people', onDelete: 'restrict' },
         crew: { to: 'people', onDelete: 'unset' },
       },
+      changes: false,
       hooks: ['beforeCreate', 'afterDelete'],
       documents: 2,
     })

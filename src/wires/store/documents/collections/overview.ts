@@ -44,6 +44,7 @@ export const CollectionOverview = Type.Object(
       Type.Object({ to: Type.String(), onDelete: Type.Enum(['restrict', 'unset', 'cascade']) }),
       { description: 'Fields that hold the _id of another document.' },
     ),
+    changes: Type.Boolean({ description: 'Whether changes are logged, and can be followed.' }),
     hooks: Type.Array(Type.Enum(HOOK_NAMES)),
     documents: Type.Integer({ description: 'How many documents it has.' }),
     bytes: Type.Optional(
@@ -108,6 +109,7 @@ function declarationOf(option: CollectionOption = {}, policy: PolicyName) {
     unique = [],
     search = [],
     relations = {},
+    changes = true,
     hooks = {},
   } = declared
   return {
@@ -130,6 +132,7 @@ function declarationOf(option: CollectionOption = {}, policy: PolicyName) {
     relations: Object.fromEntries(
       Object.entries(relations).map(([field, { to, onDelete = 'restrict' }]) => [field, { to, onDelete }]),
     ),
+    changes,
     hooks: HOOK_NAMES.filter((name) => hooks[name] !== undefined),
   }
 }

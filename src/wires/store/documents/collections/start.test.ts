@@ -163,6 +163,14 @@ describe('a value of the caller in a rule', () => {
       assert.equal(refusalOf(store(user)), `store.user.${line}`)
     })
 
+  test('is read from a collection that logs its changes', () => {
+    const memberships = { read: 'admin', changes: false }
+    assert.equal(
+      refusalOf({ user: { teams }, collections: { memberships } }),
+      'store.collections.memberships.changes: store.user.teams is read from it: without a log nobody would notice that somebody loses it',
+    )
+  })
+
   test('is known by its name in store.user', () => {
     const read = { team: { $in: '$$user.team' } }
     assert.equal(

@@ -16,26 +16,27 @@ export type Projection = {
 
 const AT = '/query/fields'
 
-const refused = (message: string) => invalid({ path: AT, message })
+const refused = (at: string, message: string) => invalid({ path: at, message })
 
 /**
  * Reads paths that are joined by commas: the fields to answer, or those to leave out if each begins with a minus.
  *
- * @throws VALIDATION_ERROR at `/query/fields`
+ * @param at where they are in the request
+ * @throws VALIDATION_ERROR there
  * @see https://www.mongodb.com/docs/manual/reference/operator/aggregation/project/
  */
-export function parseProjection(text: string): Projection {
-  if (text.trim() === '') throw refused('Name at least one field, or leave the parameter out.')
+export function parseProjection(text: string, at = AT): Projection {
+  if (text.trim() === '') throw refused(at, 'Name at least one field, or leave the parameter out.')
   const names = text.split(',').map((name) => name.trim())
   const keeps = !names[0]!.startsWith('-')
   const chosen: Chosen = new Map()
   const paths: Path[] = []
   for (const name of names) {
     if (name.startsWith('-') === keeps)
-      throw refused('Give either the fields to answer, or those to leave out, each with a minus.')
-    const path = parsePath(keeps ? name : name.slice(1), AT)
-    if (!keeps && path[0] === '_id') throw refused('_id is always answered: it cannot be left out.')
-    choose(chosen, path, name)
+      throw refused(at, 'Give either the fields to answer, or those to leave out, each with a minus.')
+    const path = parsePath(keeps ? name : name.slice(1), at)
+    if (!keeps && path[0] === '_id') throw refused(at, '_id is always answered: it cannot be left out.')
+    choose(chosen, path, name, at)
     paths.push(path)
   }
   return { keeps, chosen, paths, passesIndexes: false }
@@ -44,17 +45,17 @@ export function parseProjection(text: string): Projection {
 /** The choice of everything but these paths, which have no numeric parts, and none of which is inside of another one. */
 export function leavingOut(paths: readonly Path[]): Projection {
   const chosen: Chosen = new Map()
-  for (const path of paths) choose(chosen, path, path.join('.'))
+  for (const path of paths) choose(chosen, path, path.join('.'), AT)
   return { keeps: false, chosen, paths, passesIndexes: true }
 }
 
-function choose(chosen: Chosen, path: readonly string[], name: string): void {
+function choose(chosen: Chosen, path: readonly string[], name: string, at: string): void {
   let inside = chosen
   for (const [i, part] of path.entries()) {
     const known = inside.get(part)
     const isLast = i === path.length - 1
     if (known === 'all' || (known !== undefined && isLast))
-      throw refused(`${quote(name)} is in another one of the fields, or the same: give one of them.`)
+      throw refused(at, `${quote(name)} is in another one of the fields, or the same: give one of them.`)
     if (isLast) inside.set(part, 'all')
     else {
       const next: Chosen = known ?? new Map<string, Chosen | 'all'>()

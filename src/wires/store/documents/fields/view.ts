@@ -87,11 +87,15 @@ export function checkSort(view: FieldView | undefined, { keys }: Sort): void {
 }
 
 /** @throws VALIDATION_ERROR at `/query/fields` */
-export function checkProjection(view: FieldView | undefined, projection: Projection | undefined): void {
+export function checkProjection(
+  view: FieldView | undefined,
+  projection: Projection | undefined,
+  at = '/query/fields',
+): void {
   if (view === undefined || projection === undefined) return
   for (const path of projection.paths)
     if (view.concealed.some((one) => isInside(withoutIndexes(path), one)))
-      throw refused('/query/fields', path, 'named in fields')
+      throw refused(at, path, 'named in fields')
 }
 
 const refused = (at: string, path: Path, use: string) =>

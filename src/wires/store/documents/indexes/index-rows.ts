@@ -2,7 +2,7 @@ import { parseJson } from '../../../../base/json.ts'
 import { ApiError, errors } from '../../../../base/errors.ts'
 import { requireRow, type Database, type Row, type Step, type StepWith } from '../../../../db/database.ts'
 import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
-import { isOneOf } from '../sql/is-one-of.ts'
+import { isOneOf } from '../../../../db/is-one-of.ts'
 import { TOKEN_FORMAT } from '../search/tokens.ts'
 import { lockTable } from '../../../../db/tables.ts'
 import {

@@ -4,6 +4,7 @@ import { ConstraintError, requireRow, type Database, type Step } from '../../../
 import type { Dialect, Row, Sql } from '../../../../db/sql.ts'
 import type { Change, IndexedChanges } from './change.ts'
 import { deadOf, duplicateIn, entriesOfDocuments, type DocumentEntries } from './document-entries.ts'
+import { CHANGES } from '../../changes/channel.ts'
 import { namesOf, type Entry, type UnindexableError } from './entries.ts'
 import { deleteEntriesSql, putEntriesSql, selectTakenSql } from '../sql/entry-rows.ts'
 import { hasIndexes, type Index, type IndexSet } from './definition.ts'
@@ -121,6 +122,7 @@ export function createUpkeep(
           made.push({ ...(await make(set)), set })
         }
         const rows = await runOnce(made, others)
+        if (rows) db.notify(CHANGES)
         if (rows || !(await reloadAll(current))) return rows
       } catch (error) {
         if (error instanceof ConstraintError && error.kind === 'trigger' && error.message.includes(CHANGED))

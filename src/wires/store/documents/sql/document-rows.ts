@@ -1,7 +1,7 @@
 import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
 import type { IndexSet } from '../indexes/definition.ts'
 import { isVersion } from '../indexes/index-rows.ts'
-import { isOneOf } from './is-one-of.ts'
+import { isOneOf } from '../../../../db/is-one-of.ts'
 import { isOfId, type FilterTree } from '../query/filter.ts'
 
 /** A document to insert; `body` is its JSON as it is answered. */

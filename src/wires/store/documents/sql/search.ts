@@ -85,7 +85,8 @@ function postgresHits(search: SearchOf, among: Sql | undefined): Sql {
   const ready = isSearchable(index)
   // Its words lead to no other index: with this condition, too, PostgreSQL would read all of the index it is about.
   const inIndex = query.wanted.length > 0 ? sql`true` : sql`s.index_id = ${index.id}`
-  if (!among) return sql`select s.id, ${score} as score from store_search s where ${isHit} and ${inIndex} and ${ready}`
+  if (!among)
+    return sql`select s.id, ${score} as score from store_search s where ${isHit} and ${inIndex} and ${ready}`
   return sql`
     select s.id, ${score} as score from (${among}) as o cross join lateral (
       select s.id, s.words from store_search s where s.index_id = ${index.id} and s.id = o.id and ${isHit} offset 0) as s

@@ -1,4 +1,4 @@
-import { sql, type Sql } from '../../../../db/sql.ts'
+import { sql, type Sql } from './sql.ts'
 
 /**
  * The condition that a column has one of some texts. One text, however many there are. As an array PostgreSQL looks each up by the

@@ -1,0 +1,45 @@
+import type { Key } from '../../../base/crypto.ts'
+import { invalid } from '../../../base/errors.ts'
+import type { LogEnd } from './log.ts'
+
+/**
+ * Writes and reads cursors: where in which log, and what is watched by whom. The first part is the same for all who are told
+ * of a change, and is written once.
+ */
+export function createCursors(key: Key) {
+  return {
+    /** The part of a place in the log. It is encrypted: how much is written is nobody's business. */
+    placeOf: ({ generation, position: { xid, seq } }: LogEnd): string =>
+      key.seal(JSON.stringify([generation, xid, seq])),
+
+    /**
+     * The part of those who watch.
+     *
+     * @param name tells whom, what, and by which rules
+     */
+    audienceOf: (name: string): string => key.mac(name).slice(0, AUDIENCE_LENGTH),
+
+    /**
+     * Reads a cursor.
+     *
+     * @throws VALIDATION_ERROR at `/query/cursor` if it is not one
+     */
+    read(text: string): LogEnd & { readonly audience: string } {
+      const [place = '', audience = ''] = text.split('.')
+      try {
+        const [generation, xid, seq] = JSON.parse(key.open(place)) as [string, number, number]
+        return { generation, position: { xid, seq }, audience }
+      } catch (error) {
+        throw invalid({
+          path: '/query/cursor',
+          message:
+            'This is not a cursor of changes: send the last id, or connect without one and list again.',
+        })
+      }
+    },
+  }
+}
+
+export type Cursors = ReturnType<typeof createCursors>
+
+const AUDIENCE_LENGTH = 22

@@ -1,0 +1,45 @@
+import type { FeedEvent } from './event.ts'
+import type { LogPosition } from './position.ts'
+import type { DocumentWatch } from './watch.ts'
+
+/** Why a follower has to list again: the log does not reach back so far, a backup was restored, or rights have changed. */
+export type ResetReason = 'expired' | 'restored' | 'changed'
+
+/** Where a follower's events go. */
+export type Output = {
+  /** @returns whether more can be taken; if not, `drained` of the follower is called when it can */
+  event(event: FeedEvent, watch: number): boolean
+  reset(reason: ResetReason): void
+  ping?(): void
+}
+
+/** What somebody follows, with the values of the caller in it. */
+export type Following = {
+  readonly watches: readonly DocumentWatch[]
+  /** Documents by which the watches change: those that `store.user` is read from. */
+  readonly sources: readonly DocumentWatch[]
+  /** The second part of its cursors: another one for another caller, other rules or other watches. */
+  readonly audience: string
+}
+
+/** Somebody who follows changes. What was sent is not kept: a position says it. */
+export type ChangeFollower = {
+  following: Following
+  /** Sources that changed up to here are in it. */
+  boundAt: LogPosition
+  readonly output: Output
+  /** For whom the log is read. */
+  readonly caller: string
+  /** Reads what it follows again, because a source has changed. */
+  readonly bind: () => Promise<Following>
+  /** Everything up to here was sent, and of what is newer all that the feed has come to, unless it is behind. */
+  position: LogPosition
+  generation: string
+  /** Whether it is to be told from the log, from its position on, and not with the others. */
+  isBehind: boolean
+  /** Whether it is being told from the log. */
+  isTelling: boolean
+  /** Whether the output takes nothing now. */
+  isBlocked: boolean
+  isClosed: boolean
+}

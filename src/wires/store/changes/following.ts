@@ -1,0 +1,47 @@
+import type { Caller } from '../../../http/access.ts'
+import { checkAudience } from '../documents/collections/collection.ts'
+import type { Collections } from '../documents/collections/collections.ts'
+import { checkProjection, checkFilter, viewOf } from '../documents/fields/view.ts'
+import { reachOf } from '../documents/rules/rule.ts'
+import type { Cursors } from './cursor.ts'
+import type { Following } from './follower.ts'
+import type { WatchRequest } from './watch-request.ts'
+import { watchOf, type DocumentWatch } from './watch.ts'
+
+/**
+ * What somebody may follow of what was asked for, now.
+ *
+ * @throws UNAUTHORIZED, FORBIDDEN, and VALIDATION_ERROR for fields that are not shown
+ */
+export async function followingOf(
+  { collections, cursors }: { collections: Collections; cursors: Cursors },
+  requests: readonly WatchRequest[],
+  caller: Caller | undefined,
+): Promise<Following> {
+  const viewer = collections.viewer(caller)
+  const watches: DocumentWatch[] = []
+  const sources = new Map<string, DocumentWatch>()
+  for (const { collection, filter, projection, at } of requests) {
+    const subject = await viewer.subjectFor(collection)
+    checkAudience(collection.read, subject, false)
+    const view = viewOf(collection, subject)
+    checkFilter(view, filter, `${at}/filter`)
+    checkProjection(view, projection, `${at}/fields`)
+    watches.push(
+      watchOf(collection.name, { reach: reachOf(collection.read, subject), filter, view, projection }),
+    )
+    if (subject.isPrivileged || !subject.isSignedIn) continue
+    for (const source of collections.sourcesOf(collection.userValues, subject)) {
+      const watch = watchOf(source.collection, {
+        reach: 'all',
+        filter: source.filter,
+        view: undefined,
+        projection: undefined,
+      })
+      sources.set(watch.name, watch)
+    }
+  }
+  const role = caller?.kind === 'user' ? caller.role : caller?.kind
+  const name = JSON.stringify([caller?.id, role, watches.map((one) => one.name)])
+  return { watches, sources: [...sources.values()], audience: cursors.audienceOf(name) }
+}

@@ -1,0 +1,42 @@
+import type { Database, Transaction } from '../../../db/database.ts'
+import { randomToken } from '../../../base/crypto.ts'
+import { sql } from '../../../db/sql.ts'
+
+/** Steps around a restore, in its transaction: what it changes is not logged; the log begins anew. */
+export const pauseLogSql = sql`insert into store_unlogged (collection) values ('*') on conflict do nothing`
+
+/** Begins a new log: who followed the old one is told to list again. */
+export async function beginLog(tx: Pick<Transaction, 'write'>): Promise<void> {
+  await tx.write(sql`delete from store_changes`)
+  await tx.write(sql`update store_feed set generation = ${randomToken()}, floor_xid = 0, floor_seq = 0`)
+  await tx.write(sql`delete from store_unlogged where collection = '*'`)
+}
+
+/** Notes whose changes are not logged, and begins a new log in a copy of a database. */
+export async function openLog(db: Database, unlogged: readonly string[]): Promise<void> {
+  const names = JSON.stringify(unlogged)
+  const namesSql = sql.either({
+    sqlite: sql`select value as name from json_each(${names})`,
+    postgres: sql`select json_array_elements_text(cast(${names} as json)) as name`,
+  })
+  await db.batch([
+    sql`delete from store_unlogged where collection not in (${namesSql})`,
+    sql`
+      insert into store_unlogged (collection) select name from (${namesSql}) as named where true
+      on conflict do nothing`,
+  ])
+  if (db.dialect === 'sqlite') return
+  const [own] = await db.all<{ mayRead: number }>(
+    sql`select has_function_privilege('pg_control_system()', 'execute') as "mayRead"`,
+  )
+  if (own?.mayRead !== 1) return
+  // A dump that is read into another cluster brings numbers of transactions that are to come there.
+  await db.transaction(async (tx) => {
+    const [system] = await tx.write<{ system: string }>(sql`
+      update store_feed set system = own.system
+      from (select cast(system_identifier as text) as system from pg_control_system()) as own
+      where store_feed.system <> own.system
+      returning store_feed.system`)
+    if (system) await beginLog(tx)
+  })
+}

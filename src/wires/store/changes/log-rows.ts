@@ -1,0 +1,78 @@
+import { sql, type Dialect, type Sql } from '../../../db/sql.ts'
+import type { LogPosition } from './position.ts'
+
+/** A row of the log with the document as it is now; without one, `seq` is null. */
+export type LogRow = LogState & {
+  readonly xid: number
+  readonly seq: number | null
+  readonly collection: string
+  readonly id: string
+  readonly owner: string
+  readonly at: number
+  readonly old: string | null
+  readonly now_version: number | null
+  readonly now_owner: string
+  readonly body: string
+}
+
+/** What holds for the whole log at the moment of a read. */
+export type LogState = {
+  readonly generation: string
+  readonly floor_xid: number
+  readonly floor_seq: number
+  /** Changes up to here can be read now. */
+  readonly end_xid: number
+  readonly end_seq: number
+  /** Whether changes behind the end wait for an older transaction that is running. */
+  readonly is_held: number
+}
+
+const XMIN = sql`pg_snapshot_xmin(pg_current_snapshot())`
+
+const END = sql.either({
+  sqlite: sql`0 as end_xid,
+    max(f.floor_seq, coalesce((select max(seq) from store_changes), 0)) as end_seq, 0 as is_held`,
+  postgres: sql`cast(cast(${XMIN} as text) as bigint) as end_xid, 0 as end_seq,
+    exists (select from store_changes where xid >= ${XMIN}) as is_held`,
+})
+
+const STATE = sql`f.generation, f.floor_xid, f.floor_seq, ${END}`
+
+/** The state of the log. */
+export const selectStateSql: Sql<LogState> = sql`select ${STATE} from store_feed f`
+
+const isAfter = ({ xid, seq }: LogPosition): Sql =>
+  sql`${sql.either({
+    sqlite: sql`c.seq > ${seq}`,
+    postgres: sql`(c.xid, c.seq) > (cast(cast(${xid} as text) as xid8), cast(${seq} as bigint)) and c.xid < ${XMIN}`,
+  })}`
+
+const isOneOf = (collections: readonly string[]): Sql => {
+  const names = JSON.stringify(collections)
+  return sql`c.collection ${sql.either({
+    sqlite: sql`in (select value from json_each(${names}))`,
+    postgres: sql`= any (array(select json_array_elements_text(cast(${names} as json))))`,
+  })}`
+}
+
+/** Changes of collections behind a position, in order; at least one row, which tells the state of the log. */
+export const selectChangesSql = (
+  dialect: Dialect,
+  after: LogPosition,
+  collections: readonly string[],
+  limit: number,
+): Sql<LogRow> => {
+  const isSqlite = dialect === 'sqlite'
+  return sql`
+    select ${STATE}, c.xid, c.seq, c.collection, c.id, c.owner, c.at, c.old, c.now_version, c.now_owner, c.body
+    from store_feed f left join (
+      select ${sql.literal(isSqlite ? '0' : 'cast(cast(c.xid as text) as bigint)')} as xid, c.seq, c.collection, c.id,
+        c.owner, c.at, ${sql.literal(isSqlite ? 'json(c.old)' : 'c.old')} as old,
+        d.version as now_version, d.owner as now_owner, d.body
+      from store_changes c left join store_documents d on d.collection = c.collection and d.id = c.id
+      where ${isAfter(after)} and ${isOneOf(collections)}
+      order by ${sql.literal(isSqlite ? 'c.seq' : 'c.xid, c.seq')}
+      limit ${limit}
+    ) as c on true
+    order by c.xid, c.seq`
+}

@@ -1,0 +1,99 @@
+import { allValuesAt } from '../documents/fields/field-path.ts'
+import type { Json } from '../documents/query/filter.ts'
+import type { LoggedChange, State } from './change.ts'
+import { termsOf, type Term, type DocumentWatch } from './watch.ts'
+
+/** Those who watch the same, and so are told the same. */
+export type WatchGroup<Member> = { readonly watch: DocumentWatch; readonly members: Set<Member> }
+
+/** Watches of one collection: by the values that a document must have to be in them, and those without such values. */
+type CollectionWatches<Member> = {
+  readonly byPath: Map<string, { path: Term['path']; byValue: Map<unknown, Set<WatchGroup<Member>>> }>
+  readonly others: Set<WatchGroup<Member>>
+}
+
+/** Finds the watches that a change may concern without looking at all of them. */
+export class WatchIndex<Member> {
+  readonly #groups = new Map<string, WatchGroup<Member>>()
+  readonly #collections = new Map<string, CollectionWatches<Member>>()
+
+  /** The collections that somebody watches. */
+  get collections(): readonly string[] {
+    return [...this.#collections.keys()]
+  }
+
+  add(watch: DocumentWatch, member: Member): void {
+    let group = this.#groups.get(watch.name)
+    if (!group) {
+      group = { watch, members: new Set() }
+      this.#groups.set(watch.name, group)
+      for (const place of this.#placesOf(watch)) place.add(group)
+    }
+    group.members.add(member)
+  }
+
+  remove(watch: DocumentWatch, member: Member): void {
+    const group = this.#groups.get(watch.name)
+    if (!group?.members.delete(member) || group.members.size > 0) return
+    this.#groups.delete(watch.name)
+    for (const place of this.#placesOf(watch)) place.delete(group)
+    this.#tidy(watch)
+  }
+
+  /** Those whom a change may concern: all whom it does concern are among them. */
+  near(change: LoggedChange): Iterable<WatchGroup<Member>> {
+    const watches = this.#collections.get(change.collection)
+    if (!watches) return []
+    if (watches.byPath.size === 0) return watches.others
+    const found = new Set(watches.others)
+    const states = change.now ? [change.now, ...change.before] : change.before
+    for (const { path, byValue } of watches.byPath.values())
+      for (const state of states)
+        for (const value of valuesOf(state, path))
+          for (const group of byValue.get(value) ?? []) found.add(group)
+    return found
+  }
+
+  #placesOf(watch: DocumentWatch): Set<WatchGroup<Member>>[] {
+    const watches = this.#collections.get(watch.collection) ?? { byPath: new Map(), others: new Set() }
+    this.#collections.set(watch.collection, watches)
+    const terms = termsOf(watch)
+    if (!terms) return [watches.others]
+    return terms.flatMap(({ path, values }) => {
+      const name = keyOf(path)
+      const { byValue } = watches.byPath.get(name) ?? { byValue: new Map() }
+      watches.byPath.set(name, { path, byValue })
+      return values.map((value) => {
+        const place = byValue.get(value) ?? new Set()
+        byValue.set(value, place)
+        return place
+      })
+    })
+  }
+
+  /** Removes what is empty. */
+  #tidy(watch: DocumentWatch): void {
+    const watches = this.#collections.get(watch.collection)!
+    for (const { path, values } of termsOf(watch) ?? []) {
+      const { byValue } = watches.byPath.get(keyOf(path))!
+      for (const value of values) if (byValue.get(value)?.size === 0) byValue.delete(value)
+      if (byValue.size === 0) watches.byPath.delete(keyOf(path))
+    }
+    if (watches.byPath.size + watches.others.size === 0) this.#collections.delete(watch.collection)
+  }
+}
+
+const keyOf = (path: Term['path']): string => (path === 'owner' ? path : JSON.stringify(path))
+
+/** The values at a path, and those that the path may lead to in arrays: some may be no values of the path. */
+function valuesOf(state: State, path: Term['path']): Iterable<unknown> {
+  if (path === 'owner') return [state.owner]
+  const values = new Set<unknown>()
+  for (const { value } of allValuesAt(state.json(), path)) collect(value, values)
+  return values
+}
+
+function collect(value: Json, values: Set<unknown>): void {
+  if (Array.isArray(value)) for (const one of value as readonly Json[]) collect(one, values)
+  else values.add(value)
+}

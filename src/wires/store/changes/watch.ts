@@ -1,0 +1,95 @@
+import { etagOf } from '../documents/etag.ts'
+import { project, type Projection } from '../documents/fields/projection.ts'
+import { markOf, nameOfView, show, type FieldView } from '../documents/fields/view.ts'
+import { conjunctsOf, everything, type FilterTree, type Json } from '../documents/query/filter.ts'
+import { countIndexes } from '../documents/query/path.ts'
+import { compileMatcher } from '../documents/query/matcher.ts'
+import { isWithin, type Reach } from '../documents/rules/rule.ts'
+import type { LoggedChange, State } from './change.ts'
+
+/** What somebody watches: the documents of a list, as the list would show them. */
+export type DocumentWatch = {
+  readonly collection: string
+  readonly reach: Reach
+  readonly filter: FilterTree
+  readonly view: FieldView | undefined
+  readonly projection: Projection | undefined
+  /** The same for watches that are told the same of every change. */
+  readonly name: string
+  readonly has: (state: State) => boolean
+}
+
+/** Makes the watch of somebody in a collection. */
+export function watchOf(
+  collection: string,
+  asked: Pick<DocumentWatch, 'reach' | 'filter' | 'view' | 'projection'>,
+): DocumentWatch {
+  const { reach, filter, view, projection } = asked
+  const rule = reach === 'all' ? reach : [reach.owner, reach.filters]
+  const matches = filter === everything ? () => true : compileMatcher(filter)
+  return {
+    collection,
+    ...asked,
+    name: JSON.stringify([collection, rule, filter, nameOfView(view), projection]),
+    // A document is parsed only if something has to be asked of its fields.
+    has: ({ owner, json }) =>
+      (reach === 'all' || reach.filters.length === 0
+        ? isWithin(reach, null, owner)
+        : isWithin(reach, json(), owner)) &&
+      (filter === everything || matches(json())),
+  }
+}
+
+/** What a change is to a watch: the document as it shows it, `gone`, or nothing. */
+export type Told =
+  | { readonly event: 'put'; readonly etag: string; readonly document: string }
+  | { readonly event: 'gone' }
+
+/** Tells a watch of a change: that the document is in it, or that it was. */
+export function tell(watch: DocumentWatch, { before, now }: LoggedChange): Told | undefined {
+  if (now && watch.has(now)) {
+    const { view, projection } = watch
+    const body = show(view, now)
+    return {
+      event: 'put',
+      etag: etagOf(now.version, markOf(view, now)),
+      document: projection ? project(body, projection) : body,
+    }
+  }
+  return before.some(watch.has) ? { event: 'gone' } : undefined
+}
+
+/** A value that a document must have, or its owner, to be in a watch. */
+export type Term = { readonly path: readonly string[] | 'owner'; readonly values: readonly unknown[] }
+
+/**
+ * Terms of which a document must meet one to be in a watch; undefined if there are none that are worth an index, so that each
+ * document has to be looked at.
+ */
+export function termsOf({
+  reach,
+  filter,
+}: Pick<DocumentWatch, 'reach' | 'filter'>): readonly Term[] | undefined {
+  const asked = termOf(filter)
+  if (asked) return [asked]
+  if (reach === 'all') return undefined
+  const terms = reach.filters.map(termOf)
+  if (terms.includes(undefined)) return undefined
+  const own: Term[] = reach.owner === undefined ? [] : [{ path: 'owner', values: [reach.owner] }]
+  return [...own, ...(terms as Term[])]
+}
+
+/** The first part of a filter that asks for one of some texts, numbers or booleans. */
+function termOf(filter: FilterTree): Term | undefined {
+  for (const part of conjunctsOf(filter)) {
+    if (part.kind !== 'field' || part.test.kind !== 'in' || countIndexes(part.path) > 0) continue
+    const { values } = part.test
+    if (values.length <= TERM_VALUES_MAX && values.every(isIndexable)) return { path: part.path, values }
+  }
+  return undefined
+}
+
+const TERM_VALUES_MAX = 1000
+
+/** Null equals what is missing, and is found nowhere. */
+const isIndexable = (value: Json): boolean => value !== null && typeof value !== 'object'
