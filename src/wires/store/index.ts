@@ -19,6 +19,7 @@ import { describedCollections } from './documents/schema/described-collections.t
 import { collectionEndpoints } from './documents/collections/endpoints.ts'
 import { documentEndpoints } from './documents/endpoints.ts'
 import { schemasOf } from './documents/schema/schemas.ts'
+import { searchIndexes } from './documents/search/option.ts'
 import { attachableFiles } from './files/attachable-files.ts'
 import { contentEndpoints } from './files/content-endpoints.ts'
 import { createFileList } from './files/file-list.ts'
@@ -148,7 +149,10 @@ export const store = defineWire({
         await indexes.declare([
           ...declared,
           ...unique,
-          ...[...collections.declared.values()].flatMap(relationIndexes),
+          ...[...collections.declared.values()].flatMap((one) => [
+            ...relationIndexes(one),
+            ...searchIndexes(one),
+          ]),
         ])
         void logFaultsOf(storages, context.log)
       },
