@@ -1,14 +1,14 @@
 import { allValuesAt } from '../documents/fields/field-path.ts'
 import type { Json } from '../documents/query/filter.ts'
 import type { LoggedChange, State } from './change.ts'
-import { termsOf, type Term, type DocumentWatch } from './watch.ts'
+import { termsOf, type WatchTerm, type DocumentWatch } from './watch.ts'
 
 /** Those who watch the same, and so are told the same. */
 export type WatchGroup<Member> = { readonly watch: DocumentWatch; readonly members: Set<Member> }
 
 /** Watches of one collection: by the values that a document must have to be in them, and those without such values. */
 type CollectionWatches<Member> = {
-  readonly byPath: Map<string, { path: Term['path']; byValue: Map<unknown, Set<WatchGroup<Member>>> }>
+  readonly byPath: Map<string, { path: WatchTerm['path']; byValue: Map<unknown, Set<WatchGroup<Member>>> }>
   readonly others: Set<WatchGroup<Member>>
 }
 
@@ -90,10 +90,10 @@ function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return made
 }
 
-const keyOf = (path: Term['path']): string => (path === 'owner' ? path : JSON.stringify(path))
+const keyOf = (path: WatchTerm['path']): string => (path === 'owner' ? path : JSON.stringify(path))
 
 /** The values at a path, and those that the path may lead to in arrays: some may be no values of the path. */
-function valuesOf(state: State, path: Term['path']): Iterable<unknown> {
+function valuesOf(state: State, path: WatchTerm['path']): Iterable<unknown> {
   if (path === 'owner') return [state.owner]
   const values = new Set<unknown>()
   for (const { value } of allValuesAt(state.json(), path)) collect(value, values)
