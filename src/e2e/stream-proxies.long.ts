@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
+import { connect, type ClientHttp2Session } from 'node:http2'
 import { request } from 'node:https'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -55,7 +56,23 @@ async function start(t: TestContext, name: ProxyName, change?: (text: string) =>
     return text()
   }
   await until(async () => (await answerOf('/ready').catch(() => '')).includes('true'), 20_000)
-  return { open, answerOf, server }
+  return { open, answerOf, server, port: ports.proxy }
+}
+
+/** A connection of HTTP/2, over which a browser sends all that it asks of a host. */
+function openSession(t: TestContext, port: number): ClientHttp2Session {
+  const session = connect(`https://127.0.0.1:${port}`, { servername: PROXY_HOST, rejectUnauthorized: false })
+  session.on('error', () => undefined)
+  t.after(() => session.destroy())
+  return session
+}
+
+/** What a stream over such a connection begins with; it stays open. */
+async function firstTextOf(session: ClientHttp2Session): Promise<string> {
+  const stream = session.request({ ':path': '/ticker', ':authority': PROXY_HOST })
+  stream.on('error', () => undefined)
+  const [text] = (await once(stream.setEncoding('utf8'), 'data')) as [string]
+  return text
 }
 
 for (const name of PROXY_NAMES)
@@ -63,7 +80,7 @@ for (const name of PROXY_NAMES)
     `through ${name} as in deploy/ events arrive at once, and the server learns of the client's end`,
     { skip: withoutProxy(name) },
     async (t) => {
-      const { open, answerOf, server } = await start(t, name)
+      const { open, answerOf, server, port } = await start(t, name)
       const streams = [open('/ticker'), open('/ticker')]
       await until(() => streams.every(({ text }) => text() === 'data: open\n\n'))
       for (const text of ['one', 'two']) {
@@ -72,6 +89,11 @@ for (const name of PROXY_NAMES)
       }
       const { headers } = await streams[0]!.answered
       assert.match(headers['content-type']!, /^text\/event-stream/)
+      const session = openSession(t, port)
+      const texts = await Promise.all(Array.from({ length: 10 }, () => firstTextOf(session)))
+      assert.deepEqual(new Set(texts), new Set(['data: open\n\n']))
+      session.destroy()
+      await until(async () => (await answerOf('/ticker/count')) === '2')
       streams[0]!.close()
       await until(async () => (await answerOf('/ticker/count')) === '1')
       assert.equal(await answerOf('/ticker/poll'), '{"answer":1}')

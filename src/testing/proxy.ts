@@ -24,7 +24,7 @@ const PROXIES = {
     file: 'nginx.conf',
     async write(folder, text, { proxy, server }) {
       const http = text
-        .replace('listen 443 ssl;', `listen 127.0.0.1:${proxy} ssl;`)
+        .replace('listen 443 ssl', `listen 127.0.0.1:${proxy} ssl`)
         .replace('/etc/ssl/api.example.com.pem', join(folder, 'cert.pem'))
         .replace('/etc/ssl/api.example.com.key', join(folder, 'key.pem'))
         .replace('127.0.0.1:3000', `127.0.0.1:${server}`)
