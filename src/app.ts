@@ -152,7 +152,7 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
     const settings = environment['SIXWIRE_SECRET'] ? loaded : await finishRotation(loaded, db, clock)
     sandbox =
       settings.sandbox && standIns
-        ? await loadSandbox({ db, clock, jobs, settings, log: log.log })
+        ? await loadSandbox({ db, clock, jobs, settings, endpoints: webhooks, log: log.log })
         : undefined
     // A stand-in may be used without the wire, by a client of the application's own.
     await sandbox?.open(unconfiguredVariables(all, environment))
