@@ -110,6 +110,8 @@ export type App = {
   readonly warnings: readonly string[]
   /** What `/metrics` has, beside the metrics of requests and of Node. */
   metrics(): readonly DeclaredMetric[]
+  /** All types of events that the wires declare; `*` stands for any name. */
+  eventTypes(): readonly string[]
   /** The checks of the frame and of each wire, for `sixwire doctor`. */
   diagnoses(): readonly Diagnosis[]
   /** The columns that hold what is encrypted under `SIXWIRE_SECRET`. */
@@ -389,6 +391,7 @@ async function assemble(parts: Parts): Promise<App> {
     health: () => health,
     checks: () => checks,
     metrics: () => metrics.declared(),
+    eventTypes: () => delivery.events.types(),
     checkPolicy: () => checkServedPolicy(db, settings),
     log,
     notConfigured: unconfiguredProviders(wires, environment),
