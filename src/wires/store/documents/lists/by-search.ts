@@ -8,6 +8,7 @@ import { documentsOfOwner } from '../sql/document-rows.ts'
 import { countEntriesSql, documentsOfEntries, entriesSql, isReadySql } from '../sql/entries.ts'
 import { countHitsSql, hitsSql, isSearchable, type SearchOf } from '../sql/search.ts'
 import { afterHitSql, orderOfHits } from '../sql/order.ts'
+import { unionOf } from './by-union.ts'
 import { FEW_DOCUMENTS } from './costs.ts'
 import { afterCursorSql, type ListSource } from './list-source.ts'
 import { matchingRows, readPage, type ListPage, type PageRows } from './page.ts'
@@ -50,9 +51,11 @@ export async function readBySearch(
       const among = await fewerThanHits(source, set.indexes, search)
       const page = await readHits(source, search, among)
       // What an index that was dropped meanwhile led to is nothing at all.
-      const ready = sql`select 1 as ready where ${isSearchable(index)} and ${among?.plan ? isReadySql(among.plan.index) : sql`true`}`
-      if (page.documents.length > 0 || (await source.db.get(ready)))
-        return { ...page, search, among: among?.count }
+      const plans = among?.plans ?? []
+      const conditions = [isSearchable(index), ...plans.map((plan) => isReadySql(plan.index))]
+      const isCertain = page.documents.length > 0 && plans.length < 2
+      if (isCertain || (await source.db.get(sql`select 1 as ready where ${sql.join(conditions, ' and ')}`)))
+        return { ...page, search, among: among?.entries }
     }
     set = await indexes.reload(source.collection)
   }
@@ -109,9 +112,9 @@ async function rowsOfDocuments(source: ListSource, hits: Sql): Promise<PageRows>
 }
 
 /** Documents of which some are in the list, and how many they are. */
-type Among = { readonly ids: Sql; readonly count: number; readonly plan?: Plan }
+type Among = { readonly ids: Sql; readonly entries: number; readonly plans: readonly Plan[] }
 
-/** The documents that an owner has, or that an index leads to, if they are fewer than what the search finds. */
+/** The documents that an owner has, or that indexes lead to, if they are fewer than what the search finds. */
 async function fewerThanHits(
   source: ListSource,
   indexes: readonly Index[],
@@ -120,21 +123,26 @@ async function fewerThanHits(
   const { db, list, owner, options } = source
   if (isOfHits(source)) return undefined
   const [plan] = plansOf(indexes, { filter: list.filter, order: ANY_ORDER, owner })
-  if (owner === undefined && !plan?.ranges) return undefined
+  if (owner === undefined && !plan?.ranges && list.alternatives.length === 0) return undefined
   const [row] = await db.scan(countHitsSql(search, HITS_MAX), options)
   const { hits } = row!
   if (hits <= FEW_DOCUMENTS) return undefined
-  let fewest: Among | undefined
-  if (owner !== undefined) {
-    const count = await source.countAll()
+  const own = owner === undefined ? Infinity : await source.countAll()
+  const ofIndex = plan?.ranges ? await entriesOf(source, plan, Math.min(hits, own)) : undefined
+  if (ofIndex) return ofIndex
+  if (own < hits) {
     const ids = sql`select d.id from ${documentsOfOwner} where ${source.scope}`
-    if (count < hits) fewest = { ids, count }
+    return { ids, entries: own, plans: [] }
   }
-  if (!plan?.ranges) return fewest
-  const most = fewest?.count ?? hits
-  const [counted] = await db.scan(countEntriesSql(plan, owner, most), options)
-  const { entries: count } = counted!
-  if (count >= most) return fewest
+  return unionOf(indexes, source, () => hits)
+}
+
+/** The documents that a plan leads to, if they are fewer than so many. */
+async function entriesOf(source: ListSource, plan: Plan, most: number): Promise<Among | undefined> {
+  const { db, owner, options } = source
+  const [row] = await db.scan(countEntriesSql(plan, owner, most), options)
+  const { entries } = row!
+  if (entries >= most) return undefined
   const { from, where } = entriesSql(plan, owner, false)
-  return { ids: sql`select distinct e.id from ${from} where ${where}`, count, plan }
+  return { ids: sql`select distinct e.id from ${from} where ${where}`, entries, plans: [plan] }
 }
