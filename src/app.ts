@@ -19,6 +19,8 @@ import { ExpectedCallers } from './http/expected-callers.ts'
 import type { RouteGroup } from './http/route.ts'
 import { eventLog } from './http/event-log.ts'
 import { createServer, type Server } from './http/server.ts'
+import { createEventDelivery } from './kernel/events/event-delivery.ts'
+import { checkWebhooks, type WebhookEndpoint } from './kernel/events/option.ts'
 import { createIdempotencyStore } from './kernel/idempotency.ts'
 import { declareJobMetrics } from './kernel/jobs/job-metrics.ts'
 import { createJobs, type JobRunner } from './kernel/jobs/jobs.ts'
@@ -135,6 +137,7 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   )
   const schedules = await checkSchedules(config.schedule, clock.now())
   const loaded = await loadSettings(config, environment, folder)
+  const webhooks = checkWebhooks(config.webhooks, loaded)
   const wires = chooseWires(all, loaded)
   const log = await createLog(loaded, options.logTo)
   const db = await openDatabase(loaded.databaseUrl, {
@@ -166,6 +169,8 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
       wires,
       wireOptions,
       schedules,
+      webhooks,
+      absentWires: all.filter((wire) => !wires.includes(wire)).map(({ name }) => name),
       running,
       sandbox,
     })
@@ -206,6 +211,9 @@ type Parts = {
   wires: readonly ConfiguredWire[]
   wireOptions: ReadonlyMap<ConfiguredWire, unknown>
   schedules: readonly Schedule[]
+  webhooks: readonly WebhookEndpoint[]
+  /** The names of the wires that are not loaded. */
+  absentWires: readonly string[]
   /** The wires that are set up, in their order; `assemble` adds them. */
   running: Running[]
   sandbox: Sandbox | undefined
@@ -226,6 +234,7 @@ async function assemble(parts: Parts): Promise<App> {
     help: 'Event streams of this process that have ended since its start, by why: expired, revoked, changed, restart, slow, finished or closed',
     labels: ['reason'],
   })
+  const delivery = createEventDelivery({ db, clock, log, jobs, metrics }, parts.webhooks)
   const rateLimiter = createRateLimiter(db, clock)
   const idempotency = createIdempotencyStore(db, clock, settings.secret, processes)
   const services = new Map<string, unknown>()
@@ -238,6 +247,7 @@ async function assemble(parts: Parts): Promise<App> {
     async end(isQuiet) {
       await server.close()
       await endWires(running, log)
+      delivery.close()
       await sandbox?.close()
       await processes.stop(isQuiet)
       await db.close()
@@ -251,6 +261,7 @@ async function assemble(parts: Parts): Promise<App> {
     db,
     clock,
     jobs,
+    events: delivery.events,
     processes,
     log,
     record: eventLog({ log, countEvent: metrics.countEvent }),
@@ -262,6 +273,7 @@ async function assemble(parts: Parts): Promise<App> {
       state: life.stage,
       uptime: () => Math.round(performance.now() - startedAt) / 1000,
       wires: () => health,
+      webhooks: delivery.webhooks,
       metrics: () => metrics.read(),
     },
   }
@@ -273,6 +285,8 @@ async function assemble(parts: Parts): Promise<App> {
     health.set(wire.name, one.health ?? (async () => undefined))
     checks.set(wire.name, one.checks ?? new Map())
   }
+
+  delivery.events.check(parts.absentWires)
 
   const accounts = running.find((one) => one.authenticate)
   const groups = running.map(({ routes, variants, bodyLimit }, at) => {
@@ -286,8 +300,7 @@ async function assemble(parts: Parts): Promise<App> {
     groups,
     policy,
     authenticate: accounts?.authenticate ?? (async () => undefined),
-    tokenExpiry: accounts?.tokenExpiry ?? (async () => undefined),
-    currentCallers: accounts?.currentCallers ?? (async (callers) => callers),
+    callers: accounts?.callers,
     maxStreams: settings.streams,
     onStreamEnd: (reason) => countStreamEnd({ reason }),
     clock,
@@ -342,6 +355,7 @@ async function assemble(parts: Parts): Promise<App> {
     for (const line of warnings) log.warn(line)
     await processes.start()
     await idempotency.start()
+    await delivery.start()
     await sandbox?.start(
       variablesOf(parts.wireOptions),
       Object.assign({}, ...running.map((one) => one.sandboxLists)) as SandboxLists,

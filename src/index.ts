@@ -56,6 +56,8 @@ export {
 } from './http/event-stream.ts'
 export type { RawRequest } from './http/raw-request.ts'
 export { answer, jsonText, route, type Route } from './http/route.ts'
+export type { EventDefinition, Events, PublishedEvent, RecordEvents } from './kernel/events/events.ts'
+export type { WebhookOption } from './kernel/events/option.ts'
 export {
   defineWire,
   type ApiOf,

@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox'
 
 import { didYouMean } from './base/did-you-mean.ts'
 import { StartError } from './base/start-error.ts'
+import type { WebhookOption } from './kernel/events/option.ts'
 import type { ScheduledWork } from './kernel/schedule/option.ts'
 import { readConfigFile } from './kernel/config-file.ts'
 import { settingNames, type Settings, type SettingsInput } from './kernel/config.ts'
@@ -40,6 +41,8 @@ export type Config = SettingsInput & {
   readonly wires?: readonly ConfiguredWire[]
   /** Work that runs at certain times, by name. */
   readonly schedule?: Readonly<Record<string, ScheduleOption>>
+  /** Addresses to which events are sent. */
+  readonly webhooks?: readonly WebhookOption[]
 }
 
 /** A configuration with the types of its collections, for `CollectionsOf`. */
@@ -87,7 +90,7 @@ export const defineConfig = <Collections = unknown>(
 export const loadConfig = async (folder: string): Promise<Config> => readConfigFile(folder)
 
 function checkNames(config: Config): void {
-  const known = [...settingNames, ...Object.keys(BUILT_IN), 'wires', 'schedule']
+  const known = [...settingNames, ...Object.keys(BUILT_IN), 'wires', 'schedule', 'webhooks']
   const unknown = Object.keys(config).find((name) => !known.includes(name))
   if (unknown !== undefined)
     throw new StartError(`${unknown}: there is no such setting${didYouMean(unknown, known)}`)

@@ -1,4 +1,5 @@
 import { defineScenario, type Bench, type Figures, type Server } from '../bench.ts'
+import { measureSearch } from '../changes/search.ts'
 import { compare, quantile, rowOf, type Side } from '../compare.ts'
 import { loadSide, type LoadRequest } from '../load.ts'
 import { openPocketBase } from '../pocketbase.ts'
@@ -79,7 +80,7 @@ async function createMany({ base, token }: Server, collection: string, count: nu
 
 export default defineScenario({
   name: 'changes',
-  summary: 'the log of changes and the streams that tell of it, against a server without them',
+  summary: 'the log of changes, the streams that tell of it, and search',
 
   async prepare(bench) {
     const server = await bench.open('sixwire', 'changes', { config })
@@ -96,6 +97,8 @@ export default defineScenario({
     yield* resumed(bench, server, clients)
     yield* beside(bench, server, clients, users)
     yield* toAll(bench, server, clients, users)
+    await server.stop()
+    yield* measureSearch(bench)
   },
 })
 

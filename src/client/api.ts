@@ -27,6 +27,58 @@ type ServerInfo = {
   uptime: number
 }
 
+type WebhookList = {
+  webhooks: Webhook[]
+}
+
+type Webhook = {
+  name: string
+  /** Without its parameters, which may be secret. */
+  url: string
+  /** The types and patterns of the configuration. */
+  events: string[]
+  /** off: it failed for three days, or answered 410. Its events wait. */
+  state: 'on' | 'off'
+  /** Events that are not delivered yet. */
+  waiting: number
+  /** ISO 8601, UTC. */
+  failingSince?: string
+  /** ISO 8601, UTC. */
+  offSince?: string
+  offReason?: string
+}
+
+type WebhookDeliveryPage = {
+  deliveries: WebhookDelivery[]
+  total: number
+  limit: number
+  offset: number
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
+type WebhookDelivery = {
+  _id: string
+  /** The webhook-id, the same at each webhook and attempt. */
+  eventId: string
+  webhook: string
+  type: string
+  /** The id of the record; its events are delivered in order. */
+  record: string
+  /** failed: given up after three days. */
+  state: 'waiting' | 'delivered' | 'failed'
+  attempts: number
+  /** The HTTP status of the last answer. */
+  lastStatus?: number
+  lastError?: string
+  /** ISO 8601, UTC. */
+  nextAttemptAt?: string
+  /** ISO 8601, UTC. */
+  deliveredAt?: string
+  /** ISO 8601, UTC. */
+  createdAt: string
+}
+
 type SentEmail = {
   /** The provider’s id of the message. */
   messageId: string
@@ -656,6 +708,8 @@ type CollectionOverview = {
     fields: string[]
     ignoreCase: boolean
   }[]
+  /** Fields that searches look into. */
+  search: string[]
   /** Fields that hold the _id of another document. */
   relations: Record<string, {
     to: string
@@ -678,6 +732,8 @@ type DocumentIndex = {
   sparse?: boolean
   /** Whether it ignores the case of texts. Then it answers no lists. */
   ignoreCase?: boolean
+  /** Whether it has the words that searches look for. */
+  search?: boolean
   source: 'declared' | 'automatic'
   state: 'building' | 'ready' | 'failed'
   /** Why it has failed. */
@@ -738,8 +794,8 @@ type DocumentPage = {
 }
 
 type Explanation = {
-  /** index: the entries of an index lead to the documents. union: those of several do, one for each alternative of the filter. id: they are read in the order of _id, or found by it. scan: every document is looked into. */
-  plan: 'index' | 'union' | 'id' | 'scan'
+  /** index: the entries of an index lead to the documents. union: those of several do, one for each alternative of the filter. id: they are read in the order of _id, or found by it. scan: every document is looked into. search: the words of the search lead to the documents. */
+  plan: 'index' | 'union' | 'id' | 'scan' | 'search'
   /** The fields of the index; of several, joined by |. */
   index?: string
   /** The conditions of the filter by which the index is searched, for each of its fields. */
@@ -836,6 +892,37 @@ export interface Api {
   'GET /metrics': {
     reply: string
     errors: never
+  }
+  /** List webhooks */
+  'GET /core/webhooks': {
+    reply: WebhookList
+    errors: never
+  }
+  /** Switch on a webhook */
+  'POST /core/webhooks/:name/enable': {
+    reply: Webhook
+    errors: 'NOT_FOUND'
+  }
+  /** List webhook deliveries */
+  'GET /core/webhooks/deliveries': {
+    query: {
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      offset?: number | undefined
+      /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+      state?: 'waiting' | 'delivered' | 'failed' | undefined
+      /** Its name. */
+      webhook?: string | undefined
+      type?: string | undefined
+    }
+    reply: WebhookDeliveryPage
+    errors: never
+  }
+  /** Send an event again */
+  'POST /core/webhooks/deliveries/:id/retry': {
+    reply: WebhookDelivery
+    errors: 'NOT_FOUND' | 'CONFLICT'
   }
   /** Send an email */
   'POST /messaging/email': {
@@ -1666,11 +1753,13 @@ export interface Api {
       limit?: number | undefined
       /** How many documents to skip. */
       offset?: number | undefined
-      /** Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first. */
+      /** Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first; of a search, $score: the best first. */
       sort?: string | undefined
       /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex and $elemMatch; dotted paths are allowed. */
       filter?: string | undefined
-      /** The nextCursor of the previous page, sent with the same filter and sort. Unlike offset, it costs the same at any depth. */
+      /** Words that documents must have in the fields that the collection declares for it: all of them, "a phrase", -word for one that must be missing, word* for its beginning. Sorted by $score unless sort says otherwise. */
+      search?: string | undefined
+      /** The nextCursor of the previous page, sent with the same filter, search and sort. Unlike offset, it costs the same at any depth. */
       cursor?: string | undefined
       /** Fields to answer, joined by commas, or to leave out if each begins with a minus. Dotted paths are allowed; _id is always answered. */
       fields?: string | undefined
@@ -1687,11 +1776,13 @@ export interface Api {
       limit?: number | undefined
       /** How many documents to skip. */
       offset?: number | undefined
-      /** Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first. */
+      /** Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first; of a search, $score: the best first. */
       sort?: string | undefined
       /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex and $elemMatch; dotted paths are allowed. */
       filter?: string | undefined
-      /** The nextCursor of the previous page, sent with the same filter and sort. Unlike offset, it costs the same at any depth. */
+      /** Words that documents must have in the fields that the collection declares for it: all of them, "a phrase", -word for one that must be missing, word* for its beginning. Sorted by $score unless sort says otherwise. */
+      search?: string | undefined
+      /** The nextCursor of the previous page, sent with the same filter, search and sort. Unlike offset, it costs the same at any depth. */
       cursor?: string | undefined
     }
     reply: Explanation

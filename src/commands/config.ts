@@ -2,11 +2,13 @@ import { loadConfig } from '../app.ts'
 import { configFileName } from '../kernel/config-file.ts'
 import { checkVariables, readSettings } from '../kernel/config.ts'
 import { checkOptions } from '../kernel/options.ts'
+import { checkWebhooks } from '../kernel/events/option.ts'
 import { checkSchedules } from '../kernel/schedule/option.ts'
 import {
   frameInForce,
   optionsInForce,
   scheduleInForce,
+  webhooksInForce,
   type SettingInForce,
 } from '../kernel/settings-in-force.ts'
 import { chooseWires, configuredWires } from '../wires.ts'
@@ -40,6 +42,7 @@ async function inForce(folder: string, environment: Environment): Promise<Settin
   )
   const schedules = await checkSchedules(input.schedule, Date.now())
   const settings = await readSettings(input, variables, folder)
+  const webhooks = checkWebhooks(input.webhooks, settings)
   const sources = {
     sourceOf: (name: string) => environment.sourceOf(name),
     configFile: configFileName(folder) ?? 'sixwire.config.ts',
@@ -49,6 +52,7 @@ async function inForce(folder: string, environment: Environment): Promise<Settin
     ...frameInForce(settings, input, sources),
     ...ofWires.flatMap(([wire, options]) => optionsInForce(wire, options, sources)),
     ...schedules.flatMap((one) => scheduleInForce(one, input.schedule?.[one.name], sources)),
+    ...webhooksInForce(webhooks, sources),
   ]
 }
 

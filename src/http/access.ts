@@ -33,6 +33,21 @@ export type KeyCaller = {
 
 export type Caller = UserCaller | KeyCaller
 
+/** Follows the callers of answers that stay open. The wire that has the accounts defines it. */
+export type CallerWatch = {
+  /** When a token ends, in milliseconds since 1970; undefined if it does not. */
+  tokenExpiry(token: string): Promise<number | undefined>
+  /**
+   * Whose session has ended, and who is another than before, on whichever process: the ids of sessions, users and service keys
+   * of the last 20 seconds. Asked twice a second while a stream is open.
+   *
+   * @returns undefined if there are too many: then all are looked at
+   */
+  changed(): Promise<ReadonlySet<string> | undefined>
+  /** Up to 100 callers as they are now, in their order; undefined for one that may call nothing any more. */
+  current(callers: readonly Caller[]): Promise<readonly (Caller | undefined)[]>
+}
+
 /** Who may act on records: everybody, signed-in users, the record's owner, or administrators. */
 export type Audience = 'public' | 'user' | 'owner' | 'admin'
 

@@ -5,7 +5,7 @@ import { bearerToken, invalidToken } from './bearer-token.ts'
 import { schemaOfBody } from './bodies.ts'
 import { signalOf } from './call-signal.ts'
 import { EventStream } from './event-stream.ts'
-import { headersOf } from './open-event-stream.ts'
+import { sendHead } from './open-event-stream.ts'
 import { isSameCaller } from './expected-callers.ts'
 import { JSON_TYPE } from './failures.ts'
 import { idempotencyKey, type StoredAnswer } from './idempotency.ts'
@@ -253,17 +253,28 @@ type RenderedAnswer = StoredAnswer | Answer<unknown>
 
 /** Answers with a stream, which is no call under way. Of HEAD, with its head. */
 async function openStream({ route, request, reply }: Exchange, stream: EventStream): Promise<FastifyReply> {
-  const { streams, tokenExpiry } = route.server
-  if (request.method === 'HEAD') return reply.headers(headersOf(stream.contentType)).send('')
+  const { streams } = route.server
+  if (request.method === 'HEAD') {
+    sendHead(reply, stream.contentType)
+    reply.raw.end()
+    return reply
+  }
   // Requests that were sent ahead would wait for the end of the stream.
   if (request.raw.socket.isPaused())
     throw errors.validation_error({ message: 'An event stream must be the last request on its connection.' })
   const token = bearerToken(request.headers.authorization ?? '')
-  const expiresAt = request.caller && token ? await tokenExpiry(token) : undefined
+  const expiresAt = request.caller && token ? await streams.tokenExpiry(token) : undefined
   if (reply.raw.closed) signalOf(reply.raw, undefined).throwIfAborted()
   streams.open(stream, reply, { caller: request.caller, ip: request.ip, expiresAt })
   request.settle(200)
+  forgetHeaders(request.raw)
   return reply
+}
+
+/** What the client sent is not read any more, and would take a kilobyte or two as long as the stream is open. */
+function forgetHeaders(raw: AdmittedRequest['raw']): void {
+  raw.rawHeaders = []
+  raw.headers = {}
 }
 
 /** Serializes a result of the handler, unless it is in the form in which it is sent. */

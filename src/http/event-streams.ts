@@ -3,10 +3,10 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 
 import { errors } from '../base/errors.ts'
-import { checkStreams, checkTimes } from './event-stream-checks.ts'
+import { checkStreams, checkTimes, timesOf } from './event-stream-checks.ts'
 import type { EventStream } from './event-stream.ts'
 import { OpenStream, type StreamContext, type StreamOptions, type StreamOwner } from './open-event-stream.ts'
-import type { Sending } from './sending.ts'
+import type { SendingLimits } from './sending.ts'
 
 /** Open streams of one user, one service key, or the strangers of one client address. */
 const OF_OWNER_MAX = 20
@@ -21,13 +21,13 @@ const KEEP_ALIVE_MS = 30_000
 export class EventStreams {
   readonly #options: StreamOptions
   readonly #context: StreamContext
-  readonly #sending: Sending
+  readonly #sending: SendingLimits
   readonly #open = new Map<ServerResponse, OpenStream>()
   readonly #ofOwner = new Map<string, number>()
   readonly #stopping = new AbortController()
   #isChecking = false
 
-  constructor(options: StreamOptions, sending: Sending) {
+  constructor(options: StreamOptions, sending: SendingLimits) {
     this.#options = options
     this.#context = { clock: options.clock, log: options.log, onBehind: sending.resume }
     this.#sending = sending
@@ -40,6 +40,11 @@ export class EventStreams {
   /** Whether this is the answer of an open stream. */
   has(response: ServerResponse): boolean {
     return this.#open.has(response)
+  }
+
+  /** When a token ends, in milliseconds since 1970; undefined if it does not. */
+  async tokenExpiry(token: string): Promise<number | undefined> {
+    return this.#options.callers?.tokenExpiry(token)
   }
 
   /**
@@ -62,7 +67,7 @@ export class EventStreams {
       this.#options.log.error({ err: error }, 'an event stream failed')
       one.cut('finished')
     }
-    checkTimes(one, this.#options)
+    checkTimes(one, this.#options.clock, timesOf(this.#options.clock))
   }
 
   /** Ends all streams, and opens no more. Resolves when their clients have the last text, or have had time for it. */

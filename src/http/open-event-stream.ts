@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify'
 
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
-import type { Caller } from './access.ts'
+import type { Caller, CallerWatch } from './access.ts'
 import type { EndReason, EventReceiver, EventSink, EventStream } from './event-stream.ts'
 import { countedFor } from './limits.ts'
 
@@ -22,8 +22,8 @@ export type StreamOptions = {
   maxStreams: number
   clock: Clock
   log: Logger
-  /** The callers as they are now, in their order; undefined for one that may call nothing any more. */
-  currentCallers: (callers: readonly Caller[]) => Promise<readonly (Caller | undefined)[]>
+  /** Follows the callers of streams; undefined if no wire has accounts. */
+  callers: CallerWatch | undefined
   /** Called once for each stream that was open. */
   onStreamEnd: (reason: StreamEnd) => void
 }
@@ -42,16 +42,21 @@ export type StreamOwner = {
   expiresAt: number | undefined
 }
 
-/** The headers of a stream, beside those of every answer. */
-export const headersOf = (contentType: string): Record<string, string> => ({
-  'content-type': contentType,
-  // What compresses an answer holds back events.
-  'cache-control': 'no-store, no-transform',
-  // https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering
-  'x-accel-buffering': 'no',
-  // Nothing else is answered on the connection.
-  connection: 'close',
-})
+/** Sends the head of a stream; from then on the engine has no part in the answer. */
+export function sendHead(reply: FastifyReply, contentType: string): void {
+  reply.hijack()
+  const headers: OutgoingHttpHeaders = {
+    ...(reply.getHeaders() as OutgoingHttpHeaders),
+    'content-type': contentType,
+    // What compresses an answer holds back events.
+    'cache-control': 'no-store, no-transform',
+    // https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering
+    'x-accel-buffering': 'no',
+    // Nothing else is answered on the connection.
+    connection: 'close',
+  }
+  reply.raw.writeHead(200, headers)
+}
 
 /** A stream and its connection. There are thousands, so it has no timer and no function of its own. */
 export class OpenStream implements EventSink {
@@ -143,11 +148,7 @@ export class OpenStream implements EventSink {
     const reply = this.#reply
     if (!reply) return
     this.#reply = undefined
-    reply.hijack()
-    this.#response.writeHead(200, {
-      ...reply.getHeaders(),
-      ...headersOf(this.#contentType),
-    } as OutgoingHttpHeaders)
+    sendHead(reply, this.#contentType)
   }
 
   #endWith(text: string, reason: StreamEnd): void {

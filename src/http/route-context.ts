@@ -18,8 +18,6 @@ export type DispatchOptions = {
   policy: Admission
   /** The caller that a bearer token belongs to; undefined if it is not valid. */
   authenticate: (token: string) => Promise<Caller | undefined>
-  /** When a token ends, in milliseconds since 1970; undefined if it does not. */
-  tokenExpiry: (token: string) => Promise<number | undefined>
   /** The last callers of tokens, if reads may start while a token is authenticated again; see `readsOnly`. */
   expectedCallers: ExpectedCallers | undefined
   /** The counters of calls: see `RouteLimit`. */

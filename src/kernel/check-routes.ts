@@ -181,8 +181,10 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
   sealed: optional({ takes: 'a list of columns', fits: Array.isArray }),
   close: optional(FUNCTION),
   authenticate: optional(FUNCTION),
-  tokenExpiry: optional(FUNCTION),
-  currentCallers: optional(FUNCTION),
+  callers: optional({
+    takes: 'an object of functions: tokenExpiry, changed and current',
+    fits: (value) => isPlain(value) && isEach(Object.values(value), FUNCTION.fits),
+  }),
   requiresVerifiedEmail: optional(FUNCTION),
   scheduleContext: optional({ takes: 'an object', fits: isPlain }),
   sandboxLists: optional({

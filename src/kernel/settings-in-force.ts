@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { frameVariables, type Settings, type SettingsInput } from './config.ts'
 import { isPlain } from './fields.ts'
 import { MASK, masked, membersOf, placeOf, type SettingPlace } from './masked.ts'
+import type { WebhookEndpoint } from './events/option.ts'
 import type { Schedule } from './schedule/option.ts'
 import { SECRET_FILE } from './secret.ts'
 import type { ConfiguredWire } from './wire.ts'
@@ -104,3 +105,17 @@ export const scheduleInForce = (
     value: schedule[name],
     source: Object.hasOwn(written, name) ? configFile : DEFAULT,
   }))
+
+/** The webhooks, without their secrets. */
+export const webhooksInForce = (
+  webhooks: readonly WebhookEndpoint[],
+  { configFile }: SettingSources,
+): SettingInForce[] =>
+  webhooks.flatMap(({ name, url, events }, at) =>
+    Object.entries({ name, url: url.href, secret: MASK, events }).map(([option, value]) => ({
+      option: `webhooks[${at}].${option}`,
+      variable: null,
+      value: masked(value, placeOf(['webhooks', option])),
+      source: configFile,
+    })),
+  )

@@ -16,7 +16,7 @@ import {
   TEXT,
   type Field,
 } from './fields.ts'
-import type { Caller } from '../http/access.ts'
+import type { Caller, CallerWatch } from '../http/access.ts'
 import type { ApiShape } from '../http/api-shape.ts'
 import type { RecordEvent } from '../http/event-log.ts'
 import type { WireMetrics } from './metrics.ts'
@@ -24,6 +24,8 @@ import type { Policy } from './policy.ts'
 import type { Processes } from './processes.ts'
 import type { DatabaseRateLimiter } from './rate-limits.ts'
 import type { Route, RouteVariants } from '../http/route.ts'
+import type { Events } from './events/events.ts'
+import type { WebhookOperations } from './events/webhooks.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import type { SandboxLists } from './sandbox-lists.ts'
 import type { SealedColumn } from './sealed.ts'
@@ -44,6 +46,8 @@ export type ServerStatus = {
   uptime(): number
   /** Every loaded wire, with a check that rejects if it can't work. */
   wires(): ReadonlyMap<string, () => Promise<void>>
+  /** The webhooks of the configuration, and what is delivered to them. */
+  webhooks: WebhookOperations
   /** Prometheus text, and its content type. */
   metrics(): Promise<{ text: string; contentType: string }>
 }
@@ -53,6 +57,8 @@ export type WireContext = {
   db: Database
   clock: Clock
   jobs: Jobs
+  /** Publishes changes of state to webhooks. */
+  events: Events
   /** Which process holds a claim, and what frees those of one that was killed. */
   processes: Processes
   log: Logger
@@ -106,16 +112,10 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
   /** Finds the sender of a bearer token. The wire that has the accounts defines it. */
   authenticate?: (token: string) => Promise<Caller | undefined>
   /**
-   * Finds when a bearer token ends, in milliseconds since 1970: streams end then. Undefined for one that does not end. The wire
-   * that has the accounts defines it.
+   * Follows the callers of streams, which end if their caller is not as it was. Without it they go on. The wire that has the
+   * accounts defines it.
    */
-  tokenExpiry?: (token: string) => Promise<number | undefined>
-  /**
-   * The callers of open streams as they are now, in their order; undefined for one that may call nothing any more. A stream
-   * ends if its caller is not as it was. Called for up to 200 callers at once, for each of them about once a second. The wire
-   * that has the accounts defines it.
-   */
-  currentCallers?: (callers: readonly Caller[]) => Promise<readonly (Caller | undefined)[]>
+  callers?: CallerWatch
   /**
    * Whether users must verify their address before they can call anything but `/auth/*`, under the policy `guarded`. The
    * wire that has the accounts defines it.

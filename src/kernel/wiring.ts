@@ -7,6 +7,7 @@ const RESERVED = new Set([
   'db',
   'clock',
   'jobs',
+  'events',
   'processes',
   'log',
   'record',

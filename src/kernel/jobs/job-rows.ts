@@ -39,6 +39,17 @@ export const insertSql = (job: {
     created_at = excluded.created_at
   where sixwire_jobs.state = 'failed'`
 
+/** Adds a job for each row of a query, in its order. A job of the same id is left as it is. */
+export const insertEachSql = (
+  kind: string,
+  rows: Sql<{ id: string; payload: string; lane: string | null }>,
+  now: number,
+): Sql => sql`
+  insert into sixwire_jobs (id, kind, payload, lane, state, run_at, attempts, process, created_at)
+  select id, cast(${kind} as text), payload, lane, 'ready', cast(${now} as bigint), 0, null, cast(${now} as bigint)
+  from (${rows}) added where true
+  on conflict (id) do nothing`
+
 /** Ready jobs of one kind, without those that run here although their lease is over. */
 const readySql = (kind: string, except: readonly string[]): Sql => sql`
   state = 'ready' and kind = ${kind}
@@ -126,6 +137,11 @@ export const retryLaneSql = (kind: string, lane: string, now: number): Sql => sq
   update sixwire_jobs set run_at = ${now}
   where kind = ${kind} and lane = ${lane} and seq is not null and state = 'ready'
     and claimed_by is null and attempts > 0 and run_at > ${now}`
+
+/** Makes all jobs of a kind due now that wait for their time or their retry. */
+export const hastenAllSql = (kind: string, now: number): Sql => sql`
+  update sixwire_jobs set run_at = ${now}
+  where kind = ${kind} and state = 'ready' and claimed_by is null and run_at > ${now}`
 
 /** Makes a job due sooner that nobody has claimed. */
 export const hastenSql = (id: string, runAt: number): Sql => sql`

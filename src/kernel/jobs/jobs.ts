@@ -13,7 +13,9 @@ import { failureSql, type Retry } from './job-failure.ts'
 import {
   claimSql,
   doneSql,
+  hastenAllSql,
   hastenSql,
+  insertEachSql,
   insertSql,
   LEASE_MS,
   nextDueSql,
@@ -121,10 +123,17 @@ export type JobKind<P> = {
   enqueueSql(payload: P, options?: EnqueueOptions): StepWith
   /** Adds a job on its own. */
   enqueue(payload: P, options?: EnqueueOptions): Promise<void>
+  /**
+   * The step that adds a job for each row of a query, in its order: `id`, `payload` as JSON text, which is checked when the job
+   * is claimed, and `lane`. The job of an id that is there is left as it is.
+   */
+  enqueueEachSql(rows: Sql<{ id: string; payload: string; lane: string | null }>): StepWith
   /** The statement that makes a job due now that waits for its retry at the head of a lane, as a step before `enqueueSql`. */
   retryLaneSql(lane: string): StepWith
   /** The statement that makes a job due now which waits, for its time or its retry, as a step before `enqueueSql`. */
   hastenSql(id: string): StepWith
+  /** The statement that makes all jobs due now which wait for their time or their retry. */
+  hastenAllSql(): StepWith
   /** The statement that deletes a job which no runner has claimed. */
   deleteSql(id: string): Sql
   /**
@@ -285,10 +294,18 @@ function define<S extends TSchema>(
     async enqueue(payload, options) {
       await queue.db.batch([enqueueSql(payload, options)])
     },
+    enqueueEachSql(rows) {
+      const now = queue.clock.now()
+      return afterCommit(insertEachSql(kind, rows, now), () => wake(queue, now))
+    },
     retryLaneSql: (lane) => afterCommit(retryLaneSql(kind, lane, queue.clock.now()), () => wake(queue, 0)),
     hastenSql(id) {
       const now = queue.clock.now()
       return afterCommit(hastenSql(id, now), () => wake(queue, now))
+    },
+    hastenAllSql() {
+      const now = queue.clock.now()
+      return afterCommit(hastenAllSql(kind, now), () => wake(queue, now))
     },
     deleteSql: (id) =>
       sql`delete from sixwire_jobs where id = ${id} and kind = ${kind} and claimed_by is null`,

@@ -20,7 +20,7 @@ import { createPasswordLogin } from './passwords/password-login.ts'
 import { createPasswords, openPasswords } from './passwords/passwords.ts'
 import { createProviderLogin } from './identity-providers/provider-login.ts'
 import { createProviders } from './identity-providers/providers.ts'
-import { readCallers } from './sessions/current-callers.ts'
+import { createCallerWatch } from './sessions/caller-watch.ts'
 import { createIssuers } from './sessions/issuers.ts'
 import { createRefreshTokens } from './sessions/refresh-tokens.ts'
 import { authRoutes } from './routes.ts'
@@ -50,7 +50,7 @@ export const auth = defineWire({
     const tokenMs = options.accessTokenSeconds * 1000
 
     const admins = new Set(settings.admins.map(adminKey))
-    const users = createUsers(db, clock, { admins, firstIsAdmin: !settings.production && admins.size === 0 })
+    const users = createUsers(context, { admins, firstIsAdmin: !settings.production && admins.size === 0 })
     const signingKeys = createSigningKeys(db, clock, {
       secret,
       tokenMs,
@@ -69,6 +69,7 @@ export const auth = defineWire({
     })
     const sessions = createSessions(context, { users, accessTokens, refreshTokens }, { idleMs, sessionMs })
     const serviceKeys = createServiceKeys(db, clock, context.record)
+    const callers = createCallerWatch(db, sessions, serviceKeys)
     const lock = createLock(db, clock, {
       secret,
       maxAttempts: options.local.maxLoginAttempts,
@@ -126,6 +127,7 @@ export const auth = defineWire({
     jobs.every('auth.clean', HOUR_MS, async () => {
       await sessions.deleteExpired()
       await refreshTokens.deleteOld()
+      await callers.deleteOld()
       await lock.deleteExpired()
       await mailTokens.deleteExpired()
       await providerLogin.deleteExpired()
@@ -202,8 +204,7 @@ export const auth = defineWire({
       // Users can't verify an address if no mail can be sent.
       requiresVerifiedEmail: () => options.local.requireEmailVerification && mails.areSent,
       authenticate: (token) => (isServiceKey(token) ? serviceKeys.caller(token) : sessions.caller(token)),
-      tokenExpiry: async (token) => (isServiceKey(token) ? undefined : sessions.tokenExpiry(token)),
-      currentCallers: (callers) => readCallers(sessions, serviceKeys, callers),
+      callers,
     }
   },
 })

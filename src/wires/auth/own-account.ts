@@ -8,7 +8,7 @@ import type { MailTokens } from './email-links/mail-tokens.ts'
 import { authErrors } from './errors.ts'
 import type { Sessions } from './sessions/sessions.ts'
 import type { PasswordLogin } from './passwords/password-login.ts'
-import type { UserRow, Users } from './users.ts'
+import { userAmong, type UserRow, type Users } from './users.ts'
 
 const METADATA_BYTES_MAX = 16_384
 
@@ -56,8 +56,10 @@ export function createOwnAccount(
           name: name === undefined ? user.name : name?.trim() || null,
           metadata: metadata ? mergeMetadata(user.metadata, metadata) : user.metadata,
         }
-        const [row] = await tx.write(users.updateProfileSql({ id }, profile, unauthorized))
-        return row!
+        const rows: UserRow[][] = []
+        for (const step of users.updateProfileSql({ id }, profile, unauthorized))
+          rows.push(await tx.write(step))
+        return userAmong(rows)
       }),
 
     async delete(caller, password, record) {
@@ -72,7 +74,7 @@ export function createOwnAccount(
       }
       // The version: if the password has changed since it was verified, the new one is required.
       const match = { id, version: user.credentials_version }
-      await db.batch([mailTokens.deleteSql(user.email_key), users.deleteSql(match, unauthorized)])
+      await db.batch([mailTokens.deleteSql(user.email_key), ...users.deleteSql(match, unauthorized)])
       record('account-deleted', { account: id })
     },
   }

@@ -1,8 +1,10 @@
-import type { Clock } from '../../base/clock.ts'
+import { isoTime } from '../../base/clock.ts'
 import type { EmailAddress } from '../../base/email-address.ts'
 import type { ApiError } from '../../base/errors.ts'
-import { requireRow, type Database, type Step, type StepWith } from '../../db/database.ts'
+import { parseJson } from '../../base/json.ts'
+import { requireRow, type Step } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
+import type { WireContext } from '../../kernel/wire.ts'
 
 export type Role = 'user' | 'admin'
 
@@ -94,11 +96,11 @@ export type Users = {
     match: UserMatch,
     profile: { name: string | null; metadata: string },
     otherwise: () => ApiError,
-  ): StepWith<UserRow>
+  ): readonly Step<UserRow>[]
   /** Stores a new hash of the same password: not a change of credentials. */
   renewHashSql(user: UserRow, passwordHash: string): Sql
   /** Deletes an account with its sessions and identities, and voids the links that were sent to it. */
-  deleteSql(match: UserMatch, otherwise: () => ApiError): StepWith
+  deleteSql(match: UserMatch, otherwise: () => ApiError): readonly Step[]
 }
 
 /** The account among the rows of `insertSql`, `updateSql` or `verifySql`: the other statements answer rows without columns. */
@@ -109,11 +111,18 @@ export const userAmong = (rows: readonly UserRow[][]): UserRow => rows.flat().fi
  * @param options.firstIsAdmin whether the first account of the server becomes an administrator
  */
 export function createUsers(
-  db: Database,
-  clock: Clock,
+  { db, clock, events }: Pick<WireContext, 'db' | 'clock' | 'events'>,
   options: { admins: ReadonlySet<string>; firstIsAdmin: boolean },
 ): Users {
   const { admins, firstIsAdmin } = options
+  const roleOf: Users['roleOf'] = ({ role, email_key, email_verified_at }) =>
+    role === 'admin' || (email_verified_at !== null && admins.has(email_key)) ? 'admin' : 'user'
+  const changes = events.define('auth.user', {
+    verbs: ['created', 'updated', 'deleted'],
+    table: sql.literal('auth_users'),
+    columns: EVENT_COLUMNS,
+    data: (user: EventRow) => publicUserOf(user, roleOf(user)),
+  })
 
   return {
     byId: (id) => db.get<UserRow>(sql`select * from auth_users where id = ${id}`),
@@ -126,8 +135,7 @@ export function createUsers(
     },
 
     isNamedAdmin: ({ email_key }) => admins.has(email_key),
-    roleOf: ({ role, email_key, email_verified_at }) =>
-      role === 'admin' || (email_verified_at !== null && admins.has(email_key)) ? 'admin' : 'user',
+    roleOf,
 
     insertSql({ id, email, name, passwordHash, isVerified }, otherwise) {
       const now = clock.now()
@@ -143,7 +151,11 @@ export function createUsers(
         insert into auth_first_account (id, user_id)
         select 1, ${id} where not exists (select 1 from auth_users)
         on conflict (id) do nothing`
-      return [...(firstIsAdmin ? [claimSql] : []), otherwise ? requireRow(insertSql, otherwise) : insertSql]
+      return [
+        ...(firstIsAdmin ? [claimSql] : []),
+        otherwise ? requireRow(insertSql, otherwise) : insertSql,
+        ...published(changes.publishSql('created', sql`id = ${id}`, { once: sql`'created:' || id` })),
+      ]
     },
 
     updateSql(match, { passwordHash, isVerified, isDisabled, role }, otherwise, { keepSessionId } = {}) {
@@ -162,6 +174,7 @@ export function createUsers(
           otherwise,
         ),
         ...(changesCredentials ? [endSessionsSql(accountSql(match), keepSessionId)] : []),
+        ...published(changes.publishSql('updated', accountSql(match))),
       ]
     },
 
@@ -178,25 +191,59 @@ export function createUsers(
             credentials_version = credentials_version + case when email_verified_at is null then 1 else 0 end,
             email_verified_at = coalesce(email_verified_at, ${now})
           where ${account} returning *`,
+        ...published(changes.publishSql('updated', accountSql(match))),
       ]
     },
 
-    updateProfileSql: (match, { name, metadata }, otherwise) =>
+    updateProfileSql: (match, { name, metadata }, otherwise) => [
       requireRow(
         sql<UserRow>`
           update auth_users set name = ${name}, metadata = ${metadata}, updated_at = ${clock.now()}
           where ${matchSql(match)} returning *`,
         otherwise,
       ),
+      ...published(changes.publishSql('updated', accountSql(match))),
+    ],
 
     renewHashSql: (user, passwordHash) => sql`
       update auth_users set password_hash = ${passwordHash}
       where id = ${user.id} and password_hash = ${user.password_hash}`,
 
-    deleteSql: (match, otherwise) =>
+    deleteSql: (match, otherwise) => [
+      // While there is a row. If the account does not match any more, all of it is rolled back.
+      ...changes.publishSql('deleted', matchSql(match)),
       requireRow(sql`delete from auth_users where ${matchSql(match)}`, otherwise),
+    ],
   }
 }
+
+const EVENT_COLUMNS = [
+  'id',
+  'email',
+  'email_key',
+  'name',
+  'metadata',
+  'role',
+  'email_verified_at',
+  'disabled_at',
+  'created_at',
+] as const
+type EventRow = Pick<UserRow, (typeof EVENT_COLUMNS)[number]>
+
+/** An account as events have it: no hash of a password, and nothing that opens the account. */
+const publicUserOf = (user: EventRow, role: Role) => ({
+  _id: user.id,
+  email: user.email,
+  ...(user.name !== null && { name: user.name }),
+  metadata: parseJson(user.metadata) as Record<string, unknown>,
+  role,
+  emailVerified: user.email_verified_at !== null,
+  disabled: user.disabled_at !== null,
+  createdAt: isoTime(user.created_at),
+})
+
+/** Steps that answer no rows, among those that answer the account. */
+const published = (steps: readonly Step[]): readonly Step<never>[] => steps as readonly Step<never>[]
 
 const accountSql = (match: UserMatch): Sql =>
   'id' in match ? sql`id = ${match.id}` : sql`email_key = ${match.emailKey}`

@@ -1,11 +1,16 @@
 import { defineWire } from '../../kernel/wire.ts'
 import { coreRoutes } from './routes.ts'
+import { webhookDiagnosis } from './webhook-diagnosis.ts'
 
-/** Health, readiness, version and metrics of the server. */
+/** Health, readiness, version and metrics of the server, and the webhooks that its events are sent to. */
 export const core = defineWire({
   name: 'core',
-  description: 'Health, readiness, version and metrics of the server.',
+  description: 'Health, readiness, version and metrics of the server, and webhooks.',
   setup({ db, server, settings }) {
-    return { routes: coreRoutes({ db, server, settings }), service: undefined }
+    return {
+      routes: coreRoutes({ db, server, settings }),
+      service: undefined,
+      diagnoses: [webhookDiagnosis(server.webhooks)],
+    }
   },
 })

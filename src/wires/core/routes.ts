@@ -8,6 +8,7 @@ import { healthRoute } from '../../http/health-route.ts'
 import { answer, route } from '../../http/route.ts'
 import type { ServerStatus } from '../../kernel/wire.ts'
 import { readHealth } from './health.ts'
+import { webhookEndpoints } from './webhook-endpoints.ts'
 
 const HealthFields = {
   uptime: Type.Number({ description: 'Seconds since the start.' }),
@@ -31,6 +32,7 @@ export function coreRoutes({
   settings: Settings
 }) {
   const platform = platformVersion()
+  const webhooks = webhookEndpoints(server.webhooks)
 
   return [
     healthRoute(
@@ -115,5 +117,9 @@ export function coreRoutes({
         return answer(text, { headers: { 'content-type': contentType } })
       },
     ),
+    route('GET /core/webhooks', ...webhooks.list),
+    route('POST /core/webhooks/:name/enable', ...webhooks.enable),
+    route('GET /core/webhooks/deliveries', ...webhooks.deliveries),
+    route('POST /core/webhooks/deliveries/:id/retry', ...webhooks.retry),
   ] as const
 }

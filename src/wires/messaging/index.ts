@@ -11,6 +11,7 @@ import { defineWire } from '../../kernel/wire.ts'
 import { createAttachments, type AttachableFile, type FileSource } from './attachments.ts'
 import { openProviders } from './channels.ts'
 import { checksOf, createHealth } from './health.ts'
+import { createMessageEvents } from './message-events.ts'
 import { createMessageLog, forgetMessages } from './messages.ts'
 import { MESSAGING_PROVIDERS, MessagingOptions } from './options.ts'
 import { createOutbox, OUTBOX_SEALED } from './outbox.ts'
@@ -68,7 +69,8 @@ export const messaging = defineWire({
     const { db, clock, jobs, settings, policy } = context
     const providers = await openProviders(options, settings.appUrl, clock)
     const templates = openTemplates(settings, options)
-    const outbox = createOutbox(context, {
+    const events = createMessageEvents(context.events)
+    const outbox = createOutbox(context, events, {
       secret: settings.secret,
       providers,
       reportTo: (provider, id) => reportUrl(settings.publicUrl, provider, id),
@@ -89,7 +91,7 @@ export const messaging = defineWire({
     return {
       routes: messagingRoutes({
         sender,
-        receivers: createReportReceivers(providers, createReports(db, clock), options.bounceSecret),
+        receivers: createReportReceivers(providers, createReports(db, clock, events), options.bounceSecret),
         list: createMessageLog(db),
         policy,
         health: createHealth(providers, clock),

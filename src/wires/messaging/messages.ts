@@ -34,7 +34,7 @@ export type LogQuery = { channel?: Channel; to?: string; status?: MessageStatus 
 
 export type LogPage = { logs: LogEntry[]; total: number; nextCursor?: string }
 
-type Row = {
+export type MessageRow = {
   id: string
   channel: Channel
   recipient: string
@@ -47,10 +47,25 @@ type Row = {
   created_at: number
 }
 
+/** The columns that the log shows. */
+export const MESSAGE_COLUMNS = [
+  'id',
+  'channel',
+  'recipient',
+  'subject',
+  'template',
+  'status',
+  'message_id',
+  'provider',
+  'error',
+  'created_at',
+] as const
+
 /** The form in which addresses and numbers are compared. A plus that was not percent-encoded arrives as a space. */
 const keyOf = (to: string): string => emailKey(to).replace(/^(?=\d+$)/, '+')
 
-const entryOf = (row: Row): LogEntry => ({
+/** A message as the log shows it. */
+export const entryOf = (row: MessageRow): LogEntry => ({
   _id: row.id,
   channel: row.channel,
   to: row.recipient,
@@ -72,12 +87,10 @@ const HAS_STATUS = Object.fromEntries(
 export type MessageLog = (rowFilter: RowFilter, query: LogQuery, page: Page) => Promise<LogPage>
 
 export function createMessageLog(db: Database): MessageLog {
-  const list = createCountedList<Row>(db, {
+  const list = createCountedList<MessageRow>(db, {
     name: 'messaging.messages',
     table: sql.literal('messaging_messages'),
-    columns: sql.literal(
-      'id, channel, recipient, subject, template, status, message_id, provider, error, created_at',
-    ),
+    columns: sql.literal(MESSAGE_COLUMNS.join(', ')),
   })
   return async (rowFilter, { channel, to, status }, page) => {
     const conditions: Sql[] = [

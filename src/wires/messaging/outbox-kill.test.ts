@@ -14,7 +14,9 @@ import { isLongRun } from '../../testing/long-run.ts'
 import { startMailServer, type MailServer } from '../../testing/mail-server.ts'
 import { startScript, urlLiteral } from '../../testing/program.ts'
 import type { Providers } from './provider.ts'
+import { NO_EVENTS } from '../../kernel/events/events.ts'
 import { createMetrics } from '../../kernel/metrics.ts'
+import { createMessageEvents } from './message-events.ts'
 import { createOutbox } from './outbox.ts'
 import { ACCOUNT, startTextServer, TOKEN, type TextServer } from './providers.fixture.ts'
 import { smtp } from './providers/smtp.ts'
@@ -45,7 +47,9 @@ const program = (given: {
     import { systemClock } from ${urlLiteral('base/clock.ts')}
     import { sql } from ${urlLiteral('db/sql.ts')}
     import { createJobs } from ${urlLiteral('kernel/jobs/jobs.ts')}
+    import { NO_EVENTS } from ${urlLiteral('kernel/events/events.ts')}
     import { createMetrics } from ${urlLiteral('kernel/metrics.ts')}
+    import { createMessageEvents } from ${urlLiteral('wires/messaging/message-events.ts')}
     import { createOutbox } from ${urlLiteral('wires/messaging/outbox.ts')}
     import { smtp } from ${urlLiteral('wires/messaging/providers/smtp.ts')}
     import { twilio } from ${urlLiteral('wires/messaging/providers/twilio.ts')}
@@ -77,7 +81,7 @@ const program = (given: {
       ? twilio({ channel: 'sms', accountSid: ${JSON.stringify(ACCOUNT)}, authToken: ${JSON.stringify(TOKEN)},
           from: '+15005550006', apiBase: addresses.twilio })
       : smtp({ url: addresses.smtp, from: 'shop@example.com' })
-    const outbox = createOutbox({ db, clock, log, jobs, metrics: createMetrics() }, {
+    const outbox = createOutbox({ db, clock, log, jobs, metrics: createMetrics() }, createMessageEvents(NO_EVENTS), {
       secret: ${JSON.stringify(SECRET)},
       reportTo: (_provider, id) => 'https://shop.example/' + id,
       providers: { email: [], sms: [], whatsapp: [], [provider.channel]: [{ ...provider, send: paused(provider.send) }] },
@@ -115,7 +119,11 @@ async function recover(url: string, id: string, providers: Providers): Promise<s
   clock.advance(10 * MINUTE)
   const log = pino({ level: 'silent' })
   const jobs = createJobs(db, clock, log)
-  createOutbox({ db, clock, log, jobs, metrics: createMetrics() }, { secret: SECRET, providers, reportTo })
+  createOutbox({ db, clock, log, jobs, metrics: createMetrics() }, createMessageEvents(NO_EVENTS), {
+    secret: SECRET,
+    providers,
+    reportTo,
+  })
   await jobs.start()
   clock.advance(MINUTE)
   try {

@@ -6,6 +6,7 @@ import { sql, type Sql } from '../../db/sql.ts'
 import type { Outcome } from '../../providers/outcome.ts'
 import type { WireContext } from '../../kernel/wire.ts'
 import { isRepeatable, readContent, writeContent, type MessageContent } from './content.ts'
+import type { MessageEvents } from './message-events.ts'
 import type { Channel } from './provider.ts'
 
 /** Longer than a request sends: after it the message's job is due, which goes on where a dead process stopped. */
@@ -129,6 +130,7 @@ const unknownCallOf = ({ provider, attempted_at, call_state }: Row): Claim['unkn
 /** @param key what messages are sealed with until they are settled */
 export function createOutboxRows(
   { db, clock, metrics }: Pick<WireContext, 'db' | 'clock' | 'metrics'>,
+  events: MessageEvents,
   key: Key,
 ): OutboxRows {
   const countMessage = metrics.counter({
@@ -161,6 +163,7 @@ export function createOutboxRows(
             on conflict (id) do nothing returning id`,
         sql`insert into messaging_recipients (message_id, address)
             values ${sql.join(keys.map((address) => sql`(${id}, ${address})`))} on conflict do nothing`,
+        ...events.createdSql(id),
       ]
     },
 
@@ -226,16 +229,21 @@ export function createOutboxRows(
     async settle(claim, end, unknownOutcome = false) {
       const { status, provider, error } = end
       const messageId = end.status === 'sent' ? end.messageId : null
+      const now = clock.now()
       const settleSql = sql`
         update messaging_messages set status = ${status}, provider = ${provider}, message_id = ${messageId},
           error = ${error}, attempted_at = ${unknownOutcome ? sql.literal('attempted_at') : null},
-          call_state = null, payload = null, claim = null, updated_at = ${clock.now()}
+          call_state = null, payload = null, claim = null, updated_at = ${now}
         where ${ownClaimSql(claim)} returning id`
       const isVoid = errors.conflict()
       const { deleteJobSql } = claim
       try {
         // The job stays if the claim is void: it is another's then.
-        await db.batch([requireRow(settleSql, () => isVoid), deleteJobSql])
+        await db.batch([
+          requireRow(settleSql, () => isVoid),
+          deleteJobSql,
+          ...events.endedSql(status, sql`id = ${claim.id}`, now),
+        ])
         countMessage({ channel: claim.channel, outcome: end.status })
         return end
       } catch (error) {

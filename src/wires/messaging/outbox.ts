@@ -10,6 +10,7 @@ import { persist } from '../../providers/attempt.ts'
 import { isRepeatable, sendablesOf } from './content.ts'
 import { createDelivery, type Pending } from './delivery.ts'
 import { messagingErrors } from './errors.ts'
+import type { MessageEvents } from './message-events.ts'
 import type { Providers } from './provider.ts'
 import { createOutboxRows, LEASE_MS, type Claim, type OutboxMessage, type Settled } from './outbox-rows.ts'
 
@@ -70,13 +71,14 @@ const jobIdOf = (messageId: string): string => `messaging-${messageId}`
  */
 export function createOutbox(
   { db, clock, log, jobs, metrics }: Pick<WireContext, 'db' | 'clock' | 'log' | 'jobs' | 'metrics'>,
+  events: MessageEvents,
   {
     secret,
     providers,
     reportTo,
   }: { secret: string; providers: Providers; reportTo: (provider: string, id: string) => string },
 ): Outbox {
-  const rows = createOutboxRows({ db, clock, metrics }, deriveKey(secret, OUTBOX_SEALED.purpose))
+  const rows = createOutboxRows({ db, clock, metrics }, events, deriveKey(secret, OUTBOX_SEALED.purpose))
   const deliver = createDelivery(rows, { clock, log })
   const job = jobs.define(
     'messaging.send',

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import { oneLine } from '../../base/one-line.ts'
 import type { Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
+import type { MessageEvents } from './message-events.ts'
 import type { MailReport, TextReport } from './provider.ts'
 
 const REASON_CHARACTERS = 300
@@ -29,26 +30,41 @@ const FROM = {
 }
 
 /** What is of no message of ours, or is behind its message already, changes nothing. */
-export function createReports(db: Database, clock: Clock): Reports {
-  const step = (status: keyof typeof FROM, messageId: Sql, error: string | undefined): Sql => sql`
+export function createReports(db: Database, clock: Clock, events: MessageEvents): Reports {
+  const step = (
+    status: keyof typeof FROM,
+    messageId: Sql,
+    error: string | undefined,
+    now: number,
+  ): Sql => sql`
     update messaging_messages set status = ${status}, message_id = ${messageId},
       error = ${error === undefined ? null : oneLine(error, REASON_CHARACTERS)},
-      payload = null, claim = null, lease_until = 0, attempted_at = null, call_state = null, updated_at = ${clock.now()}`
+      payload = null, claim = null, lease_until = 0, attempted_at = null, call_state = null, updated_at = ${now}`
 
   return {
     async text({ id, messageId, status, error = 'The provider reported that it failed.' }, provider) {
+      const now = clock.now()
       await db.batch([
         sql`
-        ${step(status, sql`${messageId}`, status === 'failed' ? error : undefined)}
+        ${step(status, sql`${messageId}`, status === 'failed' ? error : undefined, now)}
         where id = ${id} and channel in ('sms', 'whatsapp') and provider = ${provider}
           and (message_id is null or message_id = ${messageId}) and ${FROM[status]}`,
         // An equal text with an unknown outcome may have been found as this one: now its provider says whose it is.
         sql`
         update messaging_messages set status = 'failed', message_id = null, error = ${MISTAKEN},
-          attempted_at = ${clock.now()}, updated_at = ${clock.now()}
+          attempted_at = ${now}, updated_at = ${now}
         where message_id = ${messageId} and id <> ${id} and channel in ('sms', 'whatsapp') and provider = ${provider}
           and exists (select 1 from messaging_messages own
             where own.id = ${id} and own.message_id = ${messageId} and own.provider = ${provider})`,
+        ...events.endedSql(status, sql`id = ${id}`, now),
+        // Equal texts went to the same number.
+        ...events.endedSql(
+          'failed',
+          sql`id <> ${id} and error = ${MISTAKEN} and id in (
+            select message_id from messaging_recipients
+            where address in (select address from messaging_recipients where message_id = ${id}))`,
+          now,
+        ),
       ])
     },
 
@@ -56,9 +72,13 @@ export function createReports(db: Database, clock: Clock): Reports {
       const bare = messageId.trim().replace(/^<(.*)>$/, '$1')
       // Our own Message-IDs begin with the id of the message.
       const [id = ''] = bare.split('@', 1)
-      await db.write(sql`
-        ${step(status, sql`coalesce(message_id, ${bare})`, status === 'bounced' ? reason : undefined)}
-        where (id = ${id} or message_id = ${bare}) and channel = 'email' and ${FROM[status]}`)
+      const now = clock.now()
+      const isIt = sql`(id = ${id} or message_id = ${bare}) and channel = 'email'`
+      await db.batch([
+        sql`${step(status, sql`coalesce(message_id, ${bare})`, status === 'bounced' ? reason : undefined, now)}
+          where ${isIt} and ${FROM[status]}`,
+        ...events.endedSql(status, isIt, now),
+      ])
     },
   }
 }

@@ -16,6 +16,7 @@ import type { Submit } from './transactions/intent.ts'
 import { createNonceQueues } from './transactions/nonce-queue.ts'
 import { createReplacements } from './transactions/replacement.ts'
 import { createRevisions, type Revisions } from './transactions/revisions.ts'
+import { createTransactionEvents } from './transactions/transaction-events.ts'
 import { createSubmit } from './transactions/submit.ts'
 import { transactionEndpoints } from './transactions/transaction-endpoints.ts'
 import { createTransactions, type OnchainTransactions } from './transactions/transactions.ts'
@@ -69,10 +70,16 @@ export const onchain = defineWire({
     const wallets = createWallets(context, options.keys)
     signers.add((address) => wallets.signerAt(address))
     const fees = createFees(context)
-    const replacements = createReplacements(context, { signers, fees })
-    const lines = createNonceQueues(context, { chains, replacements, stuckMs: options.stuckSeconds * 1000 })
-    const confirmations = createConfirmations(context, { chains, lines })
-    const submit = createSubmit(context, { lines, confirmations, fees })
+    const events = createTransactionEvents(context.events)
+    const replacements = createReplacements(context, { signers, fees, events })
+    const lines = createNonceQueues(context, {
+      chains,
+      replacements,
+      events,
+      stuckMs: options.stuckSeconds * 1000,
+    })
+    const confirmations = createConfirmations(context, { chains, lines, events })
+    const submit = createSubmit(context, { lines, confirmations, fees, events })
     const transactions = createTransactions(context)
     const revisions = createRevisions(context, { chains, replacements, lines })
     const health = createHealth(chains, clock)

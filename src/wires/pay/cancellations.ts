@@ -1,4 +1,5 @@
 import { errors } from '../../base/errors.ts'
+import type { Step } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 import type { RowFilter } from '../../http/access.ts'
 import type { WireContext } from '../../kernel/wire.ts'
@@ -26,10 +27,13 @@ export function createCancellations(
     ledger,
     reconcile,
     providers,
+    cancelledSql,
   }: {
     ledger: Ledger
     reconcile: Reconcile
     providers: ReadonlyMap<CallProvider, PaymentProvider>
+    /** The steps that publish the end of a payment request. */
+    cancelledSql: (id: string) => Promise<readonly Step[]>
   },
 ): Cancellations {
   /** Ends the session at its provider; answers false if it had ended already. */
@@ -74,7 +78,10 @@ export function createCancellations(
         await ledger.record(id, {
           snapshot: { entries: [endedHere(row, 'cancelled')] },
           cause,
-          steps: [closeSql(id, clock.now(), () => underWay)],
+          steps: [
+            closeSql(id, clock.now(), () => underWay),
+            ...(row.provider === 'onchain' ? await cancelledSql(id) : []),
+          ],
         })
       } catch (error) {
         // Another request may have cancelled it at the same time.

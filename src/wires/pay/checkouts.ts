@@ -8,6 +8,7 @@ import { isSnapshot } from './answers.ts'
 import { CALL_MS, errorOf, leaseOf, REQUEST_MS } from './operations.ts'
 import { payErrors, type CallProvider } from './errors.ts'
 import type { Ledger } from './ledger.ts'
+import type { TransactionEvents } from './transaction-events.ts'
 import type { MerchantColumns } from './merchant-fields.ts'
 import type { Order, PaymentProvider } from './provider.ts'
 import {
@@ -53,12 +54,13 @@ export function createCheckouts(
   { db, clock, log, processes }: Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'>,
   ledger: Ledger,
   options: {
+    events: TransactionEvents
     providers: ReadonlyMap<CallProvider, PaymentProvider>
     /** The step that has a new transaction looked up later. */
     watchSql: (transactionId: string, options?: { series: string; runAt: number }) => Step
   },
 ): Checkouts {
-  const { providers, watchSql } = options
+  const { events, providers, watchSql } = options
 
   /** Inserts the transaction with the row of its first call; answers false if it exists. */
   async function insert(
@@ -138,6 +140,8 @@ export function createCheckouts(
             sql`update pay_transactions set reference = ${reference}, url = ${url}, version = version + 1,
                 updated_at = ${clock.now()} where id = ${id} and reference is null`,
             sql`update pay_calls set status = 'accepted', reason = null where id = ${id}`,
+            // Not before: of what the provider refuses the row is deleted.
+            ...events.createdSql(id),
           ])
           return { transactionId: id, reference, url }
         }

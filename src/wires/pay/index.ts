@@ -14,6 +14,7 @@ import { createEventList } from './event-list.ts'
 import { createEvents } from './events.ts'
 import { createHealth } from './health.ts'
 import { createLedger, type Ledger } from './ledger.ts'
+import { declarePaymentEvents } from './requests/payment-events.ts'
 import type { OnchainPayments } from './requests/onchain-payments.ts'
 import type { OpenPaymentRequest } from './requests/requests.ts'
 import type { CoinSweep } from './requests/sweep.ts'
@@ -23,6 +24,7 @@ import { openProviders } from './providers.ts'
 import { createReconcile, type Reconcile } from './reconcile.ts'
 import { createRefunds } from './refunds.ts'
 import { payRoutes } from './routes.ts'
+import { createTransactionEvents, type TransactionEvents } from './transaction-events.ts'
 import { createTransactions, type Transactions } from './transactions.ts'
 import { createWatch } from './watch.ts'
 import { createWebhooks } from './webhooks.ts'
@@ -67,19 +69,21 @@ export const pay = defineWire({
     const watch = createWatch(context, { firstMs: firstSeconds * 1000, maxMs: maxSeconds * 1000 }, (id) =>
       reconcile(id, { cause: 'reconciliation', repeats: true }),
     )
-    const ledger = createLedger(context, ({ id, provider, version }) =>
+    const events = createTransactionEvents(context.events)
+    declarePaymentEvents(context.events)
+    const ledger = createLedger(context, events, ({ id, provider, version }) =>
       // The chain itself tells what becomes of these.
       provider === 'onchain' ? [] : [watch.watchSql(id, { series: `${id}-${version}` })],
     )
-    const onchainPayments = await openOnchain(context, ledger, options.onchain)
+    const onchainPayments = await openOnchain(context, { ledger, events }, options.onchain)
     const calls = createOperations(context, ledger, ({ provider }) =>
       providers.get(provider as CallProvider)!,
     )
     const reconcile: Reconcile = createReconcile(context, ledger, calls, providers)
-    const events = createEvents(context, providers, reconcile)
+    const providerEvents = createEvents(context, providers, reconcile)
     const eventList = createEventList(context, {
       providers,
-      events,
+      events: providerEvents,
       intervalMs: eventsSeconds * 1000,
     })
     const transactions = createTransactions(db, ledger)
@@ -97,16 +101,22 @@ export const pay = defineWire({
       },
       listEvents: () => eventList.list(),
     }
-    jobs.every('pay.handle-events', EVENTS_MS, () => events.handleDue())
-    jobs.every('pay.clean', HOUR_MS, () => events.forget())
+    jobs.every('pay.handle-events', EVENTS_MS, () => providerEvents.handleDue())
+    jobs.every('pay.clean', HOUR_MS, () => providerEvents.forget())
 
     return {
       routes: payRoutes({
         checkouts: createCheckouts(context, ledger, {
+          events,
           providers,
           watchSql: (id, series) => watch.watchSql(id, series),
         }),
-        cancellations: createCancellations(context, { ledger, reconcile, providers }),
+        cancellations: createCancellations(context, {
+          ledger,
+          reconcile,
+          providers,
+          cancelledSql: async (id) => (await onchainPayments?.cancelledSql(id)) ?? [],
+        }),
         captures: createCaptures(context, { ledger, calls, reconcile }),
         refunds: createRefunds(context, {
           ledger,
@@ -117,7 +127,7 @@ export const pay = defineWire({
           watchSql: (transactionId, callId) => watch.watchSql(transactionId, { series: callId }),
         }),
         transactions,
-        webhooks: createWebhooks(providers, events),
+        webhooks: createWebhooks(providers, providerEvents),
         requests: onchainPayments?.requests,
         providers,
         health: createHealth(
@@ -156,7 +166,7 @@ export const pay = defineWire({
         Array.from(providers, ([name, provider]) => [`${name} by ${provider.name}`, () => provider.check()]),
       ),
       async close() {
-        await events.close()
+        await providerEvents.close()
         await Promise.all(Array.from(providers.values(), (provider) => provider.close()))
       },
     }
@@ -166,7 +176,7 @@ export const pay = defineWire({
 /** Payments on chains, if there is a mnemonic for their addresses. */
 async function openOnchain(
   context: WireContext & { onchain: Onchain | undefined },
-  ledger: Ledger,
+  { ledger, events }: { ledger: Ledger; events: TransactionEvents },
   { mnemonic, expiresMinutes, treasuryAddress }: Static<typeof PayOptions>['onchain'],
 ): Promise<OnchainPayments | undefined> {
   if (mnemonic === undefined || !context.onchain) return undefined
@@ -175,6 +185,7 @@ async function openOnchain(
   const { createOnchainPayments } = await import('./requests/onchain-payments.ts')
   return createOnchainPayments(context, {
     ledger,
+    events,
     onchain: context.onchain,
     receivers: createReceivers(context.db, mnemonic),
     lifeMs: expiresMinutes * MINUTE_MS,

@@ -8,6 +8,7 @@ import type { WireContext } from '../../kernel/wire.ts'
 import { moneyText } from './amounts.ts'
 import type { LedgerEntry, Money, PaymentSnapshot } from './provider.ts'
 import { stepsBetween, summaryOf, type PaymentStatus, type Summary } from './state.ts'
+import type { TransactionEvents } from './transaction-events.ts'
 import {
   entryOf,
   insertEntrySql,
@@ -85,6 +86,7 @@ export type Ledger = {
 /** @param watchSql the steps that have a transaction looked up later, from this version on */
 export function createLedger(
   { db, clock, log, metrics }: Pick<WireContext, 'db' | 'clock' | 'log' | 'metrics'>,
+  events: TransactionEvents,
   watchSql: (row: TransactionRow) => readonly Step[],
 ): Ledger {
   const countPayment = metrics.counter({
@@ -169,9 +171,25 @@ export function createLedger(
       ),
       ...(row.is_settled === 1 && after.is_settled === 0 ? watchSql(after) : []),
       ...steps,
+      // Behind the further steps, such as those of fees.
+      ...eventsSql(row, after, { history, hasSteps: steps.length > 0 }),
     ])
     for (const status of history) countPayment({ provider: row.provider, status })
     return { row: after, entries, calls, summary }
+  }
+
+  function eventsSql(
+    before: TransactionRow,
+    after: TransactionRow,
+    { history, hasSteps }: { history: readonly PaymentStatus[]; hasSteps: boolean },
+  ): readonly Step[] {
+    // The provider has it from here on.
+    const isCreated = before.reference === null && after.reference !== null
+    const isShown = history.length > 0 || hasSteps || SHOWN.some((column) => after[column] !== before[column])
+    return [
+      ...(isCreated ? events.createdSql(after.id) : []),
+      ...(isShown ? events.changedSql(after.id, history) : []),
+    ]
   }
 
   /** The states to add to the history; logs what a transaction of ours never does. */
@@ -241,6 +259,9 @@ const COMPUTED = [
   'lost',
   'is_settled',
 ] as const
+
+/** Those of them that the API shows, beside the status. */
+const SHOWN = ['refunded', 'disputed', 'lost'] as const
 
 const changedMeanwhile = errors.unavailable({
   message: 'This payment is being changed by many requests at once: try again shortly.',

@@ -66,9 +66,40 @@ export const newTransaction = (
   fee_exponent: null,
 })
 
-export const TRANSACTION_COLUMNS = sql.literal(
-  'id, owner, provider, status, reference, payment_id, url, amount, currency, exponent, captured, refunded, reserved, disputed, lost, is_settled, version, created_at, updated_at, merchant_reference, email, email_key, metadata, expires_at, cancel_requested_at, fee, net, fee_currency, fee_exponent',
-)
+/** All columns. */
+export const COLUMN_NAMES = [
+  'id',
+  'owner',
+  'provider',
+  'status',
+  'reference',
+  'payment_id',
+  'url',
+  'amount',
+  'currency',
+  'exponent',
+  'captured',
+  'refunded',
+  'reserved',
+  'disputed',
+  'lost',
+  'is_settled',
+  'version',
+  'created_at',
+  'updated_at',
+  'merchant_reference',
+  'email',
+  'email_key',
+  'metadata',
+  'expires_at',
+  'cancel_requested_at',
+  'fee',
+  'net',
+  'fee_currency',
+  'fee_exponent',
+] as const
+
+export const TRANSACTION_COLUMNS = sql.literal(COLUMN_NAMES.join(', '))
 
 export const selectTransactionsSql = (where: Sql): Sql<TransactionRow> =>
   sql<TransactionRow>`select ${TRANSACTION_COLUMNS} from pay_transactions where ${where}`

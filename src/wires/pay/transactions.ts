@@ -7,39 +7,13 @@ import { sql, type Sql } from '../../db/sql.ts'
 import type { RowFilter } from '../../http/access.ts'
 import type { Page } from '../../http/page.ts'
 import { createCountedList } from '../../kernel/counted-list.ts'
-import { displayOf, numberOf } from './amounts.ts'
+import { numberOf } from './amounts.ts'
 import { exportCsv } from './export.ts'
-import { feesOf } from './fees.ts'
 import { isOpen, type LedgerTransaction, type Ledger } from './ledger.ts'
-import { merchantOf } from './merchant-fields.ts'
 import type { ProviderName } from './provider.ts'
 import type { PaymentStatus } from './state.ts'
+import { transactionOf, type PaymentTransaction } from './transaction-record.ts'
 import { selectHistorySql, TRANSACTION_COLUMNS, type TransactionRow } from './transaction-rows.ts'
-
-export type PaymentTransaction = {
-  _id: string
-  provider: ProviderName
-  status: PaymentStatus
-  /** The checkout session, order or payment request; absent until the provider has answered. */
-  reference?: string
-  amount: number
-  displayAmount: string
-  currency: string
-  refundedAmount: number
-  disputedAmount: number
-  lostAmount: number
-  /** To whom it belongs. */
-  userId: string
-  merchantReference?: string
-  email?: string
-  metadata?: Record<string, string>
-  expiresAt?: string
-  fee?: string
-  net?: string
-  feeCurrency?: string
-  createdAt: string
-  updatedAt: string
-}
 
 export type TransactionRefund = {
   refundId: string
@@ -134,23 +108,6 @@ function conditionsOf({ reference, merchantReference, email, userId, from, to }:
     ...(to === undefined ? [] : [sql`id < ${leastIdOf(to)}`]),
   ]
 }
-
-const transactionOf = (row: TransactionRow): PaymentTransaction => ({
-  _id: row.id,
-  provider: row.provider,
-  status: row.status,
-  ...(row.reference !== null && { reference: row.reference }),
-  amount: numberOf(BigInt(row.amount), row),
-  displayAmount: displayOf(BigInt(row.amount), row),
-  currency: row.currency,
-  refundedAmount: numberOf(BigInt(row.refunded), row),
-  disputedAmount: numberOf(BigInt(row.disputed), row),
-  lostAmount: numberOf(BigInt(row.lost), row),
-  ...merchantOf(row),
-  ...feesOf(row),
-  createdAt: isoTime(row.created_at),
-  updatedAt: isoTime(row.updated_at),
-})
 
 /** Refunds that the provider has, and those that may have been made, oldest first. */
 function refundsOf({ row, calls, summary }: LedgerTransaction): TransactionRefund[] {

@@ -53,6 +53,14 @@ export type ServiceKeys = {
   revoke(id: string): Promise<void>
 }
 
+/** The callers behind service keys. */
+export type KeyCallers = {
+  /** The caller with this key; undefined if it is not valid. */
+  caller(key: string): Promise<KeyCaller | undefined>
+  /** The callers with these keys as they are now, by their ids; those that are revoked are left out. */
+  current(ids: readonly string[]): Promise<ReadonlyMap<string, KeyCaller>>
+}
+
 type Row = {
   id: string
   name: string
@@ -71,15 +79,7 @@ const callerOf = ({ id, scopes }: Pick<Row, 'id' | 'scopes'>): KeyCaller => ({
   scopes: scopes.split(' '),
 })
 
-export function createServiceKeys(
-  db: Database,
-  clock: Clock,
-  record: RecordEvent,
-): ServiceKeys & {
-  caller(key: string): Promise<KeyCaller | undefined>
-  /** The callers with these keys as they are now, by their ids; those that are revoked are left out. */
-  current(ids: readonly string[]): Promise<ReadonlyMap<string, KeyCaller>>
-} {
+export function createServiceKeys(db: Database, clock: Clock, record: RecordEvent): ServiceKeys & KeyCallers {
   const byHash = cachedUntilWrite(db, (hash) =>
     db.get(sql<Pick<Row, 'id' | 'scopes' | 'last_used_at'>>`
       select id, scopes, last_used_at from auth_service_keys where hash = ${hash} and revoked_at is null`),

@@ -9,6 +9,7 @@ import { createFollower, type Follower } from '../chains/follower.ts'
 import type { RpcAnswer } from '../chains/rpc.ts'
 import type { NonceQueues } from './nonce-queue.ts'
 import { mintedTokenId, receiptOf, type TransactionReceipt } from './receipt.ts'
+import type { OnchainTransactionEvents } from './transaction-events.ts'
 import { TRANSACTIONS_CONSUMER, type TransactionKind } from './transaction-rows.ts'
 
 /** Finds out which transactions were mined, and takes that back if a chain is reorganised. */
@@ -37,7 +38,11 @@ type Version = {
 /** @param options.lines sends again what a reorganisation took out of the chain */
 export function createConfirmations(
   context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
-  { chains, lines }: { chains: Chains; lines: Pick<NonceQueues, 'wakeSql'> },
+  {
+    chains,
+    lines,
+    events,
+  }: { chains: Chains; lines: Pick<NonceQueues, 'wakeSql'>; events: OnchainTransactionEvents },
 ): Confirmations {
   const { db, clock } = context
 
@@ -98,17 +103,23 @@ export function createConfirmations(
     return receipts
   }
 
-  const minedSql = (chain: string, version: Version, receipt: TransactionReceipt): Sql => sql`
+  const minedSql = (chain: string, version: Version, receipt: TransactionReceipt): Step[] => [
+    sql`
     update onchain_transactions set
       hash = ${receipt.hash}, status = 'pending', is_final = 0,
       block_number = ${receipt.blockNumber}, block_hash = ${receipt.blockHash},
       succeeded = ${receipt.succeeded && version.cancels === null ? 1 : 0}, gas_used = ${String(receipt.gasUsed)}, fee = ${String(receipt.fee)},
       token_id = ${tokenIdOf(chain, version, receipt) ?? null},
       error = ${version.cancels ?? (receipt.succeeded ? null : 'the contract reverted')}, updated_at = ${clock.now()}
-    where id = ${version.id}`
+    where id = ${version.id}`,
+    ...events.publishSql('mined', version.id),
+  ]
 
   /** What is deep enough; not `updated_at`, which says when a line went on. */
-  const settleSql = (chain: Chain, head: Head): Sql[] => [
+  const settleSql = (chain: Chain, head: Head): Step[] => [
+    ...events.settledSql(
+      sql`${openSql(chain.name)} and status = 'pending' and block_number <= ${head.number + 1 - chain.depth}`,
+    ),
     sql`update onchain_transactions set status = case when succeeded = 1 then 'confirmed' else 'failed' end
       where ${openSql(chain.name)} and status = 'pending' and block_number <= ${head.number + 1 - chain.depth}`,
     sql`update onchain_transactions set is_final = 1
@@ -122,6 +133,7 @@ export function createConfirmations(
       select sender from onchain_transactions where ${affected}`)
     const senders = new Set(rows.map(({ sender }) => sender))
     return [
+      ...events.unminedSql(affected),
       sql`update onchain_transactions set
           status = 'pending', is_final = 0, block_number = null, block_hash = null, succeeded = null, gas_used = null,
           fee = null, token_id = null, error = null, broadcast_at = null, broadcasts = 0, updated_at = ${clock.now()}
@@ -148,7 +160,7 @@ export function createConfirmations(
           : 'shows a transaction in a block, and not its receipt',
       )
       return [
-        ...mined.map(({ version }, at) => minedSql(chain.name, version, receipts[at]!)),
+        ...mined.flatMap(({ version }, at) => minedSql(chain.name, version, receipts[at]!)),
         ...settleSql(chain, head),
       ]
     },
@@ -176,7 +188,7 @@ export function createConfirmations(
         ...steps,
         ...mined
           .filter(({ version, receipt }) => version.block_hash !== receipt.blockHash)
-          .map(({ version, receipt }) => minedSql(chain.name, version, receipt)),
+          .flatMap(({ version, receipt }) => minedSql(chain.name, version, receipt)),
         ...settleSql(chain, head),
       ]
     },

@@ -10,6 +10,7 @@ import type { Chains } from '../chains/chains.ts'
 import { broadcast, seenSql, selectUnminedSql, sentSql, unminedSql, type Unmined } from './broadcast.ts'
 import { cancelRefused } from './refused.ts'
 import type { Replacements } from './replacement.ts'
+import type { OnchainTransactionEvents } from './transaction-events.ts'
 import { createUsedNonces, type UsedNonces } from './used-nonces.ts'
 import { isUsual, verdictOf } from './verdicts.ts'
 
@@ -61,12 +62,15 @@ const hasMore = errors.unavailable({ message: 'The line has more to send.' })
  */
 export function createNonceQueues(
   wire: NonceQueueContext['wire'],
-  options: { chains: Chains; replacements: Replacements; stuckMs: number },
+  {
+    events,
+    ...options
+  }: { chains: Chains; replacements: Replacements; events: OnchainTransactionEvents; stuckMs: number },
 ): NonceQueues {
   const queues: NonceQueueContext = {
     ...options,
     wire,
-    usedNonces: createUsedNonces(wire),
+    usedNonces: createUsedNonces(wire, events),
     active: new Map(),
     faults: new Map(),
   }

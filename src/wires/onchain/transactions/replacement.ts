@@ -9,6 +9,7 @@ import { maxFeeFor, TRANSFER_GAS } from './bounds.ts'
 import type { Unmined } from './broadcast.ts'
 import { bumpedFees, type CurrentFees, type Fees } from './fees.ts'
 import { signTransaction, type Unsigned } from './signing.ts'
+import type { OnchainTransactionEvents } from './transaction-events.ts'
 import { insertSignedSql } from './transaction-rows.ts'
 
 const REPORTED_MAX = 1_000
@@ -45,7 +46,11 @@ const changedMeanwhile = errors.unavailable({ message: 'The transaction was mine
 
 export function createReplacements(
   { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
-  { signers, fees: currentFees }: { signers: Signers; fees: CurrentFees },
+  {
+    signers,
+    fees: currentFees,
+    events,
+  }: { signers: Signers; fees: CurrentFees; events: Pick<OnchainTransactionEvents, 'publishSql'> },
 ): Replacements {
   /** Why a transaction was not replaced, by its id, so that the log says it once. */
   const reported = new BoundedMap<string, string>(REPORTED_MAX)
@@ -115,6 +120,7 @@ export function createReplacements(
           created_at: now,
           ...(cancels !== undefined && { cancels }),
         }),
+        ...events.publishSql('replaced', row.id),
       ])
       return true
     } catch (error) {

@@ -18,6 +18,7 @@ import type { NonceQueues } from './nonce-queue.ts'
 import { noncesOf, type Nonces } from './nonces.ts'
 import { createPreflight, type Preflight } from './preflight.ts'
 import { signTransaction } from './signing.ts'
+import type { OnchainTransactionEvents } from './transaction-events.ts'
 import {
   insertTransactionSql,
   selectTransactionsSql,
@@ -52,6 +53,7 @@ type SubmitContext = {
   readonly wire: WireContext
   readonly lines: Pick<NonceQueues, 'wakeSql'>
   readonly confirmations: Pick<Confirmations, 'followSql'>
+  readonly events: Pick<OnchainTransactionEvents, 'publishSql'>
   readonly preflight: ReturnType<typeof createPreflight>
   /** Lines of one chain count against the same limits: in this process they do not get in each other's way. */
   readonly counting: KeyedMutex
@@ -66,6 +68,7 @@ export function createSubmit(
   }: {
     lines: Pick<NonceQueues, 'wakeSql'>
     confirmations: Pick<Confirmations, 'followSql'>
+    events: OnchainTransactionEvents
     fees: CurrentFees
   },
 ): Submit {
@@ -301,6 +304,7 @@ async function store(
     ...allowance.stepsSql(),
     ...signed.flatMap(({ row, signed: version }) => insertTransactionSql(row, version)),
     ...signed.flatMap(({ entry, row }) => entry.intent.stepsSql?.(row) ?? []),
+    ...signed.flatMap(({ row }) => context.events.publishSql('created', row.id)),
     ...context.lines.wakeSql(chain.name, address),
     ...(await context.confirmations.followSql(chain, head)),
   ])

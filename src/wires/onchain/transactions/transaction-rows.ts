@@ -54,10 +54,38 @@ export type SignedRow = {
   cancels?: string
 }
 
-export const TRANSACTION_COLUMNS =
-  sql.literal(`id, owner, wallet_id, chain, kind, sender, recipient, value, data, nonce,
-  gas, cost, hash, status, reference, block_number, block_hash, succeeded, gas_used, fee, token_id, error, is_final,
-  broadcast_at, broadcasts, created_at, updated_at`)
+/** All columns. */
+export const COLUMN_NAMES = [
+  'id',
+  'owner',
+  'wallet_id',
+  'chain',
+  'kind',
+  'sender',
+  'recipient',
+  'value',
+  'data',
+  'nonce',
+  'gas',
+  'cost',
+  'hash',
+  'status',
+  'reference',
+  'block_number',
+  'block_hash',
+  'succeeded',
+  'gas_used',
+  'fee',
+  'token_id',
+  'error',
+  'is_final',
+  'broadcast_at',
+  'broadcasts',
+  'created_at',
+  'updated_at',
+] as const
+
+export const TRANSACTION_COLUMNS = sql.literal(COLUMN_NAMES.join(', '))
 
 /** Inserts a new transaction with its first signed version. */
 export const insertTransactionSql = (row: OnchainTransactionRow, signed: SignedRow): Sql[] => [

@@ -208,7 +208,8 @@ export const sentOf = (row: OnchainTransactionRow): SentTransaction & { status: 
   nonce: row.nonce,
 })
 
-const storedOf = (row: OnchainTransactionRow): SentTransaction => ({
+/** A transaction of this server as lists and events show it. */
+export const storedOf = (row: OnchainTransactionRow): SentTransaction => ({
   ...sentOf(row),
   status: row.status,
   ...(row.block_number !== null && { blockNumber: row.block_number }),

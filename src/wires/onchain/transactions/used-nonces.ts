@@ -4,6 +4,7 @@ import { headOf, type Chain } from '../chains/chain.ts'
 import type { RpcAnswer } from '../chains/rpc.ts'
 import type { Unmined } from './broadcast.ts'
 import { receiptOf } from './receipt.ts'
+import type { OnchainTransactionEvents } from './transaction-events.ts'
 import { TRANSACTIONS_CONSUMER } from './transaction-rows.ts'
 
 export type UsedNonces = {
@@ -19,7 +20,10 @@ export type UsedNonces = {
 
 const LATEST = { method: 'eth_getBlockByNumber', params: ['latest', false] }
 
-export function createUsedNonces({ db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>): UsedNonces {
+export function createUsedNonces(
+  { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
+  events: OnchainTransactionEvents,
+): UsedNonces {
   /** The block of a version that is mined; null if each node answers that it has no receipt of any; undefined: not known. */
   async function blockOf(chain: Chain, row: Unmined, block: number): Promise<number | null | undefined> {
     const versions = await db.all(sql<{ hash: string }>`
@@ -40,12 +44,15 @@ export function createUsedNonces({ db, clock, log }: Pick<WireContext, 'db' | 'c
 
   async function fail(chain: Chain, row: Unmined, block: number): Promise<void> {
     // The follower would have found it in a block up to this one, which it may not have read yet.
-    const failedRows = await db.write(sql`
+    const [failedRows] = await db.batch([
+      sql`
       update onchain_transactions set
         status = 'failed', error = 'nonce used elsewhere', is_final = 1, updated_at = ${clock.now()}
       where id = ${row.id} and block_number is null
         and exists (select 1 from onchain_cursors where ${cursorIsFromSql(chain, block)})
-      returning id`)
+      returning id`,
+      ...events.failedSql(row.id),
+    ])
     if (failedRows.length > 0)
       log.error(
         { chain: chain.name, address: row.sender, nonce: row.nonce, hash: row.hash },

@@ -4,9 +4,13 @@ import type { WireContext } from '../../../kernel/wire.ts'
 import type { ProviderStatus } from '../../../providers/health.ts'
 import type { Chain, Onchain } from '../../onchain/index.ts'
 import type { Ledger } from '../ledger.ts'
+import type { TransactionEvents } from '../transaction-events.ts'
 import { createElsewhere, ELSEWHERE_MS } from './elsewhere.ts'
 import { createLateLooks, LATE_MS } from './late.ts'
+import { createPaymentEvents } from './payment-events.ts'
 import type { Receivers } from './receivers.ts'
+import { selectRequestsSql, stateOf, storedRequests } from './request-rows.ts'
+import { depthOf } from './request-record.ts'
 import { createPaymentRequests, type PaymentRequests } from './requests.ts'
 import { createSettle } from './settle.ts'
 import { createSweep, type CoinSweep } from './sweep.ts'
@@ -21,6 +25,8 @@ export type OnchainPayments = {
   settle(id: string): Promise<void>
   /** Settles requests whose time is over on chains that make no blocks. */
   expireSilent(): Promise<void>
+  /** The steps that publish that a request is cancelled, for the batch that cancels its transaction. */
+  cancelledSql(id: string): Promise<readonly Step[]>
   status(): Promise<ProviderStatus>
   readonly sweep: CoinSweep
 }
@@ -30,6 +36,7 @@ export function createOnchainPayments(
   context: WireContext,
   options: {
     ledger: Ledger
+    events: TransactionEvents
     onchain: Onchain
     receivers: Receivers
     lifeMs: number
@@ -37,11 +44,12 @@ export function createOnchainPayments(
   },
 ): OnchainPayments {
   const { db, jobs, settings } = context
-  const { ledger, onchain, receivers, lifeMs, treasury } = options
+  const { ledger, events, onchain, receivers, lifeMs, treasury } = options
   const { chains } = onchain
-  const settle = createSettle(context, { ledger, chains, isCaughtUp })
+  const payments = createPaymentEvents(context.events, chains)
+  const settle = createSettle(context, { ledger, chains, payments, isCaughtUp })
   const settleSql = (chain: string, series: string): Step => settle.settleSql(chain, series)
-  const follower = onchain.follow(createConsumer(context, { chains, settleSql }))
+  const follower = onchain.follow(createConsumer(context, { chains, payments, settleSql }))
   jobs.every('pay.expire-silent', SILENT_MS, () => settle.expireSilent())
   jobs.every('pay.look-elsewhere', ELSEWHERE_MS, createElsewhere(context, chains))
   jobs.every('pay.look-late', LATE_MS, createLateLooks(context, { chains, settleSql }))
@@ -69,6 +77,7 @@ export function createOnchainPayments(
     requests: createPaymentRequests(context, {
       onchain,
       receivers,
+      events: { transactions: events, payments },
       lifeMs,
       settle: (id) => settle.settle(id),
       followSql: (chain, head): Promise<Step[]> => follower.followSql(chain, head),
@@ -77,6 +86,13 @@ export function createOnchainPayments(
     sweep: createSweep(context, { onchain, receivers, treasury }),
     settle: (id) => settle.settle(id),
     expireSilent: () => settle.expireSilent(),
+    async cancelledSql(id) {
+      const [found] = storedRequests(await db.all(selectRequestsSql(sql`r.id = ${id}`)))
+      if (!found) return []
+      const stored = { ...found, order: { ...found.order, status: 'cancelled' as const } }
+      const state = stateOf(stored, { depth: depthOf(chains, stored) })
+      return payments.changedSql('cancelled', stored, { state, cause: '' })
+    },
     async status() {
       const { chains } = await onchain.health()
       const states = Object.values(chains).filter(({ status }) => status !== 'not_configured')

@@ -8,7 +8,7 @@ import { startApp, type TestAnswer, type StartOptions, type TestApp } from '../.
 import type { Ending, Engine } from '../../../testing/engines.ts'
 import type { TestNode } from '../../../testing/node.ts'
 import type { TransactionDetails } from '../transactions.ts'
-import type { PaymentRequestDetails } from './requests.ts'
+import type { PaymentRequestDetails } from './request-record.ts'
 import { isFollowed } from './watch.ts'
 
 export const DEPTH = 3

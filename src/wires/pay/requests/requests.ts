@@ -1,5 +1,4 @@
 import { getAddress } from '../../../base/viem.ts'
-import { isoTime } from '../../../base/clock.ts'
 import { errors, invalid, type ApiError } from '../../../base/errors.ts'
 import { parseUnits, unitsFault } from '../../../base/money.ts'
 import type { Step } from '../../../db/database.ts'
@@ -8,6 +7,7 @@ import type { RowFilter } from '../../../http/access.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { Chain, Head, Onchain } from '../../onchain/index.ts'
 import type { MerchantColumns } from '../merchant-fields.ts'
+import type { TransactionEvents } from '../transaction-events.ts'
 import { insertHistorySql, newTransaction, type TransactionRow } from '../transaction-rows.ts'
 import { readBalances } from './balances.ts'
 import type { ReceivingAddress, Receivers } from './receivers.ts'
@@ -16,11 +16,18 @@ import {
   selectRequestsSql,
   stateOf,
   storedRequests,
-  unexpectedIn,
   type RequestRow,
   type StoredRequest,
 } from './request-rows.ts'
-import type { RequestStatus } from './request-state.ts'
+import type { PaymentRequestEvents } from './payment-events.ts'
+import {
+  answerOf,
+  chainNamed,
+  depthOf,
+  detailsOf,
+  type PaymentRequest,
+  type PaymentRequestDetails,
+} from './request-record.ts'
 
 /** The decimals of the native coin. */
 const COIN_DECIMALS = 18
@@ -28,33 +35,7 @@ const COIN_DECIMALS = 18
 const LATE_MS = 30 * 24 * 3_600_000
 /** Addresses that are passed over because there is something at them. */
 const USED_MAX = 100
-/** Of a chain that the configuration has no more. */
-const DEPTH = 12
 const OPEN_MAX = 20
-
-export type PaymentRequest = {
-  _id: string
-  receiverAddress: string
-  /** In the smallest unit of the token. */
-  amount: string
-  displayAmount: string
-  token: string
-  chain: string
-  status: RequestStatus
-  expiresAt: string
-  createdAt: string
-  transactionId: string
-  /** EIP-681, for wallet programs. */
-  paymentUri: string
-}
-
-export type PaymentRequestDetails = PaymentRequest & {
-  /** In the smallest unit of the token. */
-  receivedAmount: string
-  confirmations: number
-  transactionHashes: string[]
-  unexpected: { chain: string; token: string; amount: string }[]
-}
 
 /** A request that did not expire, as the page of the sandbox lists it. */
 export type OpenPaymentRequest = Pick<
@@ -91,6 +72,7 @@ export type PaymentRequests = {
 type RequestContext = Pick<WireContext, 'db' | 'clock'> & {
   readonly onchain: Pick<Onchain, 'chains' | 'tokens'>
   readonly receivers: Receivers
+  readonly events: { readonly transactions: TransactionEvents; readonly payments: PaymentRequestEvents }
   readonly lifeMs: number
   /** The steps that have the chain of a new request followed from the block after this one on. */
   followSql(chain: Chain, head: Head): Promise<Step[]>
@@ -129,6 +111,8 @@ export function createPaymentRequests(
         insertHistorySql({ transactionId: order.id, seq: 0, status: 'pending', cause }, request.created_at),
         sql.insert('pay_requests', request, ['id']),
         await context.followSql(chain, head),
+        ...context.events.transactions.createdSql(order.id),
+        ...createdSql(context, { request, order: transaction, head: undefined, receipts: [] }),
       ])
       const stored = (await find(context, order.id))!
       return answerOf(stored, (await stateNow(context, stored)).status)
@@ -141,17 +125,7 @@ export function createPaymentRequests(
       // What is shown as confirmed is completed in the list of transactions.
       if (stored.request.changes > stored.request.settled_changes) await context.settle(id)
       const state = await stateNow(context, stored)
-      return {
-        ...answerOf(stored, state.status),
-        receivedAmount: state.received.toString(),
-        confirmations: state.confirmations,
-        transactionHashes: [...state.transactionHashes],
-        unexpected: unexpectedIn(stored).map(({ chain, contract, amount }) => ({
-          chain,
-          token: symbolOf(context, chain, contract),
-          amount: amount.toString(),
-        })),
-      }
+      return detailsOf(context.onchain.chains, stored, state)
     },
 
     async open() {
@@ -162,7 +136,7 @@ export function createPaymentRequests(
         ),
       )
       return storedRequests(rows).map((stored) => {
-        const state = stateOf(stored, { depth: chainNamed(context, stored.request.chain)?.depth ?? DEPTH })
+        const state = stateOf(stored, { depth: depthOf(context.onchain.chains, stored) })
         const { _id, chain, token, displayAmount, receiverAddress, status, expiresAt } = answerOf(
           stored,
           state.status,
@@ -184,8 +158,10 @@ export function createPaymentRequests(
   }
 }
 
-const chainNamed = (context: RequestContext, name: string): Chain | undefined =>
-  context.onchain.chains.all.find((one) => one.name === name)
+function createdSql({ onchain, events }: RequestContext, stored: StoredRequest): readonly Step[] {
+  const state = stateOf(stored, { depth: depthOf(onchain.chains, stored) })
+  return events.payments.changedSql('created', stored, { state, cause: '' })
+}
 
 const find = async (context: RequestContext, id: string): Promise<StoredRequest | undefined> =>
   storedRequests(await context.db.all(selectRequestsSql(sql`r.id = ${id}`)))[0]
@@ -285,19 +261,10 @@ function rowsOf(
   }
 }
 
-const symbolOf = (context: RequestContext, name: string, contract: string): string => {
-  const chain = chainNamed(context, name)
-  if (contract === '') return chain?.symbol ?? name
-  const tokenEntry = Object.entries(chain?.tokens ?? {}).find(
-    ([, address]) => address.toLowerCase() === contract,
-  )
-  return tokenEntry?.[0] ?? getAddress(contract)
-}
-
 async function stateNow(context: RequestContext, stored: StoredRequest) {
   const { request } = stored
-  const chain = chainNamed(context, request.chain)
-  const depth = chain?.depth ?? DEPTH
+  const chain = chainNamed(context.onchain.chains, request.chain)
+  const depth = depthOf(context.onchain.chains, stored)
   const state = stateOf(stored, { depth })
   const isOver = state.status === 'pending' && context.clock.now() > request.expires_at
   // A chain that makes no blocks never shows that the time is over.
@@ -312,26 +279,3 @@ function checkAmount(amount: string, decimals: number): void {
   if (fault !== undefined) throw refuse(fault)
   if (parseUnits(amount, decimals) === 0n) throw refuse('must be more than 0')
 }
-
-const UNPAID: ReadonlySet<RequestStatus> = new Set(['pending', 'expired'])
-
-const answerOf = ({ request, order }: StoredRequest, status: RequestStatus): PaymentRequest => ({
-  _id: request.id,
-  receiverAddress: getAddress(request.address),
-  amount: order.amount,
-  displayAmount: request.display_amount,
-  token: request.token,
-  chain: request.chain,
-  // The chain knows nothing of it, and what arrives all the same counts.
-  status: order.status === 'cancelled' && UNPAID.has(status) ? 'cancelled' : status,
-  expiresAt: isoTime(request.expires_at),
-  createdAt: isoTime(request.created_at),
-  transactionId: request.id,
-  paymentUri: paymentUri(request, order.amount),
-})
-
-/** https://eips.ethereum.org/EIPS/eip-681 */
-const paymentUri = ({ chain_id: chainId, contract, address }: RequestRow, amount: string): string =>
-  contract === ''
-    ? `ethereum:${getAddress(address)}@${chainId}?value=${amount}`
-    : `ethereum:${getAddress(contract)}@${chainId}/transfer?address=${getAddress(address)}&uint256=${amount}`

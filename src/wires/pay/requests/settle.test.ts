@@ -8,7 +8,9 @@ import { testClock } from '../../../testing/app.ts'
 import { eachEngine } from '../../../testing/engines.ts'
 import { startTestNode } from '../../../testing/node.ts'
 import { createMetrics } from '../../../kernel/metrics.ts'
+import { NO_EVENTS } from '../../../kernel/events/events.ts'
 import { createLedger } from '../ledger.ts'
+import { createTransactionEvents } from '../transaction-events.ts'
 import { insertReceiptSql } from './request-rows.ts'
 import { startShop } from './requests.fixture.ts'
 import { createSettle } from './settle.ts'
@@ -40,6 +42,7 @@ describe('the settling of a payment request', () => {
       const clock = testClock()
       const ledger = createLedger(
         { db, clock, log: pino({ level: 'silent' }), metrics: createMetrics() },
+        createTransactionEvents(NO_EVENTS),
         () => [],
       )
       let isReorganised = false
@@ -47,6 +50,7 @@ describe('the settling of a payment request', () => {
         { db, clock, jobs: { define: () => undefined } as never },
         {
           chains: { of: () => ({ depth: 1 }), all: [] } as never,
+          payments: { changedSql: () => [] },
           isCaughtUp: async () => true,
           ledger: {
             ...ledger,

@@ -6,6 +6,7 @@ import type { WireContext } from '../../../kernel/wire.ts'
 import type { Chain, Chains } from '../../onchain/index.ts'
 import type { LedgerTransaction, Ledger } from '../ledger.ts'
 import type { LedgerEntry } from '../provider.ts'
+import type { PaymentRequestEvents } from './payment-events.ts'
 import {
   selectRequestsSql,
   stateOf,
@@ -38,10 +39,12 @@ export function createSettle(
   {
     ledger,
     chains,
+    payments,
     isCaughtUp,
   }: {
     ledger: Ledger
     chains: Chains
+    payments: Pick<PaymentRequestEvents, 'changedSql'>
     /** Whether a chain has no block that was not applied yet. */
     isCaughtUp: (chain: Chain) => Promise<boolean>
   },
@@ -100,13 +103,15 @@ export function createSettle(
         where id = ${request.id} and changes = ${request.changes} returning id`,
       () => changedMeanwhile,
     )
-    if (entries.length === 0) await db.batch([settledStep])
+    const cause = `${request.changes}${isSilent ? ' silent' : ''}`
+    const steps = [settledStep, ...payments.changedSql(state.status, stored, { state, cause })]
+    if (entries.length === 0) await db.batch(steps)
     else {
       const isTakenBack = !state.isPaid && transaction.summary.captured > 0n
-      const cause = isTakenBack
+      const ledgerCause = isTakenBack
         ? 'reorg'
         : `block ${head?.number ?? request.expired_block ?? 0} of ${request.chain}`
-      await ledger.record(request.id, { snapshot: { entries }, cause, steps: [settledStep] })
+      await ledger.record(request.id, { snapshot: { entries }, cause: ledgerCause, steps })
     }
     return true
   }

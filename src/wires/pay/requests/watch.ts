@@ -1,9 +1,19 @@
 import type { Database, Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
-import type { Block, Chain, Chains, Consumer } from '../../onchain/index.ts'
+import type { Block, Chain, Chains, Consumer, Head } from '../../onchain/index.ts'
 import { arrivalsIn, TRANSFER } from './arrivals.ts'
-import { expireSql, insertReceiptSql, markChangedSql, type RequestRow } from './request-rows.ts'
+import type { PaymentRequestEvents } from './payment-events.ts'
+import {
+  expireSql,
+  insertReceiptSql,
+  markChangedSql,
+  selectRequestsSql,
+  stateOf,
+  storedRequests,
+  type ReceiptRow,
+  type RequestRow,
+} from './request-rows.ts'
 
 /**
  * Whether a chain has to be followed block by block: while a request on it can be paid, and until what arrived is deep. What comes
@@ -32,7 +42,15 @@ export async function isFollowed(
  */
 export function createConsumer(
   { db, clock }: Pick<WireContext, 'db' | 'clock'>,
-  { chains, settleSql }: { chains: Chains; settleSql: (chain: string, series: string) => Step },
+  {
+    chains,
+    payments,
+    settleSql,
+  }: {
+    chains: Chains
+    payments: PaymentRequestEvents
+    settleSql: (chain: string, series: string) => Step
+  },
 ): Consumer {
   /** The requests of a chain whose time is over with one of these blocks, by the number of the first such block. */
   async function expiredBy(chain: string, blocks: readonly Block[]): Promise<Map<number, string[]>> {
@@ -55,6 +73,23 @@ export function createConsumer(
       where chain = ${chain} and block_number > ${above} and block_number <= ${upTo}
       union select id from pay_requests
       where chain = ${chain} and expired_block > ${above} and expired_block <= ${upTo}`)
+
+  /** What is published of payments that arrived: each request as it is with them. */
+  async function detectedSql(chain: Chain, head: Head, receipts: readonly ReceiptRow[]): Promise<Step[]> {
+    if (!payments.takesArrivals || receipts.length === 0) return []
+    const ids = [...new Set(receipts.map(({ request_id }) => request_id))]
+    const found = storedRequests(await db.all(selectRequestsSql(sql`r.id in (${sql.join(ids)})`)))
+    return found.flatMap((before) => {
+      const added = receipts.filter(({ request_id }) => request_id === before.request.id)
+      const stored = {
+        ...before,
+        head: { number: head.number, time: head.timestamp * 1000 },
+        receipts: [...before.receipts, ...added],
+      }
+      const state = stateOf(stored, { depth: chain.depth })
+      return payments.changedSql('detected', stored, { state, cause: head.hash })
+    })
+  }
 
   const headSql = (chain: string, { number, timestamp }: Pick<Block, 'number' | 'timestamp'>): Sql => sql`
     insert into pay_heads (chain, number, time) values (${chain}, ${number}, ${timestamp * 1000})
@@ -82,6 +117,7 @@ export function createConsumer(
         // Before the receipts: what a look finds is stored before it, or not at all.
         headSql(name, head),
         ...receipts.map(insertReceiptSql),
+        ...(await detectedSql(chain, head, receipts)),
         ...[...expired].flatMap(([number, ids]) => expireSql(number, ids)),
         ...(changed.size === 0 ? [] : [...markChangedSql([...changed]), settleSql(name, head.hash)]),
       ]
