@@ -65,7 +65,7 @@ export type StreamAnswers = {
 const streams = new Set<Stream>()
 const agent = new Agent({ keepAlive: true, maxSockets: WRITERS })
 /** Called for each event that arrives, with the number of its document. */
-let arrive = (_number: number): void => undefined
+let arrive: (number: number) => void = () => undefined
 let sent = 0
 
 class Stream {
@@ -289,6 +289,6 @@ function run(command: StreamCommand): Promise<unknown> {
 process.on('message', (command: StreamCommand) => {
   run(command).then(
     (answer) => process.send!({ answer }),
-    (error: Error) => process.send!({ error: error.message }),
+    (error: unknown) => process.send!({ error: (error as Error).message }),
   )
 })
