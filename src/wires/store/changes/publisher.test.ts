@@ -54,8 +54,8 @@ eachEngine((engine) => {
     const db = await openDatabase(databaseUrl)
     t.after(() => db.close())
     await db.write(sql`
-      insert into store_changes (collection, id, version, owner, at, old)
-      values ('books', 'gone', 0, '', 1, ${sql.either({ sqlite: sql`jsonb('{"n":1}')`, postgres: sql`'{"n":1}'` })})`)
+      insert into store_changes (collection, id, version, owner, at, old ${sql.either({ sqlite: sql``, postgres: sql`, bytes` })})
+      values ('books', 'gone', 0, '', 1, ${sql.either({ sqlite: sql`jsonb('{"n":1}')`, postgres: sql`'{"n":1}', 7` })})`)
     const servers = [
       await startApp(t, engine, { databaseUrl, config }),
       await startApp(t, engine, { databaseUrl, config }),
