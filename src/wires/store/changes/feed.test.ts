@@ -111,6 +111,7 @@ eachEngine((engine) => {
     await stream.isTold('ready', 'reset changed')
     await create('tasks', { title: 'b', team: 'a' })
     await create('memberships', { user, team: 'b' })
+    await stream.isTold('ready', 'reset changed', 'reset changed')
     await create('tasks', { title: 'c', team: 'b' })
     await isTold(stream, 'put c')
     assert.deepEqual(stream.events.map(shortOf), ['ready', 'reset changed', 'reset changed', 'put c'])
