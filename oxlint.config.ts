@@ -189,10 +189,15 @@ export default defineConfig({
     }),
     ...floors,
     ...wires,
-    restrict(['src/client/**'], {
-      group: ['../**', 'node:*', 'typebox'],
-      message: 'The client imports nothing but its own files: it runs where the server does not.',
-    }),
+    ...[
+      ['src/client/*', '../**'],
+      ['src/client/changes/*', '../../**'],
+    ].map(([files = '', beyond = '']) =>
+      restrict([files], {
+        group: [beyond, 'node:*', 'typebox'],
+        message: 'The client imports nothing but its own files: it runs where the server does not.',
+      }),
+    ),
     restrict(['src/console/**'], {
       group: ['../**', '!../client/**'],
       message: 'The console imports the client only.',

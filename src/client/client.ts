@@ -1,9 +1,9 @@
 import type { Api as OwnApi } from './api.ts'
-import { orAbort } from './abort.ts'
+import { abortError, orAbort } from './abort.ts'
 import { createAuth, type Auth } from './auth.ts'
 import { CallError, isError, readError } from './call-error.ts'
-import { createCollection, type Collection } from './collection.ts'
-import { hasXhr, sendWithProgress } from './progress.ts'
+import { createCollection, etags, type Collection } from './collection.ts'
+import type { Changes } from './changes/index.ts'
 import { isRepeatable, readBody, requestOf, urlOf } from './request.ts'
 import { headersOf, isSafe, sendRepeatedly } from './retry.ts'
 import type {
@@ -139,16 +139,15 @@ class Caller {
     const { token, signal } = input
     const session = token === undefined ? await orAbort(this.#sessionFor(key), signal) : undefined
     const sent = token === undefined ? (session?.token ?? this.#options.token) : (token ?? undefined)
-    const response = await this.#send(key, input, headers, sent)
-    if (response.status < 400) return response
-    const error = await readError(key, response)
-    if (!session || error.code !== 'UNAUTHORIZED') throw error
-    const next = await orAbort(this.session.renew(session), signal)
-    // Another user may have signed in, for whom the call is not meant.
-    if (next?.user._id !== session.user._id || !isRepeatable(input)) throw error
-    const again = await this.#send(key, input, headers, next.token)
-    if (again.status >= 400) throw await readError(key, again)
-    return again
+    try {
+      return await this.#send(key, input, headers, sent)
+    } catch (error) {
+      if (!session || !isError(error, 'UNAUTHORIZED')) throw error
+      const next = await orAbort(this.session.renew(session), signal)
+      // Another user may have signed in, for whom the call is not meant.
+      if (next?.user._id !== session.user._id || !isRepeatable(input)) throw error
+      return this.#send(key, input, headers, next.token)
+    }
   }
 
   /** The session of the user who is signed in when a call begins. Throws UNAUTHORIZED if it has to be refreshed and has ended. */
@@ -169,17 +168,19 @@ class Caller {
     return usable
   }
 
-  #send(key: string, input: AnyInput, headers: Headers, token: string | undefined): Promise<Response> {
+  async #send(key: string, input: AnyInput, headers: Headers, token: string | undefined): Promise<Response> {
     const { fetch: own, retries = 2 } = this.#options
     const { onProgress } = input
     const url = urlOf(this.#baseUrl, key, input)
     const request = requestOf(key, input, headers, token)
-    const send = () =>
-      onProgress && !own && hasXhr()
-        ? sendWithProgress(url, request, onProgress)
+    const send = async () =>
+      onProgress && !own
+        ? (await import('./progress.ts')).sendWithProgress(url, request, onProgress, abortError)
         : (own ?? fetch)(url, request)
     const mayRepeat = isRepeatable(input) && (isSafe(key, headers) || key === REFRESH)
-    return sendRepeatedly(send, mayRepeat ? retries : 0, input.signal)
+    const response = await sendRepeatedly(send, mayRepeat ? retries : 0, input.signal)
+    if (response.status >= 400) throw await readError(key, response)
+    return response
   }
 
   /** An attempt whose answer was lost can be repeated: for a few seconds a used token is answered with its successor. */
@@ -200,6 +201,11 @@ class Caller {
  */
 export function createClient<Api = OwnApi>(baseUrl: string, options: ClientOptions = {}): Client<Api> {
   const { call, raw, session } = new Caller(baseUrl, options)
+  let changes: Promise<Changes> | undefined
+  const loadChanges = (): Promise<Changes> =>
+    (changes ??= import('./changes/index.ts').then(
+      ({ Changes }) => new Changes({ raw, session, etags, CallError, baseUrl, options }),
+    ))
   const client: Client<Record<string, object>> = {
     call: (key, input?: AnyInput) => call(key, input),
     raw: (key, input?: AnyInput) => raw(key, input),
@@ -213,7 +219,7 @@ export function createClient<Api = OwnApi>(baseUrl: string, options: ClientOptio
     },
     isError: (error: unknown, keyOrCode: string, code?: string): error is CallError<never> =>
       code === undefined ? isError(error, keyOrCode) : isError(error, code) && error.route === keyOrCode,
-    collection: (name: string) => createCollection(raw, name),
+    collection: (name: string) => createCollection(raw, loadChanges, name),
     upload(file, { name, metadata, ...input } = {}) {
       const body = new FormData()
       if (name === undefined) body.append('file', file)

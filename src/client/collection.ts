@@ -1,4 +1,7 @@
+import type { Pages } from './changes/index.ts'
 import type { AnyInput, CallOptions } from './route-types.ts'
+import type { ChangeHandlers, ErrorHandler } from './handlers.ts'
+import { begin, live, type Live, type LoadChanges, type Watch } from './watch.ts'
 
 type ServiceFields = { _id: string; createdAt: string; updatedAt: string }
 
@@ -49,6 +52,12 @@ export type DocumentListQuery<T> = {
   cursor?: string | undefined
 }
 
+/** What to watch; `fields` as a list takes it. */
+export type WatchQuery<T> = Pick<DocumentListQuery<T>, 'filter' | 'fields'>
+
+/** Without a limit a live list has all documents that the filter finds. */
+export type LiveQuery<T> = Pick<DocumentListQuery<T>, 'filter' | 'fields' | 'sort' | 'limit'>
+
 /** A document of which `fields` chose a part: only `_id` is certain. */
 export type Chosen<T> = { _id: string } & Partial<Stored<T>>
 
@@ -98,6 +107,23 @@ export type Collection<T extends object> = {
   update(id: string, changes: Partial<T>, options?: ChangeOptions<T>): Promise<Stored<T>>
   patch(id: string, patch: Patch<T>, options?: ChangeOptions<T>): Promise<Stored<T>>
   remove(id: string, options?: ChangeOptions<T>): Promise<void>
+  /**
+   * Calls the handlers with each change, after any loss of the connection too, until it is closed.
+   *
+   * @example
+   * const watch = books.watch({ filter: { year: 1973 } }, { put: show, gone: hide, reset: list, ready: list })
+   */
+  watch(query: AllFields<WatchQuery<T>>, handlers: ChangeHandlers<Stored<T>>): Watch
+  watch(query: WatchQuery<T>, handlers: ChangeHandlers<Chosen<T>>): Watch
+  /**
+   * Keeps a list as it changes, until it is closed.
+   *
+   * @example
+   * const newest = books.live({ sort: '-year', limit: 10 })
+   * newest.subscribe((documents) => show(documents))
+   */
+  live(query?: AllFields<LiveQuery<T>>, handlers?: ErrorHandler): Live<Stored<T>>
+  live(query: LiveQuery<T>, handlers?: ErrorHandler): Live<Chosen<T>>
 }
 
 type CreateOptions = CallOptions & { idempotencyKey?: string | undefined }
@@ -108,7 +134,7 @@ const ALL = '/store/:collection'
 const PAGE_OF_ALL = 100
 
 // Neither is in the document. Only the documents themselves keep their ETags in memory.
-const etags = new WeakMap<object, string>()
+export const etags = new WeakMap<object, string>()
 const FIRST_VERSION = '"1"'
 // An ETag that no document has, so that the server refuses the change.
 const NO_VERSION = '"0"'
@@ -119,7 +145,11 @@ async function readDocument<T>(response: Response): Promise<Stored<T>> {
   return document
 }
 
-export function createCollection<T extends object>(raw: Raw, collection: string): Collection<T> {
+export function createCollection<T extends object>(
+  raw: Raw,
+  loadChanges: LoadChanges,
+  collection: string,
+): Collection<T> {
   const params = { collection }
   const one = (id: string) => ({ collection, id })
 
@@ -192,5 +222,9 @@ export function createCollection<T extends object>(raw: Raw, collection: string)
     async remove(id, options) {
       await change('DELETE', id, undefined, options)
     },
+    watch: (query: WatchQuery<T>, handlers: ChangeHandlers<Stored<T>>) =>
+      begin(loadChanges, (changes, signal) => changes.watch(collection, query, handlers, signal), handlers),
+    live: (query?: LiveQuery<T>, handlers?: ErrorHandler) =>
+      live<Stored<T>>(loadChanges, collection, pages as Pages, query, handlers),
   }
 }

@@ -13,6 +13,7 @@ import { runHere } from '../testing/command.ts'
 import { anyEngine, endOfSuite } from '../testing/engines.ts'
 import { blocksOf } from '../testing/examples.ts'
 import { buildFrontend, frontendFolder, serveFrontend } from '../testing/frontend.ts'
+import { until } from '../testing/until.ts'
 import { startMailbox, withMail, type TestMailbox } from '../testing/mailbox.ts'
 import type { CallError, Client } from './index.ts'
 
@@ -47,6 +48,17 @@ const WHOLE = `import * as client from 'sixwire/client'
 Object.assign(globalThis, { client })
 `
 
+// The example of the documentation, which signs in as who the page is told.
+const REACT = `import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { six, Tasks } from './tasks.tsx'
+
+const query = new URLSearchParams(location.search)
+if (!six.auth.user) await six.auth.signIn({ email: query.get('email')!, password: query.get('password')! })
+Object.assign(globalThis, { six })
+createRoot(document.querySelector('#app')!).render(<StrictMode><Tasks isDone={false} /></StrictMode>)
+`
+
 declare global {
   // In the page.
   var six: Client
@@ -62,6 +74,7 @@ anyEngine((engine) => {
     const ending = endOfSuite()
     before(async () => {
       const blocks = await blocksOf('docs/client.md', 'ts')
+      const [react] = await blocksOf('docs/client.md', 'tsx')
       const isForBrowsers = (block: string) => !/AsyncStorage|process\.env|'sixwire'/.test(block)
       const [ofOthers, examples] = [/'\.\/api\.ts'/, /^/].map((pattern) =>
         blocks.filter((block) => isForBrowsers(block) && pattern.test(block)),
@@ -71,14 +84,19 @@ anyEngine((engine) => {
       folder = await frontendFolder(ending, {
         // Only their types are checked.
         'src/examples.ts': `${examples!.filter((block) => !ofOthers!.includes(block)).join('\n')}
-          export { data, total, user, sessions, again, bytes }`,
+          export { data, total, user, sessions, again, unsubscribe, bytes }`,
         'src/shop.ts': `${ofOthers!.join('\n')}\nexport { points }`,
         'src/api.ts': api.output,
         'src/main.ts': MAIN,
         'whole.html': '<script type="module" src="/src/whole.ts"></script>',
         'src/whole.ts': WHOLE,
-        'vite.config.js': `export default { build: {
-          modulePreload: false, rolldownOptions: { input: { main: 'index.html', whole: 'whole.html' } } } }`,
+        'react.html': '<div id="app"></div><script type="module" src="/react/main.tsx"></script>',
+        'react/tasks.tsx': react!
+          .replace("'http://localhost:3000'", "new URLSearchParams(location.search).get('api')!")
+          .replace('const six', 'export const six'),
+        'react/main.tsx': REACT,
+        'vite.config.js': `export default { build: { modulePreload: false, rolldownOptions: {
+          input: { main: 'index.html', whole: 'whole.html', react: 'react.html' } } } }`,
       })
       await buildFrontend(folder)
       origin = await serveFrontend(ending, folder)
@@ -94,15 +112,24 @@ anyEngine((engine) => {
       await page.goto(`${origin}${path}${path.includes('?') ? '&' : '?'}api=${encodeURIComponent(app.url)}`)
       return page
     }
+    /** How many event streams are open at the server. */
+    const streams = async (): Promise<number> =>
+      Number(/^sixwire_streams_open (\d+)$/m.exec((await app.request('GET', '/metrics')).text)?.[1])
     const shown = (page: Page, text: string) => page.getByText(text, { exact: true }).waitFor()
 
-    test('has at most 4 KB of the client, compressed', async () => {
-      const assets = join(folder, 'dist/assets')
-      // Both pages import it, so it is a file of its own.
-      const [name] = (await readdir(assets)).filter((one) => one.startsWith('client-'))
-      const { length } = gzipSync(await readFile(join(assets, name!)))
-      assert.ok(length > 1_000 && length <= 4_096, `${length} bytes`)
-    })
+    for (const [name, most] of [
+      ['client', 4_096],
+      // Loaded at first use.
+      ['changes', 5_120],
+      ['progress', 512],
+    ] as const)
+      test(`has at most ${most} bytes of the ${name}, compressed`, async () => {
+        const assets = join(folder, 'dist/assets')
+        // Several pages import it, so it is a file of its own.
+        const [file] = (await readdir(assets)).filter((one) => one.startsWith(`${name}-`))
+        const { length } = gzipSync(await readFile(join(assets, file!)))
+        assert.ok(length > most / 4 && length <= most, `${length} bytes`)
+      })
 
     test('signs up, keeps the session, and works with documents and files', async () => {
       const page = await openTab()
@@ -189,6 +216,53 @@ anyEngine((engine) => {
       await opened.goto(link)
       await opened.waitForFunction(() => 'failure' in globalThis)
       await shown(opened, 'grace@example.com')
+    })
+
+    test('shows with React what another window does, over one connection for all tabs', async () => {
+      const { email, password } = await app.register()
+      const query = new URLSearchParams({ api: app.url, email, password })
+      const browser = context.browser()!
+      const windows = [await browser.newContext(), await browser.newContext()]
+      const open = async (window: BrowserContext) => {
+        const page = await window.newPage()
+        await page.goto(`${origin}/react.html?${query.toString()}`)
+        await page.waitForFunction(() => 'six' in globalThis)
+        return page
+      }
+      const [mine, yours] = [await open(windows[0]!), await open(windows[1]!)]
+      const tab = await open(windows[0]!)
+      const pages = [mine, yours, tab]
+      const isListed = async (...titles: string[]) => {
+        for (const page of pages)
+          await until(async () => (await page.locator('li').allTextContents()).join() === titles.join())
+      }
+      const ids = await yours.evaluate(async () => {
+        const tasks = six.collection<{ title: string; isDone: boolean }>('tasks')
+        const made = await tasks.create(['b', 'a', 'c'].map((title) => ({ title, isDone: false })))
+        return made.map(({ _id }) => _id)
+      })
+      await isListed('a', 'b', 'c')
+      await mine.getByText('a', { exact: true }).click()
+      await isListed('b', 'c')
+      await yours.evaluate(async (id) => {
+        await six.collection<{ title: string }>('tasks').update(id!, { title: 'd' })
+      }, ids[0])
+      await isListed('c', 'd')
+      await tab.evaluate(async (id) => {
+        await six.collection('tasks').remove(id!)
+      }, ids[2])
+      await isListed('d')
+      // One of each window.
+      assert.equal(await streams(), 2)
+      // The first tab has it. The other one goes on without it.
+      await mine.close()
+      pages.shift()
+      await until(async () => (await streams()) === 2)
+      await yours.evaluate(async () => {
+        await six.collection('tasks').create({ title: 'e', isDone: false })
+      })
+      await isListed('d', 'e')
+      for (const window of windows) await window.close()
     })
   })
 })

@@ -1,4 +1,4 @@
-import { abortError } from './abort.ts'
+import type { abortError } from './abort.ts'
 import type { AnyInput } from './route-types.ts'
 
 type Progress = NonNullable<AnyInput['onProgress']>
@@ -25,8 +25,6 @@ type Xhr = {
   addEventListener: Listen<unknown>
 }
 
-export const hasXhr = (): boolean => 'XMLHttpRequest' in globalThis
-
 const linesOf = (lines: string): [string, string][] =>
   lines
     .trim()
@@ -34,14 +32,23 @@ const linesOf = (lines: string): [string, string][] =>
     .map((line) => line.split(/: ?(.*)/s) as unknown as [string, string])
     .map(([name, value]) => [name, value])
 
-/** `fetch` that tells how much of the body is sent. */
+/** `fetch` that tells how much of the body is sent, if there is an XMLHttpRequest. */
 export const sendWithProgress = (
+  url: string,
+  request: Request & RequestInit,
+  onProgress: Progress,
+  errorOf: typeof abortError,
+): Promise<Response> =>
+  'XMLHttpRequest' in globalThis ? sendByXhr(url, request, onProgress, errorOf) : fetch(url, request)
+
+const sendByXhr = (
   url: string,
   { method, headers, body, signal }: Request,
   onProgress: Progress,
+  errorOf: typeof abortError,
 ): Promise<Response> =>
   new Promise((resolve, reject) => {
-    if (signal?.aborted) throw abortError(signal)
+    if (signal?.aborted) throw errorOf(signal)
     const xhr = new (globalThis as unknown as { XMLHttpRequest: new () => Xhr }).XMLHttpRequest()
     xhr.open(method, url)
     headers.forEach((value, name) => xhr.setRequestHeader(name, value))
@@ -53,7 +60,7 @@ export const sendWithProgress = (
       resolve(new Response(status === 204 || status === 304 ? null : response, answered))
     })
     xhr.addEventListener('error', () => reject(new TypeError(`${method} ${url} failed`)))
-    xhr.addEventListener('abort', () => reject(abortError(signal!)))
+    xhr.addEventListener('abort', () => reject(errorOf(signal!)))
     signal?.addEventListener('abort', () => xhr.abort())
     xhr.send(body)
   })

@@ -1,4 +1,4 @@
-import { abortError } from './abort.ts'
+import { orAbort } from './abort.ts'
 import type { AnyInput } from './route-types.ts'
 
 const FIRST_WAIT_MS = 200
@@ -30,18 +30,13 @@ export const isSafe = (key: string, headers: Headers): boolean =>
   key.startsWith('GET ') || headers.has(HEADER)
 
 /** Waits; a signal ends it early. */
-const sleep = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer)
-      reject(abortError(signal!))
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    signal?.addEventListener('abort', stop)
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  let timer: ReturnType<typeof setTimeout>
+  const slept = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
   })
+  return orAbort(slept, signal).finally(() => clearTimeout(timer))
+}
 
 /** Whether another attempt may be answered otherwise; 409 with `Retry-After`: an attempt with the same key is running. */
 const isTemporary = ({ status, headers }: Response): boolean =>

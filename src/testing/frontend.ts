@@ -35,8 +35,9 @@ const STRICT = {
     noUnusedLocals: true,
     skipLibCheck: false,
     noEmit: true,
+    jsx: 'react-jsx',
   },
-  include: ['src/*.ts'],
+  include: ['src/*.ts', 'react/*.tsx'],
   // It imports a style sheet.
   exclude: ['src/main.ts'],
 }
@@ -47,8 +48,13 @@ export async function frontendFolder(ending: Ending, files: Record<string, strin
   await cp(join(folderOf('create-vite'), 'template-vanilla-ts'), folder, { recursive: true })
   await installClient(folder)
   await writeFile(join(folder, 'tsconfig.strict.json'), JSON.stringify(STRICT))
-  await symlink(folderOf('vite'), join(folder, 'node_modules/vite'))
-  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+  await mkdir(join(folder, 'node_modules/@types'))
+  for (const name of ['vite', 'react', 'react-dom', '@types/react', '@types/react-dom'])
+    await symlink(folderOf(name), join(folder, 'node_modules', name))
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true })
+    await writeFile(join(folder, name), text)
+  }
   return folder
 }
 

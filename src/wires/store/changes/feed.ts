@@ -76,6 +76,8 @@ export class Feed {
     this.#add(follower)
     this.#turns.add(follower)
     void this.#catchUp(follower)
+    // What changed while nobody watched its collection was not read.
+    this.#wake()
   }
 
   /** Goes on with a follower whose output takes events again. */

@@ -7,6 +7,8 @@ export type LogRow = LogState & {
   readonly seq: number | null
   readonly collection: string
   readonly id: string
+  /** The new one; 0: deleted. */
+  readonly version: number
   readonly owner: string
   readonly at: number
   readonly old: string | null
@@ -67,29 +69,31 @@ const BYTES = sql.either({
 /**
  * Changes of collections behind a position, in order, up to about 4 MiB; at least one row, which tells the state of the log.
  * `found` is how many there are up to the limit.
+ *
+ * @param collections undefined: all of them
  */
 export const selectChangesSql = (
   dialect: Dialect,
   after: LogPosition,
-  collections: readonly string[],
+  collections: readonly string[] | undefined,
   limit: number,
 ): Sql<LogRow> => {
   const isSqlite = dialect === 'sqlite'
   const order = sql.literal(isSqlite ? 'c.seq' : 'c.xid, c.seq')
   return sql`
-    select ${STATE}, c.xid, c.seq, c.collection, c.id, c.owner, c.at, c.old, c.now_version, c.now_owner, c.body, c.found
+    select ${STATE}, c.xid, c.seq, c.collection, c.id, c.version, c.owner, c.at, c.old, c.now_version, c.now_owner, c.body, c.found
     from store_feed f left join (
       select ${sql.literal(isSqlite ? '0' : 'cast(cast(c.xid as text) as bigint)')} as xid, c.seq, c.collection, c.id,
-        c.owner, c.at, ${sql.literal(isSqlite ? 'json(c.old)' : 'c.old')} as old,
+        c.version, c.owner, c.at, ${sql.literal(isSqlite ? 'json(c.old)' : 'c.old')} as old,
         c.now_version, c.now_owner, c.body, c.found
       from (
         select c.*, count(*) over () as found,
           coalesce(sum(c.bytes) over (order by ${order} rows between unbounded preceding and 1 preceding), 0) as before
         from (
-          select ${sql.literal(isSqlite ? '' : 'c.xid,')} c.seq, c.collection, c.id, c.owner, c.at, c.old,
+          select ${sql.literal(isSqlite ? '' : 'c.xid,')} c.seq, c.collection, c.id, c.version, c.owner, c.at, c.old,
             d.version as now_version, d.owner as now_owner, d.body, ${BYTES} as bytes
           from store_changes c left join store_documents d on d.collection = c.collection and d.id = c.id
-          where ${isAfter(after)} and ${isOneOf(collections)}
+          where ${isAfter(after)} ${collections ? sql`and ${isOneOf(collections)}` : sql.literal('')}
           order by ${order}
           limit ${limit}
         ) as c

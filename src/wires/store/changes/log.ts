@@ -59,11 +59,12 @@ export async function readLogEnd(db: Database): Promise<LogEnd> {
 
 const endOf = ({ end_xid: xid, end_seq: seq }: LogState): LogPosition => ({ xid, seq })
 
-function pageOf(all: readonly LogRow[]): ChangePage {
+/** What the rows of a read of up to `limit` tell. */
+export function pageOf(all: readonly LogRow[], limit = ROWS_MAX): ChangePage {
   const state = all[0]!
   const rows = state.seq === null ? [] : all
   const last = rows.at(-1)
-  const isFull = last !== undefined && (last.found === ROWS_MAX || rows.length < last.found)
+  const isFull = last !== undefined && (last.found === limit || rows.length < last.found)
   let bytes = 0
   for (const { old, body } of rows) bytes += (old?.length ?? 0) + (body?.length ?? 0)
   return {

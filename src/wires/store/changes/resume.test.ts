@@ -63,7 +63,6 @@ eachEngine((engine) => {
     const writing = { random, users: [ada._id, bob._id] }
     const pool: Pool = new Map()
     const more = { writing, isOver: () => isOver }
-    const often = ['tasks', 'tasks', 'notes', 'notes']
     const requests = REQUESTED.map((collections) =>
       writeByRequests(app, admin.token, pool, { ...more, collections }),
     )

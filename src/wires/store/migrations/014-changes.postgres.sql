@@ -23,6 +23,14 @@ create table store_feed (
 );
 insert into store_feed values (1, gen_random_uuid()::text, '', 0, 0);
 
+-- How far those have come who go on where they were after a restart.
+create table store_change_readers (
+  name text collate "C" primary key,
+  generation text collate "C" not null,
+  xid bigint not null,
+  seq bigint not null
+);
+
 -- Collections whose changes are not logged; '*' stands for all, during a restore.
 create table store_unlogged (collection text collate "C" primary key);
 
