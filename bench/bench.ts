@@ -7,6 +7,10 @@ export type Settings = {
   readonly only: readonly string[]
   readonly documents: number
   readonly connections: readonly number[]
+  /** Event streams that are open at a time. */
+  readonly streams: number
+  /** A program of PocketBase, a peer of its realtime; it is no part of the project. */
+  readonly pocketbase: string | undefined
   /** Length of a round. */
   readonly seconds: number
   readonly rounds: number

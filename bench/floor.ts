@@ -32,6 +32,7 @@ const documents: Documents = DATABASE_URL.startsWith('postgres')
   ? await (await import('./floor-postgres.ts')).openDocuments(DATABASE_URL, fields)
   : (await import('./floor-sqlite.ts')).openDocuments(DATABASE_URL.slice('sqlite:'.length), fields)
 let files = 0
+const followers = new Set<ServerResponse>()
 
 function send(response: ServerResponse, status: number, body: string): void {
   const headers = {
@@ -50,7 +51,21 @@ async function create(raw: string): Promise<string> {
     return { id, body: `{"_id":"${id}","createdAt":"${at}","updatedAt":"${at}",${body.slice(1)}` }
   })
   await documents.create(created)
+  for (const { body } of followers.size > 0 ? created : []) tell(body)
   return isArray ? `{"data":[${created.map(({ body }) => body).join()}]}` : created[0]!.body
+}
+
+/** Server-sent events: every document that is created, to all who follow. */
+function follow(response: ServerResponse): void {
+  followers.add(response)
+  response.on('close', () => followers.delete(response))
+  response.writeHead(200, { 'content-type': 'text/event-stream', connection: 'close' })
+  response.write('event: ready\ndata: {}\nid: 0\n\n')
+}
+
+function tell(body: string): void {
+  const event = `event: put\ndata: ${body}\nid: 0\n\n`
+  for (const response of followers) response.write(event)
 }
 
 type Filter = { n?: { $gte: number; $lt: number }; price?: { $lt: number } }
@@ -67,6 +82,7 @@ async function list(query: URLSearchParams): Promise<string> {
 async function get(url: string, response: ServerResponse): Promise<void> {
   const [path = '', query] = url.split('?')
   const [, , collection, id = ''] = path.split('/')
+  if (collection === 'changes') return follow(response)
   if (collection === 'files') return download(id, response)
   if (collection !== 'items') return send(response, 200, '{"ready":true}')
   const body = query === undefined ? await documents.get(id) : await list(new URLSearchParams(query))

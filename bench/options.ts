@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util'
 import type { Scenario, Settings } from './bench.ts'
 
 const DEFAULT = 'documents'
-const QUICK = { documents: '2000', connections: '8', seconds: '1', rounds: '1' }
-const FULL = { documents: '100000', connections: '32,128', seconds: '3', rounds: '5' }
+const QUICK = { documents: '2000', connections: '8', seconds: '1', rounds: '1', streams: '200' }
+const FULL = { documents: '100000', connections: '32,128', seconds: '3', rounds: '5', streams: '10000' }
 
 const helpOf = (scenarios: readonly Scenario[]): string => `Measures Sixwire against a peer of the same run.
 
@@ -21,6 +21,8 @@ ${scenarios.map(({ name, summary }) => `  ${name.padEnd(12)}${summary}`).join('\
   --documents N       how many are there before the measuring begins (${FULL.documents});
                       queries and indexes take ten times as many
   --connections N,N   open at a time in the scenario documents (${FULL.connections})
+  --streams N         open at a time in the scenario changes (${FULL.streams})
+  --pocketbase PATH   a program of PocketBase, for the scenario changes: without it, it is left out
   --seconds N         length of a round (${FULL.seconds})
   --rounds N          rounds for each side (${FULL.rounds})
   --quick             small sizes and one short round: shows that a scenario works, not how fast it is
@@ -56,6 +58,8 @@ export function readSettings(args: string[], scenarios: readonly Scenario[]): Se
       engine: text,
       documents: text,
       connections: text,
+      streams: text,
+      pocketbase: text,
       seconds: text,
       rounds: text,
     },
@@ -69,6 +73,8 @@ export function readSettings(args: string[], scenarios: readonly Scenario[]): Se
     only: only === 'all' ? names : only.split(',').map((name) => oneOf('only', name, names)),
     documents: whole('documents', size.documents, 1000),
     connections: size.connections.split(',').map((count) => whole('connections', count)),
+    streams: whole('streams', size.streams, 10),
+    pocketbase: values.pocketbase,
     seconds: whole('seconds', size.seconds),
     rounds: whole('rounds', size.rounds),
     isQuick: values.quick,

@@ -16,19 +16,24 @@ export type Listener = {
 }
 
 /**
- * Starts a program of Node and waits until it is ready.
+ * Starts a program, of Node unless another one is named, and waits until it is ready.
  *
  * @param log the file for what it prints
  * @throws Error with the end of the log if it does not start
  */
 export async function startListener(
   args: readonly string[],
-  { cwd, env, log }: { cwd: string; env: NodeJS.ProcessEnv; log: string },
+  {
+    cwd,
+    env,
+    log,
+    program = process.execPath,
+  }: { cwd: string; env: NodeJS.ProcessEnv; log: string; program?: string },
   isReady: () => Promise<boolean>,
 ): Promise<Listener> {
   const output = openSync(log, 'a')
   const begun = performance.now()
-  const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', output, output] })
+  const child = spawn(program, args, { cwd, env, stdio: ['ignore', output, output] })
   closeSync(output)
   const kill = () => child.kill('SIGKILL')
   process.on('exit', kill)

@@ -110,6 +110,8 @@ export type App = {
   readonly warnings: readonly string[]
   /** What `/metrics` has, beside the metrics of requests and of Node. */
   metrics(): readonly DeclaredMetric[]
+  /** All types of events that the wires declare; `*` stands for any name. */
+  eventTypes(): readonly string[]
   /** The checks of the frame and of each wire, for `sixwire doctor`. */
   diagnoses(): readonly Diagnosis[]
   /** The columns that hold what is encrypted under `SIXWIRE_SECRET`. */
@@ -152,7 +154,7 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
     const settings = environment['SIXWIRE_SECRET'] ? loaded : await finishRotation(loaded, db, clock)
     sandbox =
       settings.sandbox && standIns
-        ? await loadSandbox({ db, clock, jobs, settings, log: log.log })
+        ? await loadSandbox({ db, clock, jobs, settings, endpoints: webhooks, log: log.log })
         : undefined
     // A stand-in may be used without the wire, by a client of the application's own.
     await sandbox?.open(unconfiguredVariables(all, environment))
@@ -402,6 +404,7 @@ async function assemble(parts: Parts): Promise<App> {
     health: () => health,
     checks: () => checks,
     metrics: () => metrics.declared(),
+    eventTypes: () => delivery.events.types(),
     checkPolicy: () => checkServedPolicy(db, settings),
     log,
     notConfigured: unconfiguredProviders(wires, environment),

@@ -708,6 +708,8 @@ type CollectionOverview = {
     fields: string[]
     ignoreCase: boolean
   }[]
+  /** Fields that searches look into. */
+  search: string[]
   /** Fields that hold the _id of another document. */
   relations: Record<string, {
     to: string
@@ -730,6 +732,8 @@ type DocumentIndex = {
   sparse?: boolean
   /** Whether it ignores the case of texts. Then it answers no lists. */
   ignoreCase?: boolean
+  /** Whether it has the words that searches look for. */
+  search?: boolean
   source: 'declared' | 'automatic'
   state: 'building' | 'ready' | 'failed'
   /** Why it has failed. */
@@ -790,8 +794,8 @@ type DocumentPage = {
 }
 
 type Explanation = {
-  /** index: the entries of an index lead to the documents. union: those of several do, one for each alternative of the filter. id: they are read in the order of _id, or found by it. scan: every document is looked into. */
-  plan: 'index' | 'union' | 'id' | 'scan'
+  /** index: the entries of an index lead to the documents. union: those of several do, one for each alternative of the filter. id: they are read in the order of _id, or found by it. scan: every document is looked into. search: the words of the search lead to the documents. */
+  plan: 'index' | 'union' | 'id' | 'scan' | 'search'
   /** The fields of the index; of several, joined by |. */
   index?: string
   /** The conditions of the filter by which the index is searched, for each of its fields. */
@@ -1749,11 +1753,13 @@ export interface Api {
       limit?: number | undefined
       /** How many documents to skip. */
       offset?: number | undefined
-      /** Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first. */
+      /** Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first; of a search, $score: the best first. */
       sort?: string | undefined
       /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex and $elemMatch; dotted paths are allowed. */
       filter?: string | undefined
-      /** The nextCursor of the previous page, sent with the same filter and sort. Unlike offset, it costs the same at any depth. */
+      /** Words that documents must have in the fields that the collection declares for it: all of them, "a phrase", -word for one that must be missing, word* for its beginning. Sorted by $score unless sort says otherwise. */
+      search?: string | undefined
+      /** The nextCursor of the previous page, sent with the same filter, search and sort. Unlike offset, it costs the same at any depth. */
       cursor?: string | undefined
       /** Fields to answer, joined by commas, or to leave out if each begins with a minus. Dotted paths are allowed; _id is always answered. */
       fields?: string | undefined
@@ -1770,11 +1776,13 @@ export interface Api {
       limit?: number | undefined
       /** How many documents to skip. */
       offset?: number | undefined
-      /** Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first. */
+      /** Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first; of a search, $score: the best first. */
       sort?: string | undefined
       /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex and $elemMatch; dotted paths are allowed. */
       filter?: string | undefined
-      /** The nextCursor of the previous page, sent with the same filter and sort. Unlike offset, it costs the same at any depth. */
+      /** Words that documents must have in the fields that the collection declares for it: all of them, "a phrase", -word for one that must be missing, word* for its beginning. Sorted by $score unless sort says otherwise. */
+      search?: string | undefined
+      /** The nextCursor of the previous page, sent with the same filter, search and sort. Unlike offset, it costs the same at any depth. */
       cursor?: string | undefined
     }
     reply: Explanation

@@ -1,97 +1,37 @@
 // The proxies of deploy/, where they are installed, with TLS in front of a server with the `.env` of docs/deploy.md; and
 // the unit of systemd.
 import assert from 'node:assert/strict'
-import { execFile, spawn, spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 
-import { selfSigned } from '../testing/certificate.ts'
 import { temporaryFolder } from '../testing/engines.ts'
 import { blocksOf } from '../testing/examples.ts'
 import { freePort } from '../testing/free-port.ts'
 import { PROGRAM, startProgram, type Program } from '../testing/program.ts'
+import { PROXY_HOST, PROXY_NAMES, startProxy, withoutProxy } from '../testing/proxy.ts'
 import { until } from '../testing/until.ts'
 
 const run = promisify(execFile)
 const MiB = 1_048_576
 /** A client at an address of its own, so that it can be told from the proxy. */
 const CLIENT = '127.0.0.9'
-const HOST = 'api.example.com'
 
 const FILE_BYTES = 100 * MiB
 
-type Ports = { proxy: number; server: number }
-type Proxy = {
-  program: string
-  /** In `deploy/`. */
-  file: string
-  /** Writes the configuration into a folder that has `cert.pem` and `key.pem`, and returns the arguments. */
-  write: (folder: string, text: string, ports: Ports) => Promise<string[]>
-}
-
-const PROXIES: Record<string, Proxy> = {
-  nginx: {
-    program: '/usr/sbin/nginx',
-    file: 'nginx.conf',
-    async write(folder, text, { proxy, server }) {
-      const http = text
-        .replace('listen 443 ssl;', `listen 127.0.0.1:${proxy} ssl;`)
-        .replace('/etc/ssl/api.example.com.pem', join(folder, 'cert.pem'))
-        .replace('/etc/ssl/api.example.com.key', join(folder, 'key.pem'))
-        .replace('127.0.0.1:3000', `127.0.0.1:${server}`)
-      const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-        .map((name) => `${name}_temp_path ${folder}/${name};`)
-        .join('\n')
-      const file = join(folder, 'nginx.conf')
-      const frame = `daemon off; pid ${folder}/pid; error_log stderr; events {}\nhttp {\naccess_log off;\n${folders}\n${http}\n}`
-      await writeFile(file, frame)
-      return ['-e', 'stderr', '-c', file]
-    },
-  },
-  caddy: {
-    program: '/usr/bin/caddy',
-    file: 'Caddyfile',
-    async write(folder, text) {
-      // In place of a certificate from an authority.
-      const site = text.replace('{\n', `{\n\ttls ${folder}/cert.pem ${folder}/key.pem\n`)
-      const file = join(folder, 'Caddyfile')
-      await writeFile(file, `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${site}`)
-      return ['run', '--config', file, '--adapter', 'caddyfile']
-    },
-  },
-}
-
-for (const [name, proxy] of Object.entries(PROXIES))
+for (const name of PROXY_NAMES)
   test(
-    `${name} as in deploy/${proxy.file} passes sign-in, 100 MB both ways, and the addresses of clients`,
-    { skip: spawnSync(proxy.program, ['-v']).error ? `needs ${name}: apt-get install ${name}` : false },
+    `${name} as in deploy/ passes sign-in, 100 MB both ways, and the addresses of clients`,
+    { skip: withoutProxy(name) },
     async (t) => {
       const ports = { proxy: await freePort(), server: await freePort() }
       const folder = await temporaryFolder(t)
       const server = await startAsInDocs(t, folder, ports.server)
-      const place = join(folder, name)
-      await mkdir(place)
-      const { cert, key } = selfSigned()
-      await Promise.all([writeFile(join(place, 'cert.pem'), cert), writeFile(join(place, 'key.pem'), key)])
-      const text = await readFile(new URL(`../../deploy/${proxy.file}`, import.meta.url), 'utf8')
-      const child = spawn(proxy.program, await proxy.write(place, text, ports), {
-        env: {
-          PATH: process.env['PATH'],
-          HOME: folder,
-          // For the Caddyfile, as compose.yaml has them.
-          SITE: `https://${HOST}:${ports.proxy}`,
-          UPSTREAM: `127.0.0.1:${ports.server}`,
-        },
-        stdio: 'ignore',
-      })
-      t.after(async () => {
-        if (child.exitCode === null && child.kill()) await once(child, 'exit')
-      })
+      await startProxy(t, name, ports)
       const call = (method: string, path: string, headers: Record<string, string> = {}, body?: Buffer) =>
         callAs(CLIENT, ports.proxy, { method, path, headers, body })
       await until(async () => (await call('GET', '/ready').catch(() => undefined))?.status === 200)
@@ -189,8 +129,8 @@ async function callAs(
       localAddress,
       method,
       path,
-      headers: { ...headers, host: HOST },
-      servername: HOST,
+      headers: { ...headers, host: PROXY_HOST },
+      servername: PROXY_HOST,
       rejectUnauthorized: false,
     },
     (answer) => {

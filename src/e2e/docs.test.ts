@@ -401,14 +401,14 @@ someEngine((engine) => {
     assert.equal(JSON.parse(await shell(create!, app, { TOKEN })).data.length, 6)
     let shown = 0
     let CURSOR = ''
-    for (const block of blocks) {
+    const showBlock = async (block: string, on: TestApp) => {
       const calls = [...block.matchAll(/^(books .*)\n# (.*)$/gm)].map(([, call, titles]) => ({
         call,
         titles,
       }))
-      if (calls.length === 0) continue
+      if (calls.length === 0) return
       const script = [define, ...calls.map(({ call }) => `${call}\necho`)].join('\n')
-      const pages = (await shell(script, app, { TOKEN, CURSOR })).trim().split('\n')
+      const pages = (await shell(script, on, { TOKEN, CURSOR })).trim().split('\n')
       for (const [n, { call, titles }] of calls.entries()) {
         const { data, nextCursor } = JSON.parse(pages[n]!)
         assert.equal(data.map(({ title }: { title: string }) => title).join(', '), titles, `${call}`)
@@ -416,6 +416,8 @@ someEngine((engine) => {
         shown++
       }
     }
+    const searches = blocks.filter((block) => block.includes('search='))
+    for (const block of blocks) if (!searches.includes(block)) await showBlock(block, app)
     assert.ok(shown >= 15)
 
     const client = (await blocksOf('docs/queries.md', 'ts')).find((block) => block.includes('.collection<'))
@@ -465,6 +467,13 @@ someEngine((engine) => {
     const again = await startApp(t, engine, { databaseUrl, config: await loadConfig(configured) })
     await readyIndexes(again)
     assert.deepEqual(await explained(again), index)
+    await again.stop()
+    const searched = (await blocksOf('docs/queries.md', 'ts')).find((block) => block.includes('search: ['))
+    const searchFolder = await applicationFolder(t, { 'sixwire.config.ts': searched! })
+    const last = await startApp(t, engine, { databaseUrl, config: await loadConfig(searchFolder) })
+    await readyIndexes(last)
+    for (const block of searches) await showBlock(block, last)
+    assert.ok(searches.length >= 3)
   })
 
   describe('the configurations', () => {

@@ -38,10 +38,10 @@ export type CallerWatch = {
   /** When a token ends, in milliseconds since 1970; undefined if it does not. */
   tokenExpiry(token: string): Promise<number | undefined>
   /**
-   * Whose session has ended, and who is another than a moment ago, on whichever process: ids of sessions, users and service
-   * keys. Asked about twice a second while a stream is open.
+   * Whose session has ended, and who is another than before, on whichever process: the ids of sessions, users and service keys
+   * of the last 20 seconds. Asked twice a second while a stream is open.
    *
-   * @returns undefined if that is not known, so that all have to be looked at
+   * @returns undefined if there are too many: then all are looked at
    */
   changed(): Promise<ReadonlySet<string> | undefined>
   /** Up to 100 callers as they are now, in their order; undefined for one that may call nothing any more. */

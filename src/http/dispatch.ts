@@ -5,7 +5,7 @@ import { bearerToken, invalidToken } from './bearer-token.ts'
 import { schemaOfBody } from './bodies.ts'
 import { signalOf } from './call-signal.ts'
 import { EventStream } from './event-stream.ts'
-import { headersOf } from './open-event-stream.ts'
+import { sendHead } from './open-event-stream.ts'
 import { isSameCaller } from './expected-callers.ts'
 import { JSON_TYPE } from './failures.ts'
 import { idempotencyKey, type StoredAnswer } from './idempotency.ts'
@@ -254,7 +254,11 @@ type RenderedAnswer = StoredAnswer | Answer<unknown>
 /** Answers with a stream, which is no call under way. Of HEAD, with its head. */
 async function openStream({ route, request, reply }: Exchange, stream: EventStream): Promise<FastifyReply> {
   const { streams } = route.server
-  if (request.method === 'HEAD') return reply.headers(headersOf(stream.contentType)).send('')
+  if (request.method === 'HEAD') {
+    sendHead(reply, stream.contentType)
+    reply.raw.end()
+    return reply
+  }
   // Requests that were sent ahead would wait for the end of the stream.
   if (request.raw.socket.isPaused())
     throw errors.validation_error({ message: 'An event stream must be the last request on its connection.' })

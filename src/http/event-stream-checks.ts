@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import type { Clock } from '../base/clock.ts'
-import type { Caller } from './access.ts'
+import type { Caller, CallerWatch } from './access.ts'
 import { isSameCaller } from './expected-callers.ts'
 import type { OpenStream, StreamOptions } from './open-event-stream.ts'
 
@@ -10,6 +10,10 @@ const LOOK_MS = 500
 /** So many callers are read together, and so many streams are looked at before other work goes on. */
 const CALLERS = 100
 const STREAMS = 2_000
+/** After a longer time without a look, what `changed` says is not all. */
+const GAP_MS = 8_000
+/** As often all callers are looked at, in case that something was not noted, as where a clock was set. */
+const ALL_MS = 60_000
 const BEHIND_MS = 30_000
 /** A client that has not taken the last text by then does not read. */
 const ENDING_MS = 5_000
@@ -21,37 +25,50 @@ const UNKNOWN_MS = 30_000
  * it was, and cuts those whose client does not keep up. So nothing that changes a caller, in any process, needs to know of
  * streams.
  */
-export async function checkStreams(
-  open: ReadonlyMap<unknown, OpenStream>,
-  options: StreamOptions,
+export async function checkStreams(open: Open, options: StreamOptions, stopped: AbortSignal): Promise<void> {
+  // Apart from each other: a token expires whether the database answers or not.
+  await Promise.all([watchTimes(open, options, stopped), watchCallers(open, options, stopped)])
+}
+
+async function watchTimes(open: Open, { clock }: StreamOptions, stopped: AbortSignal): Promise<void> {
+  while (open.size > 0 && !stopped.aborted) {
+    await checkAllTimes(open, clock)
+    await clock.sleep(LOOK_MS, { signal: stopped, idle: true })
+  }
+}
+
+async function watchCallers(
+  open: Open,
+  { clock, callers, log }: StreamOptions,
   stopped: AbortSignal,
 ): Promise<void> {
-  const { clock, callers, log } = options
-  let failedSince: number | undefined
-  while (open.size > 0 && !stopped.aborted) {
+  const checked: Checked = { at: -Infinity, allAt: -Infinity, failedAt: undefined }
+  while (callers && open.size > 0 && !stopped.aborted) {
     await clock.sleep(LOOK_MS, { signal: stopped, idle: true })
-    await checkAllTimes(open, clock)
-    if (!callers || stopped.aborted) continue
+    const startedAt = clock.elapsed()
     try {
-      const changed = await callers.changed()
-      await checkCallers(open, changed, callers.current)
-      failedSince = undefined
+      await checkCallers(open, callers, checked, startedAt)
     } catch (error) {
       if (stopped.aborted) return
-      if (failedSince === undefined)
+      if (checked.failedAt === undefined)
         log.warn({ err: error }, 'the callers of event streams cannot be checked')
-      failedSince ??= clock.elapsed()
-      if (clock.elapsed() - failedSince >= UNKNOWN_MS)
-        for (const one of open.values()) if (one.caller) one.endBecause('restart')
+      checked.failedAt ??= startedAt
+      if (startedAt - checked.failedAt < UNKNOWN_MS) continue
+      for (const one of open.values()) if (one.caller) one.endBecause('restart')
     }
   }
 }
+
+type Open = ReadonlyMap<unknown, OpenStream>
+
+/** When the callers that had changed were checked last, and when all of them; since when that fails. */
+type Checked = { at: number; allAt: number; failedAt: number | undefined }
 
 type Times = { now: number; elapsed: number }
 
 export const timesOf = (clock: Clock): Times => ({ now: clock.now(), elapsed: clock.elapsed() })
 
-async function checkAllTimes(open: ReadonlyMap<unknown, OpenStream>, clock: Clock): Promise<void> {
+async function checkAllTimes(open: Open, clock: Clock): Promise<void> {
   let count = 0
   let times = timesOf(clock)
   for (const one of open.values()) {
@@ -76,31 +93,45 @@ export function checkTimes(one: OpenStream, clock: Clock, { now, elapsed }: Time
   else if (leftMs <= 2 * LOOK_MS) clock.timer(leftMs, () => one.endBecause('expired'))
 }
 
-/** @param changed ids of sessions, users and keys; undefined for all */
+/** Ends the streams whose caller has changed. */
 async function checkCallers(
-  open: ReadonlyMap<unknown, OpenStream>,
-  changed: ReadonlySet<string> | undefined,
-  read: NonNullable<StreamOptions['callers']>['current'],
+  open: Open,
+  callers: CallerWatch,
+  checked: Checked,
+  startedAt: number,
 ): Promise<void> {
-  if (changed?.size === 0) return
-  const suspects = new Map<string, [Caller, ...OpenStream[]]>()
+  const isKnown = startedAt - checked.at <= GAP_MS && startedAt - checked.allAt < ALL_MS
+  const changed = isKnown ? await callers.changed() : undefined
+  const groups = changed?.size === 0 ? [] : streamsOf(open, changed)
+  for (let at = 0; at < groups.length; at += CALLERS) {
+    const chunk = groups.slice(at, at + CALLERS)
+    const current = await callers.current(chunk.map(([caller]) => caller))
+    for (const [n, [, ...streams]] of chunk.entries())
+      for (const one of streams) endIfChanged(one, current[n])
+    await nextTurn()
+  }
+  checked.at = startedAt
+  if (!changed) checked.allAt = startedAt
+  checked.failedAt = undefined
+}
+
+/**
+ * The streams of each caller.
+ *
+ * @param changed ids of sessions, users and keys; undefined for all callers
+ */
+function streamsOf(open: Open, changed: ReadonlySet<string> | undefined): [Caller, ...OpenStream[]][] {
+  const groups = new Map<string, [Caller, ...OpenStream[]]>()
   for (const one of open.values()) {
     const { caller } = one
     if (!caller || one.endedAt !== undefined) continue
     const id = caller.kind === 'user' ? caller.sessionId : caller.id
     if (changed && !changed.has(id) && !changed.has(caller.id)) continue
-    const known = suspects.get(id)
+    const known = groups.get(id)
     if (known) known.push(one)
-    else suspects.set(id, [caller, one])
+    else groups.set(id, [caller, one])
   }
-  const groups = [...suspects.values()]
-  for (let at = 0; at < groups.length; at += CALLERS) {
-    const chunk = groups.slice(at, at + CALLERS)
-    const current = await read(chunk.map(([caller]) => caller))
-    for (const [n, [, ...streams]] of chunk.entries())
-      for (const one of streams) endIfChanged(one, current[n])
-    await nextTurn()
-  }
+  return [...groups.values()]
 }
 
 function endIfChanged(one: OpenStream, current: Caller | undefined): void {

@@ -42,16 +42,21 @@ export type StreamOwner = {
   expiresAt: number | undefined
 }
 
-/** The headers of a stream, beside those of every answer. */
-export const headersOf = (contentType: string): Record<string, string> => ({
-  'content-type': contentType,
-  // What compresses an answer holds back events.
-  'cache-control': 'no-store, no-transform',
-  // https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering
-  'x-accel-buffering': 'no',
-  // Nothing else is answered on the connection.
-  connection: 'close',
-})
+/** Sends the head of a stream; from then on the engine has no part in the answer. */
+export function sendHead(reply: FastifyReply, contentType: string): void {
+  reply.hijack()
+  const headers: OutgoingHttpHeaders = {
+    ...(reply.getHeaders() as OutgoingHttpHeaders),
+    'content-type': contentType,
+    // What compresses an answer holds back events.
+    'cache-control': 'no-store, no-transform',
+    // https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering
+    'x-accel-buffering': 'no',
+    // Nothing else is answered on the connection.
+    connection: 'close',
+  }
+  reply.raw.writeHead(200, headers)
+}
 
 /** A stream and its connection. There are thousands, so it has no timer and no function of its own. */
 export class OpenStream implements EventSink {
@@ -143,11 +148,7 @@ export class OpenStream implements EventSink {
     const reply = this.#reply
     if (!reply) return
     this.#reply = undefined
-    reply.hijack()
-    this.#response.writeHead(200, {
-      ...reply.getHeaders(),
-      ...headersOf(this.#contentType),
-    } as OutgoingHttpHeaders)
+    sendHead(reply, this.#contentType)
   }
 
   #endWith(text: string, reason: StreamEnd): void {

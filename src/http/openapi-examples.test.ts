@@ -120,6 +120,8 @@ someEngine((engine) => {
         const { token } = await app.register()
         const answered = await app.request(method, `${filled}?${query.toString()}`, {
           token,
+          // A stream would not end.
+          headers: { accept: 'application/json' },
           ...(media && {
             raw:
               type === MULTIPART

@@ -84,6 +84,7 @@ eachEngine((engine) => {
     )
     assert.deepEqual(lists.map(({ path }) => path).toSorted(), [
       '/auth/sessions',
+      '/core/webhooks/deliveries',
       '/messaging/logs',
       '/onchain/nft/:contractAddress/owner/:ownerAddress',
       '/onchain/transactions',

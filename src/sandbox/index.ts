@@ -18,6 +18,7 @@ import { createDirectory } from './idp/directory.ts'
 import { createIdpa } from './idp/idpa.ts'
 import { createIdpb } from './idp/idpb.ts'
 import { createPage } from './page.ts'
+import { createReceiver } from './receiver/index.ts'
 import type { StandIn, StandInContext } from './stand-in.ts'
 import { createWebhooks } from './webhook-routes.ts'
 import { createWalletpay } from './walletpay/index.ts'
@@ -61,11 +62,13 @@ const STAND_INS: readonly CreateStandIn[] = [
   createWalletpay,
   createChains,
   createWebhooks,
+  createReceiver,
 ]
 
 /** Creates the sandbox; nothing listens before `open`, and nothing is stored before `start`. */
 export function createSandbox(
-  frame: Omit<StandInContext, 'faults' | 'callbacks' | 'webhooks' | 'base'>,
+  frame: Omit<StandInContext, 'faults' | 'callbacks' | 'webhooks' | 'base' | 'endpoints'> &
+    Partial<Pick<StandInContext, 'endpoints'>>,
   creators: readonly CreateStandIn[] = STAND_INS,
 ): Sandbox {
   const { db, clock, log, settings } = frame
@@ -73,7 +76,7 @@ export function createSandbox(
   const callbacks = createCallbackQueue(frame.jobs, { clock, log })
   const mayCall = createAccess(settings)
   const webhooks = createWebhookLog({ db, clock, jobs: frame.jobs, log })
-  const context = { ...frame, faults, callbacks, webhooks, base: settings.sandboxUrl }
+  const context = { endpoints: [], ...frame, faults, callbacks, webhooks, base: settings.sandboxUrl }
   const standIns = creators.map((create) => create(context))
   const used = new Set<StandIn>()
   const describe = () => describeAll(standIns, used, faults)

@@ -4,6 +4,7 @@ import type { Logger } from '../base/logger.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Settings } from '../kernel/config.ts'
 import type { Database } from '../db/database.ts'
+import type { WebhookEndpoint } from '../kernel/events/option.ts'
 import type { Jobs } from '../kernel/jobs/jobs.ts'
 import type { Variables } from '../kernel/options.ts'
 import type { SandboxLists } from '../kernel/sandbox-lists.ts'
@@ -25,6 +26,8 @@ export type StandInContext = {
   callbacks: CallbackQueue
   /** Sends webhooks of payments to the application, and keeps a log of them. */
   webhooks: WebhookLog
+  /** The webhooks of the application's configuration. */
+  endpoints: readonly WebhookEndpoint[]
   /** The sandbox's address for this server and for a browser on its machine: `http://localhost:3000/sandbox`. */
   base: string
 }

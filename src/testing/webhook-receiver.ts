@@ -29,6 +29,8 @@ export type WebhookReceiver = {
   ofType(type: string): ReceivedEvent[]
   /** What it answers from now on: a status, or what the function does. */
   answer: number | ((event: ReceivedEvent, response: ServerResponse) => void)
+  /** The status for an event, instead of `answer`. */
+  refuses: ((event: ReceivedEvent) => number) | undefined
   /** Waits until so many events have arrived. */
   arrived(count: number): Promise<void>
 }
@@ -51,6 +53,7 @@ export async function startReceiver(
     events,
     ofType: (type) => events.filter((event) => event.type === type || event.type.startsWith(`${type}.`)),
     answer: 204,
+    refuses: undefined,
     async arrived(count) {
       await until(() => events.length >= count || faults.length > 0)
       if (faults.length > 0) throw faults[0]
@@ -66,7 +69,7 @@ export async function startReceiver(
       return
     }
     attempts.push(event)
-    const { answer } = receiver
+    const answer = receiver.refuses?.(event) ?? receiver.answer
     if (typeof answer === 'function') return answer(event, response)
     if (answer < 300) events.push(event)
     response.writeHead(answer, answer >= 300 && answer < 400 ? { location: '/elsewhere' } : {}).end()

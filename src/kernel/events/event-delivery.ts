@@ -95,7 +95,7 @@ async function deleteOld(db: Database, now: number): Promise<void> {
     if (rows.length === 0) return
     const ids = rows.map(({ id }) => id)
     await db.batch([
-      sql`delete from sixwire_jobs where id in (${sql.join(ids.map(jobIdOf))}) and claimed_by is null`,
+      sql`delete from sixwire_jobs where id in (${sql.join(ids.map(jobIdOf))})`,
       sql`delete from sixwire_deliveries where id in (${sql.join(ids)})`,
     ])
   }

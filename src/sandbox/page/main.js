@@ -1,6 +1,7 @@
 import { root } from './api.js'
 import { createChains } from './chains.js'
 import { byId } from './dom.js'
+import { createEvents } from './events.js'
 import { createInbox } from './inbox.js'
 import { createPayments } from './payments.js'
 import { createPeople } from './people.js'
@@ -30,6 +31,7 @@ const parts = {
   payments: createPayments(page),
   chains: createChains(page),
   webhooks: createWebhooks(page),
+  events: createEvents(page),
   providers: createProviders(page),
 }
 // New mail and messages are always counted; the rest is fetched only while it is shown.

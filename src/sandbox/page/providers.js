@@ -10,6 +10,7 @@ const NAMES = {
   cardpay: ['Cards', 'Stripe'],
   walletpay: ['Wallet', 'PayPal'],
   chains: ['Chains', 'EVM nodes, JSON-RPC'],
+  receiver: ['Receiver of events', 'Standard Webhooks'],
 }
 
 /** @param {{ announce(text: string): void, count(part: string, number: number): void }} page */
@@ -38,7 +39,7 @@ export function createProviders(page) {
     for (const [name, { inUse, takesFaults, variables, ...state }] of Object.entries(standIns)) {
       if (!takesFaults) continue
       if (!cards.has(name)) {
-        cards.set(name, inUse ? card(name, variables) : unusedCard(name))
+        cards.set(name, inUse === false ? unusedCard(name) : card(name, variables))
         list.append(cards.get(name).element)
       }
       cards.get(name).show(state, faults[name])
@@ -68,12 +69,13 @@ export function createProviders(page) {
       { class: 'panel provider', 'aria-labelledby': `provider-${name}` },
       make('h3', { id: `provider-${name}` }, title, ' ', make('span', { class: 'protocol' }, protocol), flag),
       figures,
-      make(
-        'details',
-        {},
-        make('summary', {}, 'Environment variables'),
-        rows(Object.entries(variables), true),
-      ),
+      Object.keys(variables).length > 0 &&
+        make(
+          'details',
+          {},
+          make('summary', {}, 'Environment variables'),
+          rows(Object.entries(variables), true),
+        ),
       faults.element,
     )
     return {

@@ -2,7 +2,7 @@ import { ask } from './api.js'
 import { actionBar, choice } from './actions.js'
 import { byId, make, time, update } from './dom.js'
 import { createPanes, row } from './panes.js'
-import { tabs } from './tabs.js'
+import { source } from './source.js'
 
 const SHOWN_MAX = 200
 const PROVIDERS = { cardpay: 'Cards', walletpay: 'Wallet' }
@@ -100,7 +100,7 @@ export function createWebhooks(page) {
       content,
       [{ body, headers }],
       () => id,
-      () => source(body, headers),
+      () => source('What is sent', body, headers),
     )
   }
 
@@ -187,29 +187,4 @@ function facts({ provider, eventId, objectId, status, attempts, lastStatus, last
     { class: 'facts' },
     ...entries.flatMap(([name, value]) => [make('dt', {}, name), make('dd', {}, value)]),
   )
-}
-
-const pre = (text) => make('pre', { class: 'source', tabindex: 0 }, text)
-
-/** The body as it is sent, with line breaks, and the headers of the last attempt. */
-const source = (body, headers) =>
-  tabs('What is sent', [
-    ['Body', () => pre(indented(body))],
-    headers && [
-      'Headers',
-      () =>
-        pre(
-          Object.entries(headers)
-            .map(([name, value]) => `${name}: ${value}`)
-            .join('\n'),
-        ),
-    ],
-  ])
-
-function indented(json) {
-  try {
-    return JSON.stringify(JSON.parse(json), undefined, 2)
-  } catch {
-    return json
-  }
 }

@@ -69,7 +69,7 @@ export const auth = defineWire({
     })
     const sessions = createSessions(context, { users, accessTokens, refreshTokens }, { idleMs, sessionMs })
     const serviceKeys = createServiceKeys(db, clock, context.record)
-    const callers = createCallerWatch(context, sessions, serviceKeys)
+    const callers = createCallerWatch(db, sessions, serviceKeys)
     const lock = createLock(db, clock, {
       secret,
       maxAttempts: options.local.maxLoginAttempts,

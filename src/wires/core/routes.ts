@@ -33,6 +33,14 @@ export function coreRoutes({
 }) {
   const platform = platformVersion()
   const webhooks = webhookEndpoints(server.webhooks)
+  const webhookRoutes = [
+    route('GET /core/webhooks', ...webhooks.list),
+    route('POST /core/webhooks/:name/enable', ...webhooks.enable),
+    route('GET /core/webhooks/deliveries', ...webhooks.deliveries),
+    route('POST /core/webhooks/deliveries/:id/retry', ...webhooks.retry),
+  ] as const
+  // Without accounts nobody could call them.
+  const hasAccounts = settings.load?.includes('auth') ?? true
 
   return [
     healthRoute(
@@ -117,9 +125,6 @@ export function coreRoutes({
         return answer(text, { headers: { 'content-type': contentType } })
       },
     ),
-    route('GET /core/webhooks', ...webhooks.list),
-    route('POST /core/webhooks/:name/enable', ...webhooks.enable),
-    route('GET /core/webhooks/deliveries', ...webhooks.deliveries),
-    route('POST /core/webhooks/deliveries/:id/retry', ...webhooks.retry),
+    ...(hasAccounts ? webhookRoutes : []),
   ] as const
 }

@@ -47,10 +47,10 @@ const program = (given: {
     import { systemClock } from ${urlLiteral('base/clock.ts')}
     import { sql } from ${urlLiteral('db/sql.ts')}
     import { createJobs } from ${urlLiteral('kernel/jobs/jobs.ts')}
-    import { NO_EVENTS } from '../../kernel/events/events.ts'
-import { createMetrics } from ${urlLiteral('kernel/metrics.ts')}
-    import { createMessageEvents } from './message-events.ts'
-import { createOutbox } from ${urlLiteral('wires/messaging/outbox.ts')}
+    import { NO_EVENTS } from ${urlLiteral('kernel/events/events.ts')}
+    import { createMetrics } from ${urlLiteral('kernel/metrics.ts')}
+    import { createMessageEvents } from ${urlLiteral('wires/messaging/message-events.ts')}
+    import { createOutbox } from ${urlLiteral('wires/messaging/outbox.ts')}
     import { smtp } from ${urlLiteral('wires/messaging/providers/smtp.ts')}
     import { twilio } from ${urlLiteral('wires/messaging/providers/twilio.ts')}
     const { how, step, id, url, ...addresses } = ${JSON.stringify(given)}

@@ -10,7 +10,6 @@ import { restoreEndpoints } from './backups/restore-endpoints.ts'
 import { backupEndpoints } from './backups/endpoints.ts'
 import { scheduleBackups } from './backups/schedule.ts'
 import { openChanges } from './changes/open.ts'
-import { openLog } from './changes/generation.ts'
 import { declaredIndexes } from './documents/indexes/definition.ts'
 import { concealedOf } from './documents/fields/view.ts'
 import { relationIndexes } from './documents/relations/incoming.ts'
@@ -20,6 +19,7 @@ import { describedCollections } from './documents/schema/described-collections.t
 import { collectionEndpoints } from './documents/collections/endpoints.ts'
 import { documentEndpoints } from './documents/endpoints.ts'
 import { schemasOf } from './documents/schema/schemas.ts'
+import { searchIndexes } from './documents/search/option.ts'
 import { attachableFiles } from './files/attachable-files.ts'
 import { contentEndpoints } from './files/content-endpoints.ts'
 import { createFileList } from './files/file-list.ts'
@@ -71,7 +71,6 @@ export const store = defineWire({
   sqliteFunctions: moduleAddress('wires/store/documents/sql/sqlite/functions'),
   async setup(context, options) {
     const { clock, jobs, policy, settings } = context
-    context.events.declare(['created', 'updated', 'deleted'].map((verb) => `store.*.${verb}`))
     const db = refusedWhileRestoring(context.db)
     const storages = await openStorages(context, options)
     const objects = createObjects(context, storages)
@@ -144,13 +143,16 @@ export const store = defineWire({
       scheduleContext: { documents: system },
       service: { documents: system, list: lists.list, decide, files, backups, restores, indexes, schemas },
       async start() {
-        await openLog(context.db, changes.unlogged)
+        await changes.start()
         await backups.failLapsed()
         await restores.recover()
         await indexes.declare([
           ...declared,
           ...unique,
-          ...[...collections.declared.values()].flatMap(relationIndexes),
+          ...[...collections.declared.values()].flatMap((one) => [
+            ...relationIndexes(one),
+            ...searchIndexes(one),
+          ]),
         ])
         void logFaultsOf(storages, context.log)
       },
@@ -170,7 +172,7 @@ export const store = defineWire({
         ]),
       ),
       async close() {
-        await changes.feed.close()
+        await changes.close()
         await indexes.idle()
         await restores.close()
         await backups.close()

@@ -9,6 +9,7 @@ import {
   type TestApp,
   type TestClock,
 } from '../../../testing/app.ts'
+import type { WebhookOption } from '../../../kernel/events/option.ts'
 import type { Ending, Engine } from '../../../testing/engines.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
 import { startRpcProxy, type RpcProxy } from '../../../testing/rpc-proxy.ts'
@@ -50,12 +51,13 @@ export type SendingOptions = {
   environment?: Record<string, string>
   /** Further addresses of nodes, before that of the proxy. */
   before?: readonly string[]
+  webhooks?: readonly WebhookOption[]
 }
 
 export async function startSending(
   ending: Ending,
   engine: Engine,
-  { stuckSeconds = 60, maxFeeGwei = 500, environment, before = [] }: SendingOptions = {},
+  { stuckSeconds = 60, maxFeeGwei = 500, environment, before = [], webhooks = [] }: SendingOptions = {},
 ): Promise<Sending> {
   const node = await startTestNode(ending)
   const proxy = await startRpcProxy(ending, node.url)
@@ -63,6 +65,7 @@ export async function startSending(
     databaseUrl: await engine.migratedUrl(),
     environment: { ...ENVIRONMENT, ...environment },
     config: {
+      webhooks,
       // On a busy machine the tests move the clock on for hours.
       auth: { accessTokenSeconds: 86_400 },
       onchain: {

@@ -18,6 +18,9 @@ export type LoggedChange = {
   readonly position: LogPosition
   /** Of the last. */
   readonly until: LogPosition
+  /** In which log, and where that ended when the document was read as it is now. */
+  readonly generation: string
+  readonly seenAt: LogPosition
   readonly at: number
   readonly before: readonly State[]
   readonly now: (State & OwnedDocument) | undefined
@@ -33,6 +36,7 @@ export function changesOf(rows: readonly LogRow[]): LoggedChange[] {
     change.until = { xid: row.xid, seq: row.seq! }
     // Of rows that were read at several moments the last has the latest.
     change.now = nowOf(row)
+    change.seenAt = { xid: row.end_xid, seq: row.end_seq }
     if (row.old !== null) change.before.push(stateOf(row.owner, row.old))
   }
   return [...changes.values()]
@@ -40,9 +44,19 @@ export function changesOf(rows: readonly LogRow[]): LoggedChange[] {
 
 type Writable = { -readonly [Name in keyof LoggedChange]: LoggedChange[Name] } & { before: State[] }
 
-function changeOf({ collection, id, xid, seq, at }: LogRow): Writable {
+function changeOf({ generation, collection, id, xid, seq, at }: LogRow): Writable {
   const position = { xid, seq: seq! }
-  return { collection, id, position, until: position, at, before: [], now: undefined }
+  return {
+    collection,
+    id,
+    generation,
+    position,
+    until: position,
+    seenAt: position,
+    at,
+    before: [],
+    now: undefined,
+  }
 }
 
 const nowOf = ({ now_version: version, now_owner: owner, body }: LogRow): LoggedChange['now'] =>

@@ -29,7 +29,7 @@ export function createCursors(key: Key) {
       try {
         const [generation, xid, seq] = JSON.parse(key.open(place)) as [string, number, number]
         return { generation, position: { xid, seq }, audience }
-      } catch (error) {
+      } catch {
         throw invalid({
           path: '/query/cursor',
           message:

@@ -1,18 +1,19 @@
 import type { LoggedChange } from './change.ts'
+import type { LogEnd } from './log.ts'
 import type { Told } from './watch.ts'
 
 /** What followers are told of a change, each with its own number of the watch. The texts are written once for all of them. */
 export class FeedEvent {
   readonly change: LoggedChange
   readonly #told: Told
-  readonly #place: () => string
+  readonly #placeOf: (end: LogEnd) => string
   readonly #texts: string[] = []
 
-  /** @param place the first part of the cursor behind the change */
-  constructor(change: LoggedChange, told: Told, place: () => string) {
+  /** @param placeOf writes the first part of a cursor */
+  constructor(change: LoggedChange, told: Told, placeOf: (end: LogEnd) => string) {
     this.change = change
     this.#told = told
-    this.#place = place
+    this.#placeOf = placeOf
   }
 
   /** As JSON, in the answer to a poll. */
@@ -20,9 +21,24 @@ export class FeedEvent {
     return `{"event":"${this.#told.event}",${this.#fields(watch)}}`
   }
 
-  /** As a server-sent event, up to the second part of its id. */
-  text(watch: number): string {
-    return (this.#texts[watch] ??= eventText(this.#told.event, `{${this.#fields(watch)}}`, this.#place()))
+  /**
+   * As a server-sent event, up to the second part of its id.
+   *
+   * @param isOneOf whether the follower has other watches, to which the change may be another event: if the connection breaks
+   *   in between, both come again
+   */
+  text(watch: number, isOneOf: boolean): string {
+    return (this.#texts[isOneOf ? watch + 1 : 0] ??= this.#write(watch, isOneOf))
+  }
+
+  #write(watch: number, isOneOf: boolean): string {
+    const { generation, position } = this.change
+    const at = isOneOf ? { ...position, seq: position.seq - 1 } : position
+    return eventText(
+      this.#told.event,
+      `{${this.#fields(watch)}}`,
+      this.#placeOf({ generation, position: at }),
+    )
   }
 
   #fields(watch: number): string {
@@ -30,9 +46,12 @@ export class FeedEvent {
     const names = `"watch":${watch},"collection":${JSON.stringify(collection)},"_id":${JSON.stringify(id)}`
     if (this.#told.event === 'gone') return names
     const { etag, document } = this.#told
-    return `${names},"etag":${JSON.stringify(etag)},"document":${document}`
+    return `${names},"etag":${JSON.stringify(etag)},"document":${oneLine(document)}`
   }
 }
+
+/** JSON on one line: PostgreSQL keeps the text as it was written, which may be by hand. */
+const oneLine = (json: string): string => (/[\r\n]/.test(json) ? json.replaceAll(/[\r\n]/g, ' ') : json)
 
 /**
  * A server-sent event, up to the second part of its id.

@@ -8,20 +8,18 @@ import { changesOf, type LoggedChange } from './change.ts'
 import type { Cursors } from './cursor.ts'
 import { FeedEvent } from './event.ts'
 import type { ChangeFollower, ResetReason } from './follower.ts'
+import { Followers, type Member } from './followers.ts'
 import { createLogReader, readLogEnd, type LogEnd, type ChangePage, type ReadLog } from './log.ts'
+import { PingTurns } from './ping-turns.ts'
 import { isBefore, laterOf, type LogPosition } from './position.ts'
 import { RecentChanges } from './recent-changes.ts'
 import { tell, type DocumentWatch } from './watch.ts'
-import { WatchIndex } from './watch-index.ts'
-
-/** A follower, and which of its watches; the sources have none. */
-type Member = { readonly follower: ChangeFollower; readonly watch: number | undefined }
 
 // What is written in between is read together.
 const READ_INTERVAL_MS = 8
 const HELD_MS = { first: 10, most: 250 }
 const SLICE_MS = 4
-const PING_MS = 15_000
+const TURN_MS = 1000
 const PING_TURNS = 15
 const IDLE_MS = 30_000
 const FAULT_MS = 1000
@@ -34,9 +32,8 @@ export class Feed {
     readonly clock: Clock
     readonly log: Logger
   }
-  readonly #index = new WatchIndex<Member>()
-  readonly #members = new Map<ChangeFollower, Map<DocumentWatch, Member>>()
-  readonly #turns: Set<ChangeFollower>[] = Array.from({ length: PING_TURNS }, () => new Set())
+  readonly #followers = new Followers()
+  readonly #turns = new PingTurns(PING_TURNS)
   readonly #recent = new RecentChanges()
   readonly #readLive: ReadLog
   /** Where it has read to; undefined while nobody follows. */
@@ -46,14 +43,17 @@ export class Feed {
   #starting: Promise<LogEnd> | undefined
   #stop: (() => void) | undefined
   #reading: Promise<void> | undefined
+  /** The collections of the last read, and those who have come since then and follow others. */
+  #read: ReadonlySet<string> = new Set()
+  readonly #newcomers = new Set<ChangeFollower>()
   #isWoken = false
   #timer: NodeJS.Timeout | undefined
   #readAt = 0
-  #turn = 0
   #lastUse = 0
   #heldMs = HELD_MS.first
   #lagMs = 0
   #resets = 0
+  #isClosed = false
 
   constructor(context: { db: Database; cursors: Cursors; clock: Clock; log: Logger }) {
     this.#context = context
@@ -62,14 +62,19 @@ export class Feed {
 
   /** Where the feed is, from where on a new follower can be told; it reads from now on, if it did not. */
   async enter(): Promise<LogEnd> {
-    this.#lastUse = performance.now()
+    this.#lastUse = this.#context.clock.elapsed()
     return this.#end ?? (this.#starting ??= this.#start())
+  }
+
+  /** Where the log ends now. */
+  readEnd(): Promise<LogEnd> {
+    return readLogEnd(this.#context.db)
   }
 
   /** Adds a follower. It is told what it has missed since its position first. */
   follow(follower: ChangeFollower): void {
     this.#add(follower)
-    this.#smallestTurn().add(follower)
+    this.#turns.add(follower)
     void this.#catchUp(follower)
     // What changed while nobody watched its collection was not read.
     this.#wake()
@@ -83,9 +88,10 @@ export class Feed {
 
   leave(follower: ChangeFollower): void {
     follower.isClosed = true
-    this.#remove(follower)
-    for (const turn of this.#turns) turn.delete(follower)
-    this.#lastUse = performance.now()
+    this.#followers.remove(follower)
+    this.#newcomers.delete(follower)
+    this.#turns.delete(follower)
+    this.#lastUse = this.#context.clock.elapsed()
   }
 
   /** The cursor behind what a follower has been told. */
@@ -98,11 +104,12 @@ export class Feed {
   /** What `/metrics` tells. */
   state() {
     let behind = 0
-    for (const follower of this.#members.keys()) if (follower.isBehind) behind++
-    return { followers: this.#members.size, behind, lagMs: this.#lagMs, resets: this.#resets }
+    for (const follower of this.#followers) if (follower.isBehind) behind++
+    return { followers: this.#followers.size, behind, lagMs: this.#lagMs, resets: this.#resets }
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     this.#halt()
     await this.#reading
   }
@@ -111,15 +118,19 @@ export class Feed {
     const { db } = this.#context
     try {
       const end = await readLogEnd(db)
+      if (this.#isClosed) return end
       this.#end = end
       this.#told = end.position
       this.#recent.clear(end.position)
       const stopListening = db.listen(CHANGES, () => this.#wake())
-      const pings = setInterval(() => this.#ping(), PING_MS / PING_TURNS)
+      const stopping = new AbortController()
+      void this.#tick(stopping.signal)
       this.#stop = () => {
         stopListening()
-        clearInterval(pings)
+        stopping.abort()
       }
+      // What was announced before it listened.
+      this.#wake()
       return end
     } finally {
       this.#starting = undefined
@@ -130,35 +141,27 @@ export class Feed {
     this.#stop?.()
     this.#stop = undefined
     clearTimeout(this.#timer)
+    this.#timer = undefined
     this.#end = undefined
   }
 
+  async #tick(stopped: AbortSignal): Promise<void> {
+    const { clock } = this.#context
+    for (;;) {
+      await clock.sleep(TURN_MS, { signal: stopped, idle: true })
+      if (stopped.aborted) return
+      if (this.#followers.size === 0 && clock.elapsed() - this.#lastUse > IDLE_MS) this.#halt()
+      for (const follower of this.#turns.next()) if (!follower.isBlocked) follower.output.ping?.()
+    }
+  }
+
   #add(follower: ChangeFollower): void {
+    this.#followers.add(follower)
     const { watches, sources } = follower.following
-    const members = new Map<DocumentWatch, Member>()
-    for (const [watch, one] of watches.entries()) members.set(one, { follower, watch })
-    for (const one of sources) members.set(one, { follower, watch: undefined })
-    const before = this.#index.collections
-    for (const [watch, member] of members) this.#index.add(watch, member)
-    this.#members.set(follower, members)
-    // What was read before does not have its changes.
-    if (this.#end && this.#index.collections.some((one) => !before.includes(one)))
-      this.#recent.clear(this.#end.position)
-  }
-
-  #remove(follower: ChangeFollower): void {
-    for (const [watch, member] of this.#members.get(follower) ?? []) this.#index.remove(watch, member)
-    this.#members.delete(follower)
-  }
-
-  #smallestTurn(): Set<ChangeFollower> {
-    return this.#turns.reduce((least, one) => (one.size < least.size ? one : least))
-  }
-
-  #ping(): void {
-    if (this.#members.size === 0 && performance.now() - this.#lastUse > IDLE_MS) return this.#halt()
-    this.#turn = (this.#turn + 1) % PING_TURNS
-    for (const follower of this.#turns[this.#turn]!) if (!follower.isBlocked) follower.output.ping?.()
+    if ([...watches, ...sources].every(({ collection }) => this.#read.has(collection))) return
+    // What was read before does not have its changes, and what is being read has not either.
+    this.#newcomers.add(follower)
+    if (this.#end) this.#recent.clear(this.#end.position)
   }
 
   /** Reads what is new. */
@@ -198,34 +201,38 @@ export class Feed {
 
   async #readPage(): Promise<ChangePage | undefined> {
     const end = this.#end
-    const { collections } = this.#index
-    if (!end || collections.length === 0) return undefined
-    const page = await this.#readLive(end.position, collections)
+    const collections = this.#followers.collections()
+    if (!end || collections.size === 0) return undefined
+    this.#read = collections
+    this.#newcomers.clear()
+    const page = await this.#readLive(end.position, [...collections])
     if (this.#end !== end) return undefined
-    // Somebody came who watches another collection: its changes are not in the page.
-    if (this.#index.collections.some((one) => !collections.includes(one))) {
-      this.#isWoken = true
-      return undefined
-    }
     this.#end = { generation: page.generation, position: page.next }
     const reason = resetReason(end, page)
-    if (reason) {
-      this.#recent.clear(page.next)
-      this.#told = page.next
-      for (const follower of this.#members.keys()) this.#reset(follower, reason, this.#end)
-      return page
-    }
-    this.#recent.add(page)
-    await this.#tellAll(changesOf(page.rows))
+    if (reason) this.#resetAll(reason, end, this.#end)
+    else await this.#tellPage(page)
     this.#told = page.next
     return page
+  }
+
+  async #tellPage(page: ChangePage): Promise<void> {
+    if (this.#newcomers.size === 0) this.#recent.add(page)
+    else this.#recent.clear(page.next)
+    // Before anybody is told of it: the page does not have what they follow.
+    for (const follower of this.#newcomers) this.#fallBehind(follower)
+    const changes = changesOf(page.rows)
+    // And with what a change of a source takes away, the page may be more than they may see.
+    for (const change of changes)
+      for (const { watch, members } of this.#followers.nearSource(change))
+        if (tell(watch, change)) for (const follower of members) this.#fallBehind(follower)
+    await this.#tellAll(changes)
   }
 
   async #tellAll(changes: readonly LoggedChange[]): Promise<void> {
     let began = performance.now()
     for (const change of changes) {
       this.#lagMs = Math.max(0, this.#context.clock.now() - change.at)
-      for (const { watch, members } of this.#index.near(change)) {
+      for (const { watch, members } of this.#followers.near(change)) {
         const event = this.#eventOf(watch, change)
         if (event) for (const member of members) this.#pass(member, event)
       }
@@ -239,40 +246,38 @@ export class Feed {
 
   #eventOf(watch: DocumentWatch, change: LoggedChange): FeedEvent | undefined {
     const told = tell(watch, change)
-    if (!told) return undefined
-    const place = () => this.#placeOf(change)
-    return new FeedEvent(change, told, place)
+    return told && new FeedEvent(change, told, this.#placeOf)
   }
 
-  readonly #places = new WeakMap<LoggedChange, string>()
+  readonly #places = new WeakMap<LogPosition, string>()
 
-  #placeOf(change: LoggedChange): string {
-    const known = this.#places.get(change)
+  readonly #placeOf = ({ generation, position }: LogEnd): string => {
+    const known = this.#places.get(position)
     if (known) return known
-    const place = this.#context.cursors.placeOf({
-      generation: this.#end?.generation ?? '',
-      position: change.position,
-    })
-    this.#places.set(change, place)
+    const place = this.#context.cursors.placeOf({ generation, position })
+    this.#places.set(position, place)
     return place
   }
 
   /** Tells a follower, unless it is told from the log. */
   #pass({ follower, watch }: Member, event: FeedEvent): void {
     if (follower.isBehind) return
+    if (isStale(event.change, follower)) return this.#fallBehind(follower)
     const before = laterOf(this.#told!, follower.position)
-    if (watch === undefined) {
-      follower.position = before
-      void this.#catchUp(follower)
-      return
-    }
     this.#send(follower, event, watch)
     // The others of its watches may have the change too.
     if (follower.isBlocked) follower.position = before
   }
 
+  /** From here on a follower is told from the log. */
+  #fallBehind(follower: ChangeFollower): void {
+    if (follower.isBehind) return
+    follower.position = laterOf(this.#told!, follower.position)
+    void this.#catchUp(follower)
+  }
+
   #send(follower: ChangeFollower, event: FeedEvent, watch: number): void {
-    follower.position = event.change.position
+    follower.position = laterOf(event.change.position, follower.position)
     if (follower.output.event(event, watch)) return
     follower.isBlocked = true
     follower.isBehind = true
@@ -286,8 +291,10 @@ export class Feed {
     try {
       const read = createLogReader(this.#context.db, follower.caller)
       const mayGoOn = () => !follower.isClosed && !follower.isBlocked && this.#end !== undefined
-      while (mayGoOn() && isBefore(follower.position, this.#end!.position))
-        await this.#tellNext(follower, read)
+      while (mayGoOn() && (!follower.boundAt || isBefore(follower.position, this.#end!.position)))
+        await (follower.boundAt
+          ? this.#tellNext(follower, read)
+          : this.#bindAgain(follower, follower.position))
       if (mayGoOn()) follower.isBehind = false
     } catch (error) {
       this.#context.log.warn(
@@ -303,17 +310,24 @@ export class Feed {
   /** Tells a follower a part of what it has missed. */
   async #tellNext(follower: ChangeFollower, read: ReadLog): Promise<void> {
     const recent = this.#recent.since(follower.position)
-    if (recent && follower.generation === this.#end!.generation)
-      return this.#tellOne(follower, changesOf(recent.rows), recent.next)
+    if (recent && follower.generation === this.#end!.generation) {
+      const changes = changesOf(recent.rows)
+      if (!changes.some((one) => isStale(one, follower))) return this.#tellOne(follower, changes, recent.next)
+    }
     const { watches, sources } = follower.following
+    const { resets } = follower
     const page = await read(
       follower.position,
       [...watches, ...sources].map(({ collection }) => collection),
       this.#end!.position,
     )
+    if (follower.resets !== resets) return
     const reason = resetReason(follower, page)
     if (reason) this.#reset(follower, reason, { generation: page.generation, position: page.next })
-    else await this.#tellOne(follower, changesOf(page.rows), page.next)
+    else {
+      follower.seenAt = page.end
+      await this.#tellOne(follower, changesOf(page.rows), page.next)
+    }
   }
 
   async #tellOne(
@@ -321,46 +335,71 @@ export class Feed {
     changes: readonly LoggedChange[],
     next: LogPosition,
   ): Promise<void> {
+    const { resets, following, boundAt } = follower
+    const isOfSource = (change: LoggedChange) =>
+      isBefore(boundAt!, change.until) &&
+      following.sources.some((one) => one.collection === change.collection && tell(one, change))
+    // First of all: the states of all the others are of a later moment.
+    if (changes.some(isOfSource)) return this.#bindAgain(follower, next)
     let began = performance.now()
     for (const change of changes) {
-      for (const [watch, { watch: number }] of this.#members.get(follower) ?? []) {
-        const isKnown = number === undefined && !isBefore(follower.boundAt, change.until)
-        if (watch.collection !== change.collection || isKnown) continue
+      for (const [number, watch] of following.watches.entries()) {
+        if (watch.collection !== change.collection) continue
         const event = this.#eventOf(watch, change)
-        if (!event) continue
-        if (number === undefined) return this.#bindAgain(follower, change.until)
-        this.#send(follower, event, number)
+        if (event) this.#send(follower, event, number)
       }
       if (follower.isBlocked) return
       if (performance.now() - began > SLICE_MS) {
         await setImmediate()
+        if (follower.resets !== resets) return
         began = performance.now()
       }
     }
-    follower.position = next
+    follower.position = laterOf(next, follower.position)
+  }
+
+  #resetAll(reason: ResetReason, before: LogEnd, end: LogEnd): void {
+    this.#recent.clear(end.position)
+    for (const follower of this.#followers) {
+      // It has found the new log before.
+      if (follower.generation === end.generation && follower.generation !== before.generation) continue
+      this.#reset(follower, reason, end)
+      if (!follower.boundAt) void this.#catchUp(follower)
+    }
   }
 
   #reset(follower: ChangeFollower, reason: ResetReason, { generation, position }: LogEnd): void {
     this.#resets++
+    follower.resets++
     follower.generation = generation
     follower.position = position
+    follower.seenAt = position
+    // Its sources may have changed as well.
+    if (reason !== 'changed' && follower.following.sources.length > 0) follower.boundAt = undefined
     follower.output.reset(reason)
   }
 
   /** A source of a follower has changed: it follows what it may see now, and lists again if that is something else. */
   async #bindAgain(follower: ChangeFollower, until: LogPosition): Promise<void> {
     const end = this.#end!
+    const { resets } = follower
     const following = await follower.bind()
+    if (follower.isClosed || follower.resets !== resets) return
     follower.boundAt = laterOf(end.position, until)
-    if (follower.isClosed || following.audience === follower.following.audience) return
-    this.#remove(follower)
+    if (following.audience === follower.following.audience) return
+    this.#followers.remove(follower)
     follower.following = following
     this.#add(follower)
     this.#reset(follower, 'changed', end)
   }
 }
 
+/** Whether somebody has been told of a later moment than that of a change, or of another log. */
+const isStale = ({ generation, seenAt }: LoggedChange, follower: ChangeFollower): boolean =>
+  generation !== follower.generation || isBefore(seenAt, follower.seenAt)
+
+/** Why nobody can go on from a position: its changes are deleted, or it is one of another log, or of one that was put back. */
 function resetReason({ generation, position }: LogEnd, page: ChangePage): ResetReason | undefined {
-  if (page.generation !== generation) return 'restored'
+  if (page.generation !== generation || isBefore(page.end, position)) return 'restored'
   return isBefore(position, page.floor) ? 'expired' : undefined
 }

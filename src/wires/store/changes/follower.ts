@@ -25,8 +25,8 @@ export type Following = {
 /** Somebody who follows changes. What was sent is not kept: a position says it. */
 export type ChangeFollower = {
   following: Following
-  /** Sources that changed up to here are in it. */
-  boundAt: LogPosition
+  /** Sources that changed up to here are in it; undefined if it may be wrong, and is to be read again before anything is told. */
+  boundAt: LogPosition | undefined
   readonly output: Output
   /** For whom the log is read. */
   readonly caller: string
@@ -35,6 +35,10 @@ export type ChangeFollower = {
   /** Everything up to here was sent, and of what is newer all that the feed has come to, unless it is behind. */
   position: LogPosition
   generation: string
+  /** The end of the log when the states were read that it was told from the log: older ones may be withdrawn. */
+  seenAt: LogPosition
+  /** How often it was told to list again. */
+  resets: number
   /** Whether it is to be told from the log, from its position on, and not with the others. */
   isBehind: boolean
   /** Whether it is being told from the log. */

@@ -24,7 +24,7 @@ export const selectExcessSql = (dialect: Dialect, bytes: number): Sql<LogPositio
   const newest = sql.literal(dialect === 'sqlite' ? 'seq desc' : 'xid desc, seq desc')
   const size = sql.either({
     sqlite: sql`coalesce(octet_length(old), 0)`,
-    postgres: sql`coalesce(pg_column_size(old), 0)`,
+    postgres: sql`bytes`,
   })
   const xid = sql.literal(dialect === 'sqlite' ? '0' : 'cast(cast(xid as text) as bigint)')
   return sql`

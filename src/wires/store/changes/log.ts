@@ -1,6 +1,6 @@
 import type { Database } from '../../../db/database.ts'
 import { selectChangesSql, selectStateSql, type LogRow, type LogState } from './log-rows.ts'
-import { isBefore, type LogPosition } from './position.ts'
+import type { LogPosition } from './position.ts'
 
 /** A part of the log, as it was read at one moment. */
 export type ChangePage = {
@@ -10,6 +10,8 @@ export type ChangePage = {
   readonly rows: readonly LogRow[]
   /** The position behind the page. */
   readonly next: LogPosition
+  /** Where the log ends. */
+  readonly end: LogPosition
   /** Whether more may follow at once. */
   readonly isFull: boolean
   /** Whether changes wait for a transaction that is running. */
@@ -21,33 +23,25 @@ export type ChangePage = {
 export type LogEnd = { readonly generation: string; readonly position: LogPosition }
 
 const ROWS_MAX = 500
-// Of the bodies in a page: what a page of the last size would have.
-const PAGE_BYTES = 4_194_304
 // Rows that are passed over in a few milliseconds.
 const NEAR = 2000
 
 /**
- * Reads the log page by page; each page has about 4 MiB at most, if documents are about as large as before.
+ * Reads the log page by page.
  *
  * @param caller for whom
  */
 export function createLogReader(db: Database, caller?: string) {
-  let limit = ROWS_MAX
   /** @param end where the log ends, about */
   return async (
     after: LogPosition,
     collections: readonly string[],
     end: LogPosition = after,
   ): Promise<ChangePage> => {
-    const query = selectChangesSql(db.dialect, after, collections, limit)
+    const query = selectChangesSql(db.dialect, after, collections, ROWS_MAX)
     // What is new is little. To pass over what others have changed in a day holds up nobody else in a scan.
     const isNear = distance(after, end) <= NEAR
-    const rows = isNear ? await db.all(query) : await db.scan(query, caller === undefined ? {} : { caller })
-    const page = pageOf(rows, limit)
-    const each = page.bytes / Math.max(1, page.rows.length)
-    limit = Math.max(1, Math.min(ROWS_MAX, Math.floor(PAGE_BYTES / Math.max(1, each))))
-    // What is read at a later moment must not be in front of it.
-    return isBefore(page.next, after) ? { ...page, next: after } : page
+    return pageOf(isNear ? await db.all(query) : await db.scan(query, caller === undefined ? {} : { caller }))
   }
 }
 
@@ -65,18 +59,20 @@ export async function readLogEnd(db: Database): Promise<LogEnd> {
 
 const endOf = ({ end_xid: xid, end_seq: seq }: LogState): LogPosition => ({ xid, seq })
 
-function pageOf(all: readonly LogRow[], limit: number): ChangePage {
+/** What the rows of a read of up to `limit` tell. */
+export function pageOf(all: readonly LogRow[], limit = ROWS_MAX): ChangePage {
   const state = all[0]!
   const rows = state.seq === null ? [] : all
   const last = rows.at(-1)
-  const isFull = rows.length === limit
+  const isFull = last !== undefined && (last.found === limit || rows.length < last.found)
   let bytes = 0
   for (const { old, body } of rows) bytes += (old?.length ?? 0) + (body?.length ?? 0)
   return {
     generation: state.generation,
     floor: { xid: state.floor_xid, seq: state.floor_seq },
     rows,
-    next: isFull ? { xid: last!.xid, seq: last!.seq! } : endOf(state),
+    next: isFull ? { xid: last.xid, seq: last.seq! } : endOf(state),
+    end: endOf(state),
     isFull,
     isHeld: state.is_held === 1,
     bytes,

@@ -4,14 +4,18 @@ import type { Collections } from '../documents/collections/collections.ts'
 import { createCursors } from './cursor.ts'
 import { changesEndpoint } from './endpoint.ts'
 import { Feed } from './feed.ts'
+import { openLog } from './generation.ts'
 import { scheduleKeeping, type KeepOptions } from './keep.ts'
+import { ChangePublisher, DOCUMENT_EVENTS } from './publisher.ts'
 
 /** Opens the log of changes and what tells of it. */
 export function openChanges(context: WireContext, collections: Collections, options: KeepOptions) {
-  const { db, clock, log, metrics, settings } = context
+  const { db, clock, events, log, metrics, settings } = context
   const cursors = createCursors(deriveKey(settings.secret, 'store.changes'))
   const feed = new Feed({ db, clock, log, cursors })
   scheduleKeeping(context, options)
+  events.declare(DOCUMENT_EVENTS)
+  const publisher = new ChangePublisher({ db, events, log })
   const gauge = (name: string, help: string, read: (state: ReturnType<Feed['state']>) => number) =>
     metrics.gauge({ name, help, labels: [] }, async () => [{ labels: {}, value: read(feed.state()) }])
   gauge('sixwire_changes_followers', 'Open streams and polls of changes', ({ followers }) => followers)
@@ -25,5 +29,14 @@ export function openChanges(context: WireContext, collections: Collections, opti
   const unlogged = [...collections.declared.values()].flatMap(({ name, hasChanges }) =>
     hasChanges ? [] : [name],
   )
-  return { feed, unlogged, endpoint: changesEndpoint({ collections, cursors, feed }) }
+  return {
+    endpoint: changesEndpoint({ collections, cursors, feed }),
+    async start() {
+      await openLog(db, unlogged)
+      await publisher.start()
+    },
+    async close() {
+      await Promise.all([feed.close(), publisher.close()])
+    },
+  }
 }

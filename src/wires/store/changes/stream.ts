@@ -6,7 +6,7 @@ import type { ChangeFollower, Output, ResetReason } from './follower.ts'
 /** A follower that is about to begin. */
 export type NewFollower = Omit<
   ChangeFollower,
-  'output' | 'isBehind' | 'isTelling' | 'isBlocked' | 'isClosed'
+  'output' | 'seenAt' | 'resets' | 'isBehind' | 'isTelling' | 'isBlocked' | 'isClosed'
 > & {
   /** Whether what the client holds may be wrong. */
   readonly reset: ResetReason | undefined
@@ -16,6 +16,8 @@ export type NewFollower = Omit<
 export const withOutput = ({ reset: _, ...follower }: NewFollower, output: Output): ChangeFollower => ({
   ...follower,
   output,
+  seenAt: follower.position,
+  resets: 0,
   isBehind: true,
   isTelling: false,
   isBlocked: false,
@@ -41,7 +43,8 @@ class Stream implements EventReceiver, Output {
   }
 
   event(event: FeedEvent, watch: number): boolean {
-    return this.#sink.write(`${event.text(watch)}${this.#follower.following.audience}\n\n`)
+    const { watches, audience } = this.#follower.following
+    return this.#sink.write(`${event.text(watch, watches.length > 1)}${audience}\n\n`)
   }
 
   reset(reason: ResetReason): void {

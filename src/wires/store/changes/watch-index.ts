@@ -1,14 +1,14 @@
 import { allValuesAt } from '../documents/fields/field-path.ts'
 import type { Json } from '../documents/query/filter.ts'
 import type { LoggedChange, State } from './change.ts'
-import { termsOf, type Term, type DocumentWatch } from './watch.ts'
+import { termsOf, type WatchTerm, type DocumentWatch } from './watch.ts'
 
 /** Those who watch the same, and so are told the same. */
 export type WatchGroup<Member> = { readonly watch: DocumentWatch; readonly members: Set<Member> }
 
 /** Watches of one collection: by the values that a document must have to be in them, and those without such values. */
 type CollectionWatches<Member> = {
-  readonly byPath: Map<string, { path: Term['path']; byValue: Map<unknown, Set<WatchGroup<Member>>> }>
+  readonly byPath: Map<string, { path: WatchTerm['path']; byValue: Map<unknown, Set<WatchGroup<Member>>> }>
   readonly others: Set<WatchGroup<Member>>
 }
 
@@ -18,8 +18,8 @@ export class WatchIndex<Member> {
   readonly #collections = new Map<string, CollectionWatches<Member>>()
 
   /** The collections that somebody watches. */
-  get collections(): readonly string[] {
-    return [...this.#collections.keys()]
+  collections(): Iterable<string> {
+    return this.#collections.keys()
   }
 
   add(watch: DocumentWatch, member: Member): void {
@@ -55,19 +55,15 @@ export class WatchIndex<Member> {
   }
 
   #placesOf(watch: DocumentWatch): Set<WatchGroup<Member>>[] {
-    const watches = this.#collections.get(watch.collection) ?? { byPath: new Map(), others: new Set() }
-    this.#collections.set(watch.collection, watches)
+    const watches = entryOf(this.#collections, watch.collection, () => newWatches<Member>())
     const terms = termsOf(watch)
     if (!terms) return [watches.others]
     return terms.flatMap(({ path, values }) => {
-      const name = keyOf(path)
-      const { byValue } = watches.byPath.get(name) ?? { byValue: new Map() }
-      watches.byPath.set(name, { path, byValue })
-      return values.map((value) => {
-        const place = byValue.get(value) ?? new Set()
-        byValue.set(value, place)
-        return place
-      })
+      const { byValue } = entryOf(watches.byPath, keyOf(path), () => ({
+        path,
+        byValue: new Map<unknown, Set<WatchGroup<Member>>>(),
+      }))
+      return values.map((value) => entryOf(byValue, value, () => new Set<WatchGroup<Member>>()))
     })
   }
 
@@ -83,10 +79,21 @@ export class WatchIndex<Member> {
   }
 }
 
-const keyOf = (path: Term['path']): string => (path === 'owner' ? path : JSON.stringify(path))
+const newWatches = <Member>(): CollectionWatches<Member> => ({ byPath: new Map(), others: new Set() })
+
+/** The entry of a map, which is made if there is none. */
+function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  map.set(key, made)
+  return made
+}
+
+const keyOf = (path: WatchTerm['path']): string => (path === 'owner' ? path : JSON.stringify(path))
 
 /** The values at a path, and those that the path may lead to in arrays: some may be no values of the path. */
-function valuesOf(state: State, path: Term['path']): Iterable<unknown> {
+function valuesOf(state: State, path: WatchTerm['path']): Iterable<unknown> {
   if (path === 'owner') return [state.owner]
   const values = new Set<unknown>()
   for (const { value } of allValuesAt(state.json(), path)) collect(value, values)

@@ -4,7 +4,7 @@ import type { CollectionDefinition } from '../documents/collections/collection.t
 import { isCollectionName } from '../documents/collections/name.ts'
 import { parseProjection, type Projection } from '../documents/fields/projection.ts'
 import { effortOf } from '../documents/query/effort.ts'
-import { everything, isObject, type FilterTree, type Json } from '../documents/query/filter.ts'
+import { everything, isObject, type FilterTree } from '../documents/query/filter.ts'
 import { parseFilter, readFilterOf } from '../documents/query/parse.ts'
 import { quote } from '../documents/query/path.ts'
 
@@ -78,7 +78,7 @@ function readWatch(
     throw invalid({ path: `${at}/filter`, message: 'It must be an object.' })
   if (fields !== undefined && typeof fields !== 'string')
     throw invalid({ path: `${at}/fields`, message: 'It must be text: fields joined by commas.' })
-  const parsed = filter === undefined ? everything : readFilterOf(filter as Json, `${at}/filter`)
+  const parsed = filter === undefined ? everything : readFilterOf(filter, `${at}/filter`)
   return watchRequest(collectionOf(collection), parsed, fields, at, `${at}/collection`)
 }
 

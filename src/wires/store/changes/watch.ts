@@ -60,7 +60,7 @@ export function tell(watch: DocumentWatch, { before, now }: LoggedChange): Told 
 }
 
 /** A value that a document must have, or its owner, to be in a watch. */
-export type Term = { readonly path: readonly string[] | 'owner'; readonly values: readonly unknown[] }
+export type WatchTerm = { readonly path: readonly string[] | 'owner'; readonly values: readonly unknown[] }
 
 /**
  * Terms of which a document must meet one to be in a watch; undefined if there are none that are worth an index, so that each
@@ -69,18 +69,18 @@ export type Term = { readonly path: readonly string[] | 'owner'; readonly values
 export function termsOf({
   reach,
   filter,
-}: Pick<DocumentWatch, 'reach' | 'filter'>): readonly Term[] | undefined {
+}: Pick<DocumentWatch, 'reach' | 'filter'>): readonly WatchTerm[] | undefined {
   const asked = termOf(filter)
   if (asked) return [asked]
   if (reach === 'all') return undefined
   const terms = reach.filters.map(termOf)
   if (terms.includes(undefined)) return undefined
-  const own: Term[] = reach.owner === undefined ? [] : [{ path: 'owner', values: [reach.owner] }]
-  return [...own, ...(terms as Term[])]
+  const own: WatchTerm[] = reach.owner === undefined ? [] : [{ path: 'owner', values: [reach.owner] }]
+  return [...own, ...(terms as WatchTerm[])]
 }
 
 /** The first part of a filter that asks for one of some texts, numbers or booleans. */
-function termOf(filter: FilterTree): Term | undefined {
+function termOf(filter: FilterTree): WatchTerm | undefined {
   for (const part of conjunctsOf(filter)) {
     if (part.kind !== 'field' || part.test.kind !== 'in' || countIndexes(part.path) > 0) continue
     const { values } = part.test

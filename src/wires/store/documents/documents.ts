@@ -20,6 +20,7 @@ import {
   selectSql,
   updateSql,
 } from './sql/document-rows.ts'
+import { hasIndexes } from './indexes/definition.ts'
 import type { CollectionWrite, OtherSteps, Upkeep } from './indexes/upkeep.ts'
 import type { Json } from './query/filter.ts'
 
@@ -176,7 +177,7 @@ export function createDocuments(db: Database, indexes: Upkeep) {
       const isAlone =
         others !== undefined ||
         !gainsFromGroups(db.dialect) ||
-        indexes.known(document.collection).indexes.length === 0
+        !hasIndexes(indexes.known(document.collection))
       return isAlone ? insert(document, others) : groups.call(document)
     },
 
@@ -201,7 +202,7 @@ export function createDocuments(db: Database, indexes: Upkeep) {
      */
     async remove(collection: string, id: string, owner: string | undefined): Promise<boolean> {
       const make: CollectionWrite<{ version: number }>['make'] = async (set) => {
-        const isRead = set.indexes.length > 0
+        const isRead = hasIndexes(set)
         const old = isRead ? await db.get(selectSql(collection, id)) : undefined
         // No document has the version 0.
         const version = isRead ? (old?.version ?? 0) : undefined

@@ -46,6 +46,7 @@ export function openDocuments(context: WireContext, db: Database, options: Stati
     indexes,
     limitMs: options.queryLimitSeconds * 1000,
     key: deriveKey(settings.secret, 'store.cursors'),
+    searchFieldsOf: (name: string) => collections.get(name).search,
   }
   const lists = createLists(reading)
   // Hooks get these documents, which are written with hooks.

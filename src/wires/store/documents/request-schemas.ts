@@ -109,7 +109,7 @@ export const Page = {
   sort: Type.Optional(
     Type.String({
       description:
-        'Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first.',
+        'Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first; of a search, $score: the best first.',
       examples: ['-year,title'],
     }),
   ),
@@ -120,10 +120,16 @@ export const Page = {
       examples: ['{"year":{"$lt":2000}}'],
     }),
   ),
+  search: Type.Optional(
+    Type.String({
+      description:
+        'Words that documents must have in the fields that the collection declares for it: all of them, "a phrase", -word for one that must be missing, word* for its beginning. Sorted by $score unless sort says otherwise.',
+    }),
+  ),
   cursor: Type.Optional(
     Type.String({
       description:
-        'The nextCursor of the previous page, sent with the same filter and sort. Unlike offset, it costs the same at any depth.',
+        'The nextCursor of the previous page, sent with the same filter, search and sort. Unlike offset, it costs the same at any depth.',
     }),
   ),
 }

@@ -38,7 +38,7 @@ export function createSystemDocuments(
       const found = await writing.documents.find(collection, id)
       return found && parsedDocument(found)
     },
-    async list(collection, { filter, sort, limit = 20, offset = 0, cursor } = {}) {
+    async list(collection, { filter, search, sort, limit = 20, offset = 0, cursor } = {}) {
       const { documents, total, nextCursor } = await list({
         collection,
         access: { reach: 'all', view: undefined },
@@ -46,6 +46,7 @@ export function createSystemDocuments(
           limit,
           offset,
           ...(filter && { filter: JSON.stringify(filter) }),
+          ...(search !== undefined && { search }),
           ...(sort !== undefined && { sort }),
           ...(cursor !== undefined && { cursor }),
         },

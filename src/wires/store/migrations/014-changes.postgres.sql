@@ -9,6 +9,7 @@ create table store_changes (
   owner text collate "C" not null,
   at bigint not null,
   old json,                       -- the document before; null: created
+  bytes integer not null,         -- of its text
   primary key (xid, seq)
 );
 
@@ -22,16 +23,25 @@ create table store_feed (
 );
 insert into store_feed values (1, gen_random_uuid()::text, '', 0, 0);
 
+-- How far those have come who go on where they were after a restart.
+create table store_change_readers (
+  name text collate "C" primary key,
+  generation text collate "C" not null,
+  xid bigint not null,
+  seq bigint not null
+);
+
 -- Collections whose changes are not logged; '*' stands for all, during a restore.
 create table store_unlogged (collection text collate "C" primary key);
 
 create function store_log_documents() returns trigger language plpgsql as $$
 begin
-  insert into store_changes (collection, id, version, owner, at, old)
+  insert into store_changes (collection, id, version, owner, at, old, bytes)
   select changed.collection, changed.id,
     case tg_op when 'INSERT' then changed.version when 'UPDATE' then changed.version + 1 else 0 end,
     changed.owner, (extract(epoch from clock_timestamp()) * 1000)::bigint,
-    case tg_op when 'INSERT' then null else changed.body end
+    case tg_op when 'INSERT' then null else changed.body end,
+    case tg_op when 'INSERT' then 0 else changed.bytes end
   from changed
   where not exists (select from store_unlogged u where u.collection in (changed.collection, '*'));
   return null;

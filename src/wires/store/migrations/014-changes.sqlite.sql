@@ -19,6 +19,14 @@ create table store_feed (
 );
 insert into store_feed values (1, lower(hex(randomblob(12))), '', 0, 0);
 
+-- How far those have come who go on where they were after a restart.
+create table store_change_readers (
+  name text primary key,
+  generation text not null,
+  xid integer not null,
+  seq integer not null
+) without rowid;
+
 -- Collections whose changes are not logged; '*' stands for all, during a restore.
 create table store_unlogged (collection text primary key) without rowid;
 

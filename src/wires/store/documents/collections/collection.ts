@@ -9,6 +9,7 @@ import { quote, type Path } from '../query/path.ts'
 import type { Relation } from '../relations/relation.ts'
 import { ACCESS_WORDS, audienceOf, needsAdmin, type AccessWord, type Action } from '../rules/access.ts'
 import { compileSchema, type DocumentCheck } from '../schema/compile.ts'
+import { parseSearchFields } from '../search/option.ts'
 import { isRequired } from '../schema/required.ts'
 import {
   OWN_VALUES,
@@ -35,6 +36,8 @@ export type CollectionDefinition = FieldRules & {
   /** What is wrong with the fields of a document; undefined without a schema. */
   readonly validate: DocumentCheck | undefined
   readonly relations: readonly Relation[]
+  /** The fields that searches look into; none: it cannot be searched. */
+  readonly search: readonly Path[]
   /** Whether changes are logged. */
   readonly hasChanges: boolean
   readonly hooks: Hooks
@@ -88,11 +91,13 @@ export function readCollection(
     hooks: hooksOf(declared, at),
   }
   checkUnique(declared, collection.hidden, at)
-  checkApart(concealedOf(collection), `${at}.hidden`)
+  const concealed = concealedOf(collection)
+  checkApart(concealed, `${at}.hidden`)
   const rules = rulesIn(collection)
   const used = new Set(rules.flatMap(({ filters }) => filters.flatMap(({ values }) => [...values])))
   return {
     ...collection,
+    search: parseSearchFields(declared.search, concealed, `${at}.search`),
     userValues: [...used].filter((value) => !OWN_VALUES.includes(value)),
     isPlain: Object.keys(declared).every((key) => key in ACCESS_WORDS.owner) && rules.every(isOfAudiences),
   }

@@ -135,6 +135,7 @@ eachEngine((engine) => {
       fields: [{ path: ['title'], descending: false }],
       isUnique: false,
       isSparse: false,
+      isSearch: false,
       ignoreCase: false,
       byOwner: false,
     }

@@ -9,6 +9,7 @@ import { referredConflict, relationIndex, type DeletionContext } from '../relati
 import type { IncomingRelation } from '../relations/incoming.ts'
 import { deleteCollectionSql, documentsSql } from '../sql/document-rows.ts'
 import { deleteOrphansSql } from '../sql/entry-rows.ts'
+import { deleteOrphanWordsSql } from '../sql/search-rows.ts'
 import { hasNoEntries } from '../sql/referrers.ts'
 
 const DROP_LIMIT_MS = 10 * 60_000
@@ -47,8 +48,8 @@ async function drop(
 ): Promise<void> {
   // Until the end no index is added and no build is finished, which wait for writers.
   await lockTable(tx, 'store_documents', 'row exclusive')
-  const { indexes } = setOf(collection, await tx.all(selectSetSql(collection)))
-  if (indexes.some(({ state }) => state === 'building')) throw building(collection)
+  const { indexes, searches } = setOf(collection, await tx.all(selectSetSql(collection)))
+  if ([...indexes, ...searches].some(({ state }) => state === 'building')) throw building(collection)
   const { documents } = (await tx.get(documentsSql(collection)))!
   if (documents !== expected) throw otherNumber(collection, documents)
   // What others insert from now on stays, as if it had come after the end.
@@ -64,6 +65,7 @@ async function drop(
       ),
     )
   for (const index of indexes) await tx.write(deleteOrphansSql(index))
+  for (const index of searches) await tx.write(deleteOrphanWordsSql(index))
 }
 
 const otherNumber = (collection: string, documents: number): ApiError =>

@@ -4,6 +4,7 @@ import { Type } from '../../../../base/schema.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { UniqueOption } from '../indexes/unique.ts'
 import { RelationOption } from '../relations/relation.ts'
+import { SearchOption } from '../search/option.ts'
 import type { AccessWord } from '../rules/access.ts'
 import type { RuleFilter, RuleOption } from '../rules/rule.ts'
 
@@ -51,6 +52,7 @@ export const CollectionOption = Type.Union([
         }),
       ),
       unique: Type.Optional(UniqueOption),
+      search: Type.Optional(SearchOption),
       relations: Type.Optional(Type.Record(Type.String(), RelationOption)),
       changes: Type.Optional(
         Type.Boolean({ description: 'Whether changes are logged, to be followed. Default: true.' }),
@@ -72,6 +74,7 @@ export type CollectionDeclaration = {
   readonly readOnly?: readonly string[]
   readonly schema?: TSchema | Readonly<Record<string, unknown>>
   readonly unique?: Static<typeof UniqueOption>
+  readonly search?: readonly string[]
   readonly relations?: Readonly<Record<string, RelationOption>>
   readonly changes?: boolean
   readonly hooks?: Hooks

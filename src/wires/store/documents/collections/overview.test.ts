@@ -13,6 +13,7 @@ const config = {
     collections: {
       people: {},
       projects: {
+        search: ['title', 'notes.text'],
         read: ['owner', { members: '$$user._id' }],
         update,
         hidden: ['cost'],
@@ -76,6 +77,7 @@ eachEngine((engine) => {
       readOnly: [],
       schema: false,
       unique: [],
+      search: [],
       relations: {},
       changes: true,
       hooks: [],
@@ -95,6 +97,7 @@ eachEngine((engine) => {
         { fields: ['team', 'number'], ignoreCase: false },
         { fields: ['email'], ignoreCase: true },
       ],
+      search: ['title', 'notes.text'],
       relations: {
         lead: { to: 'people', onDelete: 'restrict' },
         crew: { to: 'people', onDelete: 'unset' },
@@ -104,7 +107,14 @@ eachEngine((engine) => {
       documents: 2,
     })
     const explained = await app.request('GET', '/store/projects/explain', { token: admin })
-    assert.equal(indexes.length, 6)
+    assert.equal(indexes.length, 7)
+    assert.deepEqual(indexes.at(-1), {
+      fields: 'title,notes.text',
+      unique: false,
+      search: true,
+      source: 'declared',
+      state: 'ready',
+    })
     assert.deepEqual(indexes, explained.body.indexes)
   })
 

@@ -38,6 +38,7 @@ export const CollectionOverview = Type.Object(
     unique: Type.Array(Type.Object({ fields: Type.Array(Type.String()), ignoreCase: Type.Boolean() }), {
       description: 'Fields of which no two documents have the same values.',
     }),
+    search: Paths('Fields that searches look into.'),
     relations: Type.Record(
       Type.String(),
       Type.Object({ to: Type.String(), onDelete: Type.Enum(['restrict', 'unset', 'cascade']) }),
@@ -106,6 +107,7 @@ function declarationOf(option: CollectionOption = {}, policy: PolicyName) {
     showTo = {},
     readOnly = [],
     unique = [],
+    search = [],
     relations = {},
     changes = true,
     hooks = {},
@@ -126,6 +128,7 @@ function declarationOf(option: CollectionOption = {}, policy: PolicyName) {
         ? { fields: [...one.fields], ignoreCase: one.ignoreCase ?? false }
         : { fields: [one].flat(), ignoreCase: false },
     ),
+    search: [...search],
     relations: Object.fromEntries(
       Object.entries(relations).map(([field, { to, onDelete = 'restrict' }]) => [field, { to, onDelete }]),
     ),

@@ -6,7 +6,9 @@ export type SystemDocument = Fields & ServiceFields
 /** What a list of the system is asked for; see `GET /store/:collection`. */
 export type SystemListQuery = {
   readonly filter?: Readonly<Record<string, unknown>>
-  /** As in the route: `-year,title`. Default: the newest first. */
+  /** Words, as in the route. */
+  readonly search?: string
+  /** As in the route: `-year,title`. Default: the newest first; of a search, the best. */
   readonly sort?: string
   /** At most 1000. Default: 20. */
   readonly limit?: number

@@ -9,7 +9,7 @@ import { declaredIndexes } from './definition.ts'
 const neededBy = (filter: unknown, sort: string) =>
   neededIndex(parseFilter(JSON.stringify(filter)), parseSort(sort))
 
-const dense = { isSparse: false, ignoreCase: false, hasArrays: false }
+const dense = { isSearch: false, isSparse: false, ignoreCase: false, hasArrays: false }
 
 describe('the index that a list needs has', () => {
   const cases: [filter: unknown, sort: string, fields: string | undefined][] = [

@@ -69,12 +69,19 @@ export function neededIndex(filter: FilterTree, { keys }: Sort): NeededIndex | u
 
 /** Whether an index does for a list what the needed one would do. */
 export function serves(
-  { fields, isSparse, ignoreCase, hasArrays }: Pick<Index, keyof EntryRules | 'hasArrays'>,
+  {
+    fields,
+    isSearch,
+    isSparse,
+    ignoreCase,
+    hasArrays,
+  }: Pick<Index, keyof EntryRules | 'hasArrays' | 'isSearch'>,
   needed: NeededIndex,
 ): boolean {
   // One key must have a value of each field, which those of an array's elements may not have together.
   const hasValues = needed.isOfValues && fields.length === needed.fields.length
-  if (ignoreCase || (isSparse && !(hasValues && (fields.length === 1 || !hasArrays)))) return false
+  if (isSearch || ignoreCase || (isSparse && !(hasValues && (fields.length === 1 || !hasArrays))))
+    return false
   const ordered = needed.fields.slice(needed.equal)
   const rest = fields.slice(needed.equal)
   const first = new Set(fields.slice(0, needed.equal).map(({ path }) => path.join('.')))

@@ -138,6 +138,7 @@ export function createAutomaticIndexes(
               ignoreCase: false,
               isUnique: false,
               byOwner: isByOwner(collection),
+              isSearch: false,
             },
             max,
             now,

@@ -29,6 +29,8 @@ import {
   isStale,
   selectByStateSql,
 } from './index-rows.ts'
+import { buildWords } from '../search/build.ts'
+import { deleteSomeWordsSql } from '../sql/search-rows.ts'
 import { SorterWorker } from './sorter-worker.ts'
 
 // A thread takes longer to start than so few documents take.
@@ -130,6 +132,7 @@ export type IndexBuilds = ReturnType<typeof createBuilds>
  */
 async function runBuild(build: Build): Promise<void> {
   const { db, clock, log, index } = build
+  if (index.isSearch) return runSearchBuild(build)
   const about = { collection: index.collection, fields: namesOf(index.fields) }
   log.info(about, 'an index is built')
   const { documents: count, bytes } = (await db.get(measureSql(index.collection, FEW_DOCUMENTS + 1)))!
@@ -153,6 +156,17 @@ async function runBuild(build: Build): Promise<void> {
   } finally {
     await sorter.close()
   }
+}
+
+/** Likewise of an index of words. */
+async function runSearchBuild(build: Build): Promise<void> {
+  const { db, clock, log, index } = build
+  const about = { collection: index.collection, fields: namesOf(index.fields) }
+  log.info(about, 'a search index is built')
+  await buildWords(build, index, build.build)
+  await analyzeTable(db, 'store_search')
+  await changeIndexes(db, index.collection, [requireIndex(finishSql(index.id, build.build, clock.now()))])
+  log.info(about, 'a search index is ready')
 }
 
 /** Reads all documents of one moment; a thread makes and sorts the entries of many. */
@@ -231,8 +245,10 @@ async function deleteDead({ db, index, build }: Build): Promise<readonly unknown
 }
 
 /** Deletes the entries of an index that is not kept up any more. */
-const deleteEntries = (db: Database, indexId: number, stopping: AbortSignal): Promise<void> =>
-  deleteAll(() => db.write(deleteSomeSql(indexId, ENTRIES_A_DELETE)), stopping)
+async function deleteEntries(db: Database, indexId: number, stopping: AbortSignal): Promise<void> {
+  await deleteAll(() => db.write(deleteSomeSql(indexId, ENTRIES_A_DELETE)), stopping)
+  await deleteAll(() => db.write(deleteSomeWordsSql(indexId, ENTRIES_A_DELETE)), stopping)
+}
 
 /** @param deleteSome deletes up to `ENTRIES_A_DELETE` entries, and answers a row for each */
 async function deleteAll(

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { declaredIndexes, mergeDefinitions, type Definition } from './definition.ts'
 
-const plain = { isSparse: false, ignoreCase: false, isUnique: false, byOwner: false }
+const plain = { isSparse: false, ignoreCase: false, isUnique: false, byOwner: false, isSearch: false }
 
 test('fields are read as in a sort', () => {
   const declared = declaredIndexes(

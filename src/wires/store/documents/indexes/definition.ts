@@ -76,6 +76,8 @@ export type Definition = EntryRules & {
   readonly isUnique: boolean
   /** Whether lists of the collection are those of one owner. */
   readonly byOwner: boolean
+  /** Whether it has the words of its fields, and no entries: see search-rows.ts. */
+  readonly isSearch: boolean
   /** The option that needs the index complete before the server is ready; undefined: it may be built afterwards. */
   readonly requiredBy?: string | undefined
 }
@@ -97,7 +99,12 @@ export type IndexSet = {
   readonly collection: string
   readonly version: number
   readonly indexes: readonly Index[]
+  /** Those of words. */
+  readonly searches: readonly Index[]
 }
+
+/** Whether a write has something to keep up besides documents. */
+export const hasIndexes = ({ indexes, searches }: IndexSet): boolean => indexes.length + searches.length > 0
 
 /**
  * Reads the indexes that the configuration declares.
@@ -117,7 +124,7 @@ export function declaredIndexes(
       if (seen.has(namesOf(fields))) throw new StartError(`${at}: there is an index of ${text} already`)
       seen.add(namesOf(fields))
       const rules = { fields, isSparse: false, ignoreCase: false }
-      return { collection, ...rules, isUnique: unique, byOwner: isByOwner(collection) }
+      return { collection, ...rules, isUnique: unique, byOwner: isByOwner(collection), isSearch: false }
     })
   })
 }
@@ -169,6 +176,7 @@ export const haveSameEntries = (
 ): boolean =>
   one.collection === other.collection &&
   JSON.stringify(one.fields) === JSON.stringify(other.fields) &&
+  one.isSearch === other.isSearch &&
   one.isSparse === other.isSparse &&
   one.ignoreCase === other.ignoreCase
 

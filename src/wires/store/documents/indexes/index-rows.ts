@@ -3,6 +3,7 @@ import { ApiError, errors } from '../../../../base/errors.ts'
 import { requireRow, type Database, type Row, type Step, type StepWith } from '../../../../db/database.ts'
 import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
 import { isOneOf } from '../../../../db/is-one-of.ts'
+import { TOKEN_FORMAT } from '../search/tokens.ts'
 import { lockTable } from '../../../../db/tables.ts'
 import {
   haveSameEntries,
@@ -18,7 +19,12 @@ import { KEY_FORMAT, type IndexField } from './entries.ts'
 const BUILDS_LOCK = 6_946_174
 
 /** The indexes of a collection that has never had one. */
-export const withoutIndexes = (collection: string): IndexSet => ({ collection, version: 0, indexes: [] })
+export const withoutIndexes = (collection: string): IndexSet => ({
+  collection,
+  version: 0,
+  indexes: [],
+  searches: [],
+})
 
 export type IndexRow = {
   id: number
@@ -26,6 +32,7 @@ export type IndexRow = {
   fields: string
   is_unique: number
   by_owner: number
+  is_search: number
   is_sparse: number
   ignore_case: number
   source: IndexSource
@@ -42,7 +49,7 @@ export type IndexRow = {
 type VersionedRow = { version: number } & { [C in keyof IndexRow]: IndexRow[C] | null }
 
 const columns = sql.literal(
-  `i.id, i.collection, i.fields, i.is_unique, i.by_owner, i.is_sparse, i.ignore_case, i.source, i.state, i.format,
+  `i.id, i.collection, i.fields, i.is_unique, i.by_owner, i.is_search, i.is_sparse, i.ignore_case, i.source, i.state, i.format,
   i.has_arrays, i.has_cut_keys, i.reason, i.documents, i.last_used_at`,
 )
 
@@ -56,6 +63,7 @@ export const indexOf = (row: IndexRow): Index => ({
   fields: fieldsOf(row),
   isUnique: row.is_unique === 1,
   byOwner: row.by_owner === 1,
+  isSearch: row.is_search === 1,
   isSparse: row.is_sparse === 1,
   ignoreCase: row.ignore_case === 1,
   source: row.source,
@@ -70,6 +78,10 @@ export function isSame(one: Definition, row: IndexRow): boolean {
   return haveSameEntries(one, index) && one.isUnique === index.isUnique && one.byOwner === index.byOwner
 }
 
+/** The number of the form of an index's entries, or words. */
+export const formatOf = ({ isSearch }: Pick<Index, 'isSearch'>): number =>
+  isSearch ? TOKEN_FORMAT : KEY_FORMAT
+
 /** The version, in each row, and the indexes: one statement, so that both are of one moment. */
 export const selectSetSql = (collection: string): Sql<VersionedRow> => sql`
   select s.version, ${columns} from store_index_sets s
@@ -77,8 +89,13 @@ export const selectSetSql = (collection: string): Sql<VersionedRow> => sql`
   where s.collection = ${collection} order by i.id`
 
 export function setOf(collection: string, rows: readonly VersionedRow[]): IndexSet {
-  const indexes = rows.flatMap((row) => (row.id === null ? [] : [indexOf(row as IndexRow)]))
-  return { collection, version: rows[0]?.version ?? 0, indexes }
+  const all = rows.flatMap((row) => (row.id === null ? [] : [indexOf(row as IndexRow)]))
+  return {
+    collection,
+    version: rows[0]?.version ?? 0,
+    indexes: all.filter(({ isSearch }) => !isSearch),
+    searches: all.filter(({ isSearch }) => isSearch),
+  }
 }
 
 /** Whether the collection's indexes are those of a version, as a condition of a statement that changes a document. */
@@ -141,21 +158,26 @@ export const isStale = (error: unknown): boolean => error instanceof ApiError &&
 
 /** Inserts an index unless there is one with the same entries. */
 export const insertIndexSql = (
-  { collection, fields, isUnique, byOwner, isSparse, ignoreCase }: Definition,
+  { collection, fields, isUnique, byOwner, isSearch, isSparse, ignoreCase }: Definition,
   source: IndexSource,
   now: number,
 ): Sql => {
   const text = JSON.stringify(fields)
   return sql`
     insert into store_indexes (
-      collection, fields, is_unique, by_owner, is_sparse, ignore_case, source, state, format, created_at)
-    select ${collection}, ${text}, ${flag(isUnique)}, ${flag(byOwner)}, ${flag(isSparse)}, ${flag(ignoreCase)},
-      ${source}, 'building', cast(${KEY_FORMAT} as integer), cast(${now} as bigint)
+      collection, fields, is_unique, by_owner, is_search, is_sparse, ignore_case, source, state, format, created_at)
+    select ${collection}, ${text}, ${flag(isUnique)}, ${flag(byOwner)}, ${flag(isSearch)}, ${flag(isSparse)}, ${flag(ignoreCase)},
+      ${source}, ${isSearch ? stateOfWords(collection) : sql`'building'`},
+      cast(${formatOf({ isSearch })} as integer), cast(${now} as bigint)
     where not exists (
       select 1 from store_indexes
-      where collection = ${collection} and fields = ${text} and is_sparse = ${flag(isSparse)}
+      where collection = ${collection} and fields = ${text} and is_search = ${flag(isSearch)} and is_sparse = ${flag(isSparse)}
         and ignore_case = ${flag(ignoreCase)} and state <> 'dropped')`
 }
+
+/** Nothing is to be built of a collection without documents: it can be searched at once. */
+const stateOfWords = (collection: string): Sql => sql`
+  case when exists (select 1 from store_documents where collection = ${collection}) then 'building' else 'ready' end`
 
 const flag = (value: boolean): Sql => sql.literal(String(value))
 

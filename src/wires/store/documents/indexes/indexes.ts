@@ -7,11 +7,12 @@ import type { WireContext } from '../../../../kernel/wire.ts'
 import { createAutomaticIndexes, type AutomaticIndexOptions } from './automatic.ts'
 import { createBuilds } from './build.ts'
 import { haveSameEntries, mergeDefinitions, type Definition, type IndexSet } from './definition.ts'
-import { KEY_FORMAT, namesOf } from './entries.ts'
+import { namesOf } from './entries.ts'
 import {
   changeIndexes,
   declareSql,
   dropSql,
+  formatOf,
   indexOf,
   insertIndexSql,
   isSame,
@@ -87,7 +88,7 @@ export function createIndexes(
               (row.by_owner === 1) === isByOwner(row.collection) &&
               !definitions.some((one) => haveSameEntries(one, indexOf(row))))
           : row.state !== 'failed' && isDeclared(row)
-      const dropped = rows.filter((row) => !isWanted(row) || row.format !== KEY_FORMAT)
+      const dropped = rows.filter((row) => !isWanted(row) || row.format !== formatOf(indexOf(row)))
       const kept = rows.filter((row) => !dropped.includes(row))
       const adopted = kept.filter((row) => row.source === 'automatic' && isDeclared(row))
       added = definitions.filter((one) => !kept.some((row) => isSame(one, row)))

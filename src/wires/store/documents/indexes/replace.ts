@@ -10,7 +10,9 @@ import {
   type DocumentEntries,
 } from './document-entries.ts'
 import { deleteEntriesSql, putEntriesSql, selectTakenSql } from '../sql/entry-rows.ts'
-import type { Index } from './definition.ts'
+import { wordsOf } from '../search/words.ts'
+import { deleteWordsSql, putWordsSql } from '../sql/search-rows.ts'
+import type { Index, IndexSet } from './definition.ts'
 import {
   changedSql,
   failSql,
@@ -62,12 +64,14 @@ export async function replaceEntries(
     return withoutDuplicates(kept)
   }
 
-  async function replaceIn(collection: string, indexes: readonly Index[]): Promise<void> {
+  async function replaceIn({ collection, indexes, searches }: IndexSet): Promise<void> {
     for await (const lines of pages(tx, (after) => goneSql(collection, after, DOCUMENTS_A_STEP))) {
       const gone = indexes.flatMap((index) => entriesOfDocuments(index, lines, () => undefined))
       const isBuilt = ({ index }: DocumentEntries): boolean => index.state === 'building'
       await tx.write(deleteEntriesSql(gone.filter((one) => !isBuilt(one))))
       await tx.write(putEntriesSql(tx.dialect, deadOf(gone.filter(isBuilt))))
+      const words = searches.flatMap(({ id: indexId }) => lines.map(({ id }) => ({ indexId, id })))
+      for (const step of deleteWordsSql(words)) await tx.write(step)
     }
     for await (const lines of pages(tx, (after) => freshSql(collection, after, DOCUMENTS_A_STEP))) {
       const fresh = indexes.map((index) =>
@@ -75,6 +79,10 @@ export async function replaceEntries(
           failed.set(index, `in the document ${id} ${message}`),
         ),
       )
+      const words = searches.flatMap(({ id: indexId, fields }) =>
+        lines.map(({ id, document }) => ({ indexId, id, words: wordsOf(document, fields) })),
+      )
+      for (const step of putWordsSql(tx.dialect, words)) await tx.write(step)
       const kept = await withoutDuplicates(fresh.flat())
       await tx.write(putEntriesSql(tx.dialect, kept))
       for (const [i, index] of indexes.entries())
@@ -83,7 +91,7 @@ export async function replaceEntries(
   }
 
   for (const { collection } of await tx.all(selectCollectionsSql))
-    await replaceIn(collection, setOf(collection, await tx.all(selectSetSql(collection))).indexes)
+    await replaceIn(setOf(collection, await tx.all(selectSetSql(collection))))
   for (const [index, reason] of failed) {
     await tx.write(changedSql(index.collection))
     await tx.write(failSql(index.id, reason, now))

@@ -19,6 +19,7 @@ export const DocumentIndex = Type.Object(
     ignoreCase: Type.Optional(
       Type.Boolean({ description: 'Whether it ignores the case of texts. Then it answers no lists.' }),
     ),
+    search: Type.Optional(Type.Boolean({ description: 'Whether it has the words that searches look for.' })),
     source: Type.Enum(['declared', 'automatic']),
     state: Type.Enum(['building', 'ready', 'failed']),
     reason: Type.Optional(Type.String({ description: 'Why it has failed.' })),
@@ -38,6 +39,7 @@ export const shownIndex = (row: IndexRow): DocumentIndex => ({
   unique: row.is_unique === 1,
   ...(row.is_sparse === 1 && { sparse: true }),
   ...(row.ignore_case === 1 && { ignoreCase: true }),
+  ...(row.is_search === 1 && { search: true }),
   source: row.source,
   state: row.state as 'building' | 'ready' | 'failed',
   ...(row.reason !== null && { reason: row.reason }),

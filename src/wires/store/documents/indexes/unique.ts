@@ -58,7 +58,16 @@ export function uniqueIndexes(
         `${at}: ${names.join(',')} is unique in store.indexes.${collection} already, where a missing field is null: declare it in one of the two`,
       )
     seen.add(group)
-    return { collection, fields, isSparse: true, ignoreCase, isUnique: true, byOwner: false, requiredBy }
+    return {
+      collection,
+      fields,
+      isSparse: true,
+      ignoreCase,
+      isUnique: true,
+      byOwner: false,
+      isSearch: false,
+      requiredBy,
+    }
   })
 }
 

@@ -2,28 +2,19 @@ import { BoundedMap } from '../../../../base/bounded-map.ts'
 import { errors, invalid, type ApiError } from '../../../../base/errors.ts'
 import { ConstraintError, requireRow, type Database, type Step } from '../../../../db/database.ts'
 import type { Dialect, Row, Sql } from '../../../../db/sql.ts'
-import type { Json } from '../query/filter.ts'
+import type { Change, IndexedChanges } from './change.ts'
 import { deadOf, duplicateIn, entriesOfDocuments, type DocumentEntries } from './document-entries.ts'
 import { CHANGES } from '../../changes/channel.ts'
 import { namesOf, type Entry, type UnindexableError } from './entries.ts'
 import { deleteEntriesSql, putEntriesSql, selectTakenSql } from '../sql/entry-rows.ts'
-import type { Index, IndexSet } from './definition.ts'
+import { hasIndexes, type Index, type IndexSet } from './definition.ts'
+import { wordSteps } from '../search/upkeep.ts'
 import { noteSql, selectSetSql, setOf, withoutIndexes } from './index-rows.ts'
 
 const COLLECTIONS_MAX = 10_000
 const TRIES = 100
 /** What the trigger of `store_documents` says. */
 const CHANGED = 'the indexes of the collection have changed'
-
-/** A document before and after a write; undefined where there is none. */
-export type Change = {
-  readonly id: string
-  readonly owner: string
-  readonly before?: Json | undefined
-  readonly after?: Json | undefined
-  /** Where the document is in the request, if it is not the body. */
-  readonly path?: string
-}
 
 /** A write of documents of one collection. */
 export type DocumentWrite<R extends Row> = {
@@ -77,7 +68,9 @@ export function createUpkeep(
     { first = [], last = [] }: OtherSteps,
   ): Promise<R[][] | undefined> {
     const [only] = writes
-    const { steps, alive } = entrySteps(db.dialect, writes)
+    const changing = writes.map(({ set, changes }) => ({ set, changes: hasIndexes(set) ? changes() : [] }))
+    const { steps, alive } = entrySteps(db.dialect, changing)
+    steps.push(...wordSteps(db.dialect, changing))
     // Most changes leave the values of all indexes as they are.
     if (writes.length === 1 && first.length + steps.length + last.length === 0) {
       const rows = await db.write(only!.query)
@@ -201,12 +194,11 @@ class Released extends Error {}
 /** The statements behind that of the documents, and the entries that they leave. */
 function entrySteps(
   dialect: Dialect,
-  writes: readonly { readonly set: IndexSet; readonly changes: () => readonly Change[] }[],
+  writes: readonly IndexedChanges[],
 ): { steps: Step[]; alive: DocumentEntries[] } {
   const [alive, dead, deleted]: [DocumentEntries[], DocumentEntries[], DocumentEntries[]] = [[], [], []]
   const notes: Step[] = []
-  for (const { set, changes } of writes) {
-    const all = set.indexes.length > 0 ? changes() : []
+  for (const { set, changes: all } of writes) {
     const [before, after] = [documentsOf(all, 'before'), documentsOf(all, 'after')]
     for (const index of set.indexes) {
       // A document that it could not hold has no entries.

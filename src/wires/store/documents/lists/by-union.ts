@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
-import type { IndexSet } from '../indexes/definition.ts'
+import type { Index, IndexSet } from '../indexes/definition.ts'
 import { afterCursorSql, type ListSource } from './list-source.ts'
 import { FEW_BYTES, FEW_DOCUMENTS, LOOKUP_COST } from './costs.ts'
 import { matchingRows, readPage, type IndexPage } from './page.ts'
@@ -20,6 +20,39 @@ export async function readByUnion(
   { indexes }: IndexSet,
   source: ListSource,
 ): Promise<IndexPage | 'outdated' | undefined> {
+  const union = await unionOf(indexes, source, (all) =>
+    Math.max(Math.floor(all / LOOKUP_COST), FEW_DOCUMENTS),
+  )
+  if (!union) return undefined
+  const { plans, entries, ids } = union
+  const candidates = sql`candidates as materialized (${ids})`
+  const { from, where } = documentsOfEntries(sql`candidates as e`, source.scope)
+  const matching = sql`${where} and ${sql.stoppable(await afterCursorSql(source))}`
+  const rows = { ...matchingRows(source, from, matching, candidates), isOnce: true }
+  const page = await readPage(source, rows, entries <= FEW_DOCUMENTS && (await areSmall(source, candidates)))
+  if (!(await areReady(source, plans))) return 'outdated'
+  return { ...page, plans, order: 'sorted', examined: { entries, documents: entries } }
+}
+
+/** The documents that may match any of several alternatives. */
+export type Union = {
+  /** One for each alternative, but that of an owner. */
+  readonly plans: readonly Plan[]
+  readonly ids: Sql
+  readonly entries: number
+}
+
+/**
+ * The documents that the alternatives of a list lead to.
+ *
+ * @param mostOf how many they may be at most, of all that there are
+ * @returns undefined if there are no alternatives, if one of them has no index, or if they are more
+ */
+export async function unionOf(
+  indexes: readonly Index[],
+  source: ListSource,
+  mostOf: (all: number) => number,
+): Promise<Union | undefined> {
   const { list, collection, documents } = source
   const { alternatives, ownerAlternative } = list
   if (alternatives.length + Number(ownerAlternative !== undefined) < 2) return undefined
@@ -29,30 +62,21 @@ export async function readByUnion(
     if (!plan?.ranges) return undefined
     plans.push(plan)
   }
-  const all = await source.countAll()
-  const most = Math.max(Math.floor(all / LOOKUP_COST), FEW_DOCUMENTS)
+  const most = mostOf(await source.countAll())
   const counts = await Promise.all([
     ...plans.map((plan) => countEntries(source, plan, most)),
     ...(ownerAlternative === undefined ? [] : [documents.count(collection, ownerAlternative)]),
   ])
   const entries = counts.reduce((sum, one) => sum + one, 0)
   if (entries > most) return undefined
-  const candidates = sql`candidates as materialized (${sql.join(
-    [
-      ...plans.map((plan) => {
-        const { from, where } = entriesSql(plan, source.owner, false)
-        return sql`select e.id from ${from} where ${where}`
-      }),
-      ...(ownerAlternative === undefined ? [] : [ownIdsSql(collection, ownerAlternative)]),
-    ],
-    ' union ',
-  )})`
-  const { from, where } = documentsOfEntries(sql`candidates as e`, source.scope)
-  const matching = sql`${where} and ${sql.stoppable(await afterCursorSql(source))}`
-  const rows = { ...matchingRows(source, from, matching, candidates), isOnce: true }
-  const page = await readPage(source, rows, entries <= FEW_DOCUMENTS && (await areSmall(source, candidates)))
-  if (!(await areReady(source, plans))) return 'outdated'
-  return { ...page, plans, order: 'sorted', examined: { entries, documents: entries } }
+  const ids = [
+    ...plans.map((plan) => {
+      const { from, where } = entriesSql(plan, source.owner, false)
+      return sql`select e.id from ${from} where ${where}`
+    }),
+    ...(ownerAlternative === undefined ? [] : [ownIdsSql(collection, ownerAlternative)]),
+  ]
+  return { plans, entries, ids: sql.join(ids, ' union ') }
 }
 
 /** How many entries there are, no further than one beyond a limit; many are counted where it stalls nobody else. */

@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 
 import { Type } from '../../../../base/schema.ts'
 import type { IndexPage, ListPage } from './page.ts'
+import type { SearchPage } from './by-search.ts'
 import { serves } from '../indexes/automatic-fields.ts'
 import { namesOf } from '../indexes/entries.ts'
 import { indexOf, type IndexRow } from '../indexes/index-rows.ts'
@@ -13,9 +14,9 @@ import type { Path } from '../query/path.ts'
 /** How a list is answered. */
 export const Explanation = Type.Object(
   {
-    plan: Type.Enum(['index', 'union', 'id', 'scan'], {
+    plan: Type.Enum(['index', 'union', 'id', 'scan', 'search'], {
       description:
-        'index: the entries of an index lead to the documents. union: those of several do, one for each alternative of the filter. id: they are read in the order of _id, or found by it. scan: every document is looked into.',
+        'index: the entries of an index lead to the documents. union: those of several do, one for each alternative of the filter. id: they are read in the order of _id, or found by it. scan: every document is looked into. search: the words of the search lead to the documents.',
     }),
     index: Type.Optional(
       Type.String({
@@ -60,36 +61,50 @@ export type Explanation = Static<typeof Explanation>
 
 /** A list that was read: from an index if it has a plan. */
 export type ReadList = {
-  readonly page: IndexPage | (ListPage & { readonly plans?: undefined })
+  readonly page: IndexPage | SearchPage | (ListPage & { readonly plans?: undefined })
   readonly ms: number
 }
 
 /**
  * Tells how a list was read.
  *
+ * @param read.hits how many documents its search finds, without the filter
  * @param rows all indexes of the collection
  * @param documents how many there are in reach
  */
 export function explanationOf(
   source: ListSource,
-  { page, ms }: ReadList,
+  { page, ms, hits }: ReadList & { readonly hits: number },
   rows: readonly IndexRow[],
   documents: number,
 ): Explanation {
   return {
-    ...planOf(source, page, rows, documents),
+    ...('search' in page ? planOfSearch(page, hits) : planOf(source, page, rows, documents)),
     total: page.total,
     ms: Math.round(ms * 100) / 100,
     indexes: rows.map(shownIndex),
   }
 }
 
+type ShownPlan = Omit<Explanation, 'total' | 'ms' | 'indexes'>
+
+function planOfSearch({ search: { index }, among, total, documents }: SearchPage, hits: number): ShownPlan {
+  const entries = among ?? hits
+  return {
+    plan: 'search',
+    index: namesOf(index.fields),
+    exact: total === hits,
+    sort: 'sorted',
+    examined: { entries, documents: total === hits ? documents.length : entries },
+  }
+}
+
 function planOf(
   { list, collection, offset }: ListSource,
-  page: ReadList['page'],
+  page: Exclude<ReadList['page'], SearchPage>,
   rows: readonly IndexRow[],
   documents: number,
-): Omit<Explanation, 'total' | 'ms' | 'indexes'> {
+): ShownPlan {
   if (page.plans) {
     const { plans, order, examined } = page
     const [plan] = plans as [Plan]

@@ -15,6 +15,7 @@ import {
   type ParsedLists,
 } from './parsed-list.ts'
 import { decodeCursor, exactPosition, type Cursor } from '../query/cursor.ts'
+import type { Path } from '../query/path.ts'
 import type { Json } from '../query/filter.ts'
 import { reachesNothing } from '../rules/rule.ts'
 import { documentsSql } from '../sql/document-rows.ts'
@@ -46,6 +47,8 @@ export type ListContext = {
   /** Authenticates cursors. */
   readonly key: Key
   readonly parsed: ParsedLists
+  /** The fields of a collection that searches look into. */
+  readonly searchFieldsOf: (collection: string) => readonly Path[]
 }
 
 /** A list that is to be read: what it asks for, and of which documents. */
@@ -56,6 +59,8 @@ export type ListSource = {
   /** What the page begins behind. */
   readonly cursor: Cursor | undefined
   readonly collection: string
+  /** The fields that a search looks into. */
+  readonly searchFields: readonly Path[]
   /** The owner of all documents of the list, if it is one. */
   readonly owner: string | undefined
   /** Whether nothing is within reach. */
@@ -80,16 +85,23 @@ export type ListSource = {
 
 /** @throws validation_error at `/query/…` */
 export function listSourceOf(context: ListContext, request: ListRequest): ListSource {
-  const { db, documents, limitMs, key, parsed } = context
+  const { db, documents, limitMs, key, parsed, searchFieldsOf } = context
   const { collection, access, parameters, options, makeRoom } = request
   const { reach, view } = access
   const owner = reach === 'all' || reach.filters.length > 0 ? undefined : reach.owner
   const { offset } = parameters
+  const searchFields = searchFieldsOf(collection)
+  if (parameters.search !== undefined && searchFields.length === 0)
+    throw invalid({
+      path: '/query/search',
+      message: `${collection} cannot be searched: store.collections.${collection}.search declares no fields.`,
+    })
   if (parameters.cursor !== undefined && offset > 0)
     throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
   const list = parsedListOf(parsed, parameters, db.dialect, access)
   const source = {
     collection,
+    searchFields,
     owner,
     list,
     isEmpty: reachesNothing(reach),

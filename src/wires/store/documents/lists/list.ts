@@ -1,5 +1,6 @@
 import { parseJson } from '../../../../base/json.ts'
 import { readByIndex } from './by-index.ts'
+import { countHits, readBySearch } from './by-search.ts'
 import { readByScan } from './by-scan.ts'
 import type { Fields } from '../document-json.ts'
 import type { SeenDocument } from '../fields/view.ts'
@@ -7,6 +8,9 @@ import { explanationOf, type Explanation, type ReadList } from './explain.ts'
 import { selectIndexesSql } from '../indexes/index-rows.ts'
 import { listSourceOf, nameOf, type ListContext, type ListRequest, type ListSource } from './list-source.ts'
 import type { ListPage } from './page.ts'
+import { scoreOf } from '../search/query.ts'
+import { wordsOf } from '../search/words.ts'
+import type { Json } from '../query/filter.ts'
 import { createParsedLists } from './parsed-list.ts'
 import { cursorBehind, encodeCursor } from '../query/cursor.ts'
 
@@ -31,7 +35,8 @@ export function createLists(context: Omit<ListContext, 'parsed'>) {
     list: async (request: ListRequest): Promise<DocumentList> => {
       const source = listSourceOf(lists, request)
       const { page, ms } = await read(lists, source)
-      if (source.list.scans && !page.plans) lists.indexes.observe(source, { ms, total: page.total })
+      if (source.list.scans && !('plans' in page) && !source.list.search)
+        lists.indexes.observe(source, { ms, total: page.total })
       return answerOf(lists, source, page)
     },
 
@@ -43,8 +48,10 @@ export function createLists(context: Omit<ListContext, 'parsed'>) {
     explain: async (request: ListRequest): Promise<Explanation> => {
       const source = listSourceOf(lists, request)
       const answered = await read(lists, source)
+      const { page } = answered
+      const hits = 'search' in page ? await countHits(source, page) : 0
       const rows = await lists.db.all(selectIndexesSql(source.collection))
-      return explanationOf(source, answered, rows, await source.countAll())
+      return explanationOf(source, { ...answered, hits }, rows, await source.countAll())
     },
   }
 }
@@ -53,9 +60,21 @@ export function createLists(context: Omit<ListContext, 'parsed'>) {
 async function read({ indexes }: ListContext, source: ListSource): Promise<ReadList> {
   const began = performance.now()
   if (source.isEmpty) return { page: { total: 0, documents: [] }, ms: 0 }
+  if (source.list.search) {
+    const page = await readBySearch(indexes, source, source.list.search)
+    return { page, ms: performance.now() - began }
+  }
   const indexed = source.list.scans ? await readByIndex(indexes, source) : undefined
   const page = indexed ?? (await readByScan(source))
   return { page, ms: performance.now() - began }
+}
+
+/** The score of the document that ends a page, if the list is sorted by it. */
+function scoreBehind({ list, searchFields }: ListSource, document: Fields): number | undefined {
+  const fields = searchFields.map((path) => ({ path, descending: false }))
+  return list.search && list.order.byScore
+    ? scoreOf(list.search, wordsOf(document as Json, fields))
+    : undefined
 }
 
 /** The page as it is answered: without the document that is only there if more come. */
@@ -67,7 +86,9 @@ function answerOf({ key }: ListContext, source: ListSource, { total, documents }
   const hasMore = last !== undefined && (isCut || documents.length > limit)
   const behind = last && hasMore && (list.scans ? (parseJson(last.body) as Fields) : { _id: last.id })
   // A list without a filter needs no total in it.
-  const cursor = behind && cursorBehind(behind, list.order, list.isFiltered ? total : undefined)
+  const cursor =
+    behind &&
+    cursorBehind(behind, list.order, list.isFiltered ? total : undefined, scoreBehind(source, behind))
   return {
     documents: shown.map(({ body, owner = '' }) => ({ body, owner })),
     total,

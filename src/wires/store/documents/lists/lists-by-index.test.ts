@@ -47,6 +47,8 @@ const documentsOf = (withArrays: boolean): Query[] =>
     }),
   }))
 
+const searchFieldsOf = () => []
+
 eachEngine((engine) => {
   const ending = endOfSuite()
   let databaseUrl: string
@@ -302,7 +304,7 @@ eachEngine((engine) => {
     for (let n = 0; n < 30; n++)
       await documents.create('arrays', { title: 'work', parts, tags: parts }, { owner: admin._id })
     const key = deriveKey('a secret of the tests', 'cursors')
-    const lists = createLists({ db: app.app.db, documents, indexes, limitMs: 10_000, key })
+    const lists = createLists({ db: app.app.db, documents, indexes, limitMs: 10_000, key, searchFieldsOf })
     const options = { signal: AbortSignal.abort(new Error('the client has gone')) }
     const totalOf = async (filter: Query, sort?: string) => {
       const parameters = { filter: JSON.stringify(filter), ...(sort && { sort }), limit: 20, offset: 0 }
@@ -329,7 +331,7 @@ eachEngine((engine) => {
       t.after(() => db.close())
       const { documents, indexes } = app.app.service('store')
       const key = deriveKey('a secret of the tests', 'cursors')
-      const lists = createLists({ db, documents, indexes, limitMs: 10_000, key })
+      const lists = createLists({ db, documents, indexes, limitMs: 10_000, key, searchFieldsOf })
       const access = { reach: { owner: owner._id, filters: [] }, view: undefined }
       const request = { collection: 'scalars', access }
       for (let n = 0; n < 20; n++)
@@ -363,6 +365,7 @@ eachEngine((engine) => {
       documents,
       indexes: { ...indexes, recent: () => set },
       limitMs: 10_000,
+      searchFieldsOf,
       key: deriveKey('a secret of the tests', 'cursors'),
     })
     const answer = async () => {

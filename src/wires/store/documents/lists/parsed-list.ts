@@ -6,13 +6,18 @@ import type { Position } from '../query/bound.ts'
 import { checkFilter, checkSort, nameOfView, type FieldView } from '../fields/view.ts'
 import { and, conjunctsOf, countConditions, everything, isOfId, type FilterTree } from '../query/filter.ts'
 import { parseFilter } from '../query/parse.ts'
-import { parseSort, type Sort } from '../query/sort.ts'
+import { parseSearch, type SearchQuery } from '../search/query.ts'
+import { parseSort, SCORE, scoreOrder, type Sort } from '../query/sort.ts'
 import { filterOfReach, type Reach } from '../rules/rule.ts'
 import { listEngines } from '../sql/engines.ts'
 import { afterPositionSql, directionOf, orderOf, type ListOrder } from '../sql/order.ts'
 
 /** The query parameters that say which documents a list has, and in which order. */
-export type ListParameters = { readonly filter?: string; readonly sort?: string }
+export type ListParameters = {
+  readonly filter?: string
+  readonly sort?: string
+  readonly search?: string
+}
 
 /** For whom a list is read: what is within reach, and what is shown of it. */
 export type ListAccess = { readonly reach: Reach; readonly view: FieldView | undefined }
@@ -24,7 +29,9 @@ export type ParsedList = ListOrder & {
   /** Whether a document that the filter matches may be out of reach all the same. */
   readonly isPartial: boolean
   readonly order: Sort
-  /** The filter and sort in one form, however a request writes them. */
+  /** What is searched for; undefined: nothing. It is no part of `where`. */
+  readonly search: SearchQuery | undefined
+  /** The filter, sort and search in one form, however a request writes them. */
   readonly text: string
   /** Whether there is a filter at all: without one, the total is known without looking. */
   readonly isFiltered: boolean
@@ -50,6 +57,7 @@ export type ParsedList = ListOrder & {
 /** Parsed lists by their parameters: applications ask for the same few lists again and again. */
 export type ParsedLists = BoundedMap<string, ParsedList>
 
+const NEWEST = '-createdAt'
 const CACHED_LISTS = 500
 // Of the parameters; and of what they become, because a class of a pattern is written out in thousands of characters.
 const CACHED_LENGTH_MAX = 500
@@ -60,7 +68,7 @@ export const createParsedLists = (): ParsedLists => new BoundedMap(CACHED_LISTS)
 /**
  * Parses the parameters of a list, unless it was asked for before.
  *
- * @throws VALIDATION_ERROR whose path begins with `/query/filter` or `/query/sort`
+ * @throws VALIDATION_ERROR whose path begins with `/query/filter`, `/query/sort` or `/query/search`
  */
 export function parsedListOf(
   lists: ParsedLists,
@@ -68,9 +76,9 @@ export function parsedListOf(
   dialect: Dialect,
   access: ListAccess = EVERYTHING,
 ): ParsedList {
-  const { sort, filter } = parameters
+  const { sort, filter, search } = parameters
   const rule = ruleOf(access.reach)
-  const key = JSON.stringify([sort, filter, rule, nameOfView(access.view)])
+  const key = JSON.stringify([sort, filter, search, rule, nameOfView(access.view)])
   const known = lists.get(key)
   if (known) return known
   const parsed = parseList(parameters, dialect, access)
@@ -89,12 +97,14 @@ function ruleOf(reach: Reach): ListRule | undefined {
 const EVERYTHING: ListAccess = { reach: 'all', view: undefined }
 
 export function parseList(
-  { sort = '-createdAt', filter: text }: ListParameters,
+  parameters: ListParameters,
   dialect: Dialect,
   { reach, view }: ListAccess = EVERYTHING,
 ): ParsedList {
+  const { filter: text, search: searchText } = parameters
   const asked = text === undefined ? everything : parseFilter(text)
-  const order = parseSort(sort)
+  const search = searchText === undefined ? undefined : parseSearch(searchText)
+  const order = orderOfList(parameters, search)
   checkFilter(view, asked)
   checkSort(view, order)
   const engine = listEngines[dialect]
@@ -102,7 +112,7 @@ export function parseList(
   const isPartial = rule?.owner !== undefined
   // Two conditions side by side: what a client sends never comes into the rule.
   const filter = rule && !isPartial ? and([rule.filter, asked]) : asked
-  const isFiltered = isPartial || filter.kind !== 'and' || filter.of.length > 0
+  const isFiltered = search !== undefined || isPartial || filter.kind !== 'and' || filter.of.length > 0
   const matches = filter === everything ? undefined : engine.matches(filter)
   const conditions = [
     ...(isPartial ? [sql`(d.owner = ${rule.owner} or ${engine.matches(rule.filter)})`] : []),
@@ -115,15 +125,25 @@ export function parseList(
     ownerAlternative: rule?.owner,
   }
   const { orderBy, sortColumns, orderByColumns } = orderOf(order, engine.order)
-  const readsInOrder = engine.readsInOrder && order.keys.length === 0
+  const readsInOrder = engine.readsInOrder && order.keys.length === 0 && !order.byScore
   return {
     filter,
     order,
+    search,
     isPartial,
-    text: JSON.stringify([filter, order, ...(isPartial ? [rule] : []), ...(view ? [nameOfView(view)] : [])]),
+    text: JSON.stringify([
+      filter,
+      order,
+      ...(isPartial ? [rule] : []),
+      ...(view ? [nameOfView(view)] : []),
+      ...(search ? [search] : []),
+    ]),
     isFiltered,
     // A rule is asked of the few documents that ids lead to, as well.
-    scans: order.keys.length > 0 || (isFiltered && !(isOfId(asked) && asked.test.kind === 'in')),
+    scans:
+      search !== undefined ||
+      order.keys.length > 0 ||
+      (isFiltered && !(isOfId(asked) && asked.test.kind === 'in')),
     ...alternativesOf,
     needed: once(() => neededIndexes(filter, order, alternativesOf)),
     conditions: countConditions(filter) + (isPartial ? countConditions(rule.filter) : 0),
@@ -133,6 +153,12 @@ export function parseList(
     orderByColumns: sql.flat(orderByColumns, dialect),
     readOrder: readsInOrder ? sql`order by d.id ${directionOf(order.idDescending)}` : sql.literal(''),
   }
+}
+
+/** A search without a word finds all documents, none better than another. */
+function orderOfList({ sort, search }: ListParameters, query: SearchQuery | undefined): Sort {
+  if (search === undefined || (sort ?? SCORE) !== SCORE) return parseSort(sort ?? NEWEST)
+  return query ? scoreOrder : parseSort(NEWEST)
 }
 
 type Alternatives = Pick<ParsedList, 'alternatives' | 'ownerAlternative'>

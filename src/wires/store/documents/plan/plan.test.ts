@@ -18,6 +18,7 @@ const indexOf = (fields: string, more: Partial<Index> = {}): Index => ({
     .split(',')
     .map((field) => ({ path: field.replace(/^-/, '').split('.'), descending: field.startsWith('-') })),
   isSparse: false,
+  isSearch: false,
   ignoreCase: false,
   isUnique: false,
   byOwner: false,

@@ -2,7 +2,11 @@
 export type Bound = { readonly bytes: Buffer; readonly isCut: boolean }
 
 /** A place in a list, just behind one document: what that one sorts by. */
-export type Position = { readonly bounds: readonly Bound[]; readonly id: string }
+export type Position = {
+  readonly bounds: readonly Bound[]
+  readonly id: string
+  /** Of a hit. */ readonly score?: number | undefined
+}
 
 /** The smallest bytes behind all that begin with these. */
 export function endOfCut(bytes: Buffer): Buffer {

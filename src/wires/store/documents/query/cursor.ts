@@ -21,14 +21,17 @@ const KEY_BYTES = 1536
 
 /**
  * The cursor behind `document`, which is served with its `_id`. A key that is too long for a URL is cut, in equal parts.
+ *
+ * @param score of the hit, where a search is sorted by it
  */
 export function cursorBehind(
   document: Readonly<Record<string, unknown>>,
   sort: Sort,
   total?: number,
+  score?: number,
 ): Cursor {
   const id = String(document['_id'])
-  if (sort.keys.length === 0) return { position: { bounds: [], id }, print: undefined, total }
+  if (sort.keys.length === 0) return { position: { bounds: [], id, score }, print: undefined, total }
   const key = keyOf(document as Json, sort.keys)
   let length = 0
   for (const bytes of key) length += bytes.length
@@ -73,11 +76,18 @@ function cut(bytes: Buffer, most: number): Buffer {
 export function encodeCursor({ position, print, total }: Cursor, list: string, key: Key): string {
   const bounds = position.bounds.map(({ bytes, isCut }) => [bytes.toString('base64url'), Number(isCut)])
   const content: Content = [position.id, total ?? null, print ?? null, bounds as [string, 0 | 1][]]
+  if (position.score !== undefined) content.push(position.score)
   const text = Buffer.from(JSON.stringify(content)).toString('base64url')
   return `${key.mac(`${list}\n${text}`)}${text}`
 }
 
-type Content = [id: string, total: number | null, print: string | null, bounds: [string, 0 | 1][]]
+type Content = [
+  id: string,
+  total: number | null,
+  print: string | null,
+  bounds: [string, 0 | 1][],
+  score?: number,
+]
 
 const MAC_LENGTH = 43
 
@@ -94,7 +104,7 @@ export function decodeCursor(cursor: string, list: string, key: Key): Cursor {
       message:
         'This is not a cursor of this list: send the nextCursor of the previous page, with the same collection, filter and sort.',
     })
-  const [id, total, print, bounds] = JSON.parse(Buffer.from(text, 'base64url').toString()) as Content
+  const [id, total, print, bounds, score] = JSON.parse(Buffer.from(text, 'base64url').toString()) as Content
   return {
     position: {
       id,
@@ -102,6 +112,7 @@ export function decodeCursor(cursor: string, list: string, key: Key): Cursor {
         bytes: Buffer.from(bytes, 'base64url'),
         isCut: isCut === 1,
       })),
+      score,
     },
     print: print ?? undefined,
     total: total ?? undefined,

@@ -6,7 +6,16 @@ import { parsePath, quote, type Path } from './path.ts'
 export type SortKey = { readonly path: Path; readonly descending: boolean }
 
 /** The order of a list: by each key, and at last by `_id`, so that no two documents share a place. */
-export type Sort = { readonly keys: readonly SortKey[]; readonly idDescending: boolean }
+export type Sort = {
+  readonly keys: readonly SortKey[]
+  readonly idDescending: boolean
+  /** Before the others, the best hits of a search first. */
+  readonly byScore?: true
+}
+
+/** The sort by which a search is sorted: the best hits first, and the newest of those that are as good. */
+export const SCORE = '$score'
+export const scoreOrder: Sort = { keys: [], idDescending: true, byScore: true }
 
 // What an expression binds grows with the square of it, and no statement takes more than 32,767 values.
 const PARTS_MAX = 32
@@ -28,6 +37,8 @@ const refused = (message: string): ApiError => invalid({ path: AT, message })
  * @throws VALIDATION_ERROR at `/query/sort`
  */
 export function parseSort(text: string): Sort {
+  if (/(?:^|[,"-])\$score(?:$|[,"])/.test(text))
+    throw refused('$score sorts what search finds, by itself: sort=$score, together with search.')
   if (text.length > MAX_LENGTH) throw refused(`A sort has at most ${MAX_LENGTH} characters.`)
   const fields = /^\s*[{[]/.test(text) ? fieldsOfObject(text) : text.split(',').map(parseField)
   if (fields.length > MAX_KEYS) throw refused(`A sort has at most ${MAX_KEYS} fields.`)

@@ -34,5 +34,6 @@ export const relationIndexes = ({ name, relations }: CollectionDefinition): Defi
     isSparse: true,
     ignoreCase: false,
     byOwner: false,
+    isSearch: false,
     requiredBy: `store.collections.${name}.relations.${path.join('.')}`,
   }))

@@ -27,6 +27,8 @@ const config = {
 type Person = Awaited<ReturnType<TestApp['register']>>
 type Stored = { _id: string; n: number; owner: string; members: string[]; team: string; state: string }
 
+const searchFieldsOf = () => []
+
 eachEngine((engine) => {
   let app: TestApp
   let [ann, bob]: Person[] = []
@@ -100,7 +102,7 @@ eachEngine((engine) => {
   test('it looks into the documents that the indexes of the alternatives lead to', async () => {
     const { documents, indexes } = app.app.service('store')
     const key = deriveKey('a secret of the tests', 'cursors')
-    const lists = createLists({ db: app.app.db, documents, indexes, limitMs: 10_000, key })
+    const lists = createLists({ db: app.app.db, documents, indexes, limitMs: 10_000, key, searchFieldsOf })
     const filters = [parseFilter(JSON.stringify({ members: ann!._id })), parseFilter('{"team":"open"}')]
     const explain = (reach: Reach, filter = '{}') =>
       lists.explain({
@@ -128,7 +130,7 @@ eachEngine((engine) => {
     for (let n = 0; n < 40; n++)
       await documents.create('projects', { team: 'large', text: 'x'.repeat(20_000) }, { owner: bob!._id })
     const key = deriveKey('a secret of the tests', 'cursors')
-    const lists = createLists({ db: app.app.db, documents, indexes, limitMs: 10_000, key })
+    const lists = createLists({ db: app.app.db, documents, indexes, limitMs: 10_000, key, searchFieldsOf })
     const options = { signal: AbortSignal.abort(new Error('the client has gone')) }
     const list = (filters: object[], owner?: string) => {
       const access = {

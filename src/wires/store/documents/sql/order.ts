@@ -44,12 +44,31 @@ export function orderOf(sort: Sort, engine: OrderExpressions): ListOrder {
     orderByColumns.push(sql`m.${column} ${direction}`)
   }
   const direction = directionOf(sort.idDescending)
+  if (sort.byScore)
+    return {
+      orderBy: sql`e.score desc, d.id ${direction}`,
+      sortColumns: sql`, e.score as score`,
+      orderByColumns: orderOfHits(sort)(sql`m`),
+    }
   return {
     orderBy: sql.join([...orderBy, sql`d.id ${direction}`]),
     sortColumns: sql.join(sortColumns, ''),
     orderByColumns: sql.join([...orderByColumns, sql`m.id ${direction}`]),
   }
 }
+
+/** What stands behind `order by` of rows with `id` and `score`, where no field sorts. */
+export const orderOfHits =
+  ({ byScore, idDescending }: Sort) =>
+  (row: Sql): Sql =>
+    sql`${byScore ? sql`${row}.score desc,` : sql``} ${row}.id ${directionOf(idDescending)}`
+
+/** The condition that a row `e` of them comes after a position. */
+export const afterHitSql = ({ byScore, idDescending }: Sort, { score, id }: Position): Sql =>
+  afterScoreSql(byScore && score, sql`e.id ${sql.literal(idDescending ? '<' : '>')} ${id}`)
+
+const afterScoreSql = (score: number | undefined, byId: Sql): Sql =>
+  score === undefined ? byId : sql`(e.score < ${score} or (e.score = ${score} and ${byId}))`
 
 /** `asc` or `desc`. */
 export const directionOf = (isDescending: boolean): Sql => sql.literal(isDescending ? 'desc' : 'asc')
@@ -58,8 +77,9 @@ export const directionOf = (isDescending: boolean): Sql => sql.literal(isDescend
  * The condition that a document comes after `position`. Behind a bound that is cut it is not known where the position is
  * among the documents that begin alike, so all of them come after it.
  */
-export function afterPositionSql(sort: Sort, { bounds, id }: Position, engine: OrderExpressions): Sql {
+export function afterPositionSql(sort: Sort, { bounds, id, score }: Position, engine: OrderExpressions): Sql {
   const byId = sort.idDescending ? sql`d.id < ${id}` : sql`d.id > ${id}`
+  if (sort.byScore) return afterScoreSql(score, byId)
   return bounds.reduceRight((rest, { bytes, isCut }, i) => {
     const { descending } = sort.keys[i]!
     const key = engine.key(sort, i, false)

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+
+import { openDatabase } from '../../../db/open.ts'
+import { sql } from '../../../db/sql.ts'
+import { startApp, type StartOptions } from '../../../testing/app.ts'
+import { eachEngine, type Engine } from '../../../testing/engines.ts'
+import { until } from '../../../testing/until.ts'
+import { storedColumn, storedSql } from '../documents/sql/document-rows.ts'
+import { follow, shortOf, type Stream } from './changes.fixture.ts'
+import { createLogReader, type ChangePage } from './log.ts'
+
+const MIB = 1_048_576
+
+const store = {
+  user: { teams: { collection: 'memberships', filter: { user: '$$user._id' }, value: 'team' } },
+  collections: {
+    books: { read: 'public', create: 'user', update: 'user', delete: 'user' },
+    tasks: { read: { team: { $in: '$$user.teams' } }, create: 'user', update: 'user' },
+    memberships: { read: 'admin', create: 'user', delete: 'user' },
+  },
+} as const
+
+async function setUp(t: TestContext, engine: Engine, options: StartOptions = {}) {
+  const databaseUrl = await engine.migratedUrl()
+  const app = await startApp(t, engine, { config: { store }, databaseUrl, ...options })
+  const db = await openDatabase(databaseUrl)
+  t.after(() => db.close())
+  await app.register()
+  const { _id: user, token } = await app.register()
+  const create = async (collection: string, body: unknown) => {
+    const answer = await app.request('POST', `/store/${collection}`, { token, body })
+    assert.equal(answer.status, 201, answer.text)
+    return answer.body
+  }
+  return { app, db, databaseUrl, user, token, create }
+}
+
+const isTold = (stream: Stream, ...texts: string[]) =>
+  until(() => texts.every((text) => stream.events.map(shortOf).includes(text)))
+
+eachEngine((engine) => {
+  test('a feed that nobody has followed for a while goes on while others write', async (t) => {
+    const { app, token, create } = await setUp(t, engine)
+    const query = { collection: 'books' }
+    const first = await follow(t, app.url, { query })
+    await isTold(first, 'ready')
+    first.close()
+    let isOver = false
+    const writes = (async () => {
+      while (!isOver) await app.request('POST', '/store/other', { token, body: {} })
+    })()
+    await until(async () => (await app.request('GET', '/metrics')).text.includes('changes_followers 0'))
+    app.clock.advance(31_000)
+    await app.request('GET', '/ready')
+    const second = await follow(t, app.url, { query })
+    await create('books', { title: 'a' })
+    await isTold(second, 'put a')
+    isOver = true
+    await writes
+  })
+
+  test('an id between the events of one change brings both again', async (t) => {
+    const { app, create } = await setUp(t, engine)
+    const watch = [{ collection: 'books' }, { collection: 'books', fields: 'title' }]
+    const stream = await follow(t, app.url, { query: { watch } })
+    await create('books', { title: 'a', pages: 1 })
+    await until(() => stream.events.length === 3)
+    const again = await follow(t, app.url, { query: { watch }, lastEventId: stream.events[1]!.id })
+    await until(() => again.events.length >= 3)
+    assert.deepEqual(
+      again.events.map(({ data }) => data.watch),
+      [undefined, 0, 1],
+    )
+  })
+
+  test('a cursor of another log leads to a list, wherever that log was', async (t) => {
+    const { app, db, create } = await setUp(t, engine)
+    const query = { collection: 'books' }
+    await create('books', { title: 'a' })
+    const stream = await follow(t, app.url, { query })
+    await create('books', { title: 'b' })
+    await isTold(stream, 'put b')
+    const lastEventId = stream.lastId()
+    await db.write(sql`update store_feed set generation = 'another'`)
+    if (engine.name === 'sqlite') await db.write(sql`update sqlite_sequence set seq = 0`)
+    await db.write(sql`delete from store_changes`)
+    await create('books', { title: 'c' })
+    await isTold(stream, 'reset restored')
+    const again = await follow(t, app.url, { query, lastEventId })
+    await until(() => again.events.length > 0)
+    assert.equal(shortOf(again.events[0]!), 'reset restored')
+  })
+
+  test('who loses a team is not shown what was written behind that, in the same moment', async (t) => {
+    const { app, db, user, token, create } = await setUp(t, engine)
+    const membership = await create('memberships', { user, team: 'a' })
+    const task = await create('tasks', { title: 'a', team: 'a' })
+    const stream = await follow(t, app.url, { token, query: { collection: 'tasks' } })
+    await isTold(stream, 'ready')
+    const write = (title: string) => {
+      const text = JSON.stringify({ ...task, title })
+      return sql`
+        update store_documents set ${storedColumn} = ${storedSql(text)}, version = version + 1
+        where id = ${task._id}`
+    }
+    await db.batch([
+      write('shown'),
+      sql`delete from store_documents where id = ${membership._id}`,
+      write('secret'),
+    ])
+    await stream.isTold('ready', 'reset changed')
+    await create('tasks', { title: 'b', team: 'a' })
+    await create('memberships', { user, team: 'b' })
+    // What is written before it is in the list.
+    await until(() => stream.events.length === 3)
+    await create('tasks', { title: 'c', team: 'b' })
+    await isTold(stream, 'put c')
+    assert.deepEqual(stream.events.map(shortOf), ['ready', 'reset changed', 'reset changed', 'put c'])
+  })
+
+  test('an event is one line, however the document was written', async (t) => {
+    const { app, db } = await setUp(t, engine)
+    const stream = await follow(t, app.url, { query: { collection: 'books' } })
+    await isTold(stream, 'ready')
+    await db.write(sql`
+      insert into store_documents (collection, id, owner, version, index_set, ${storedColumn})
+      values ('books', 'a', 'nobody', 1, 0, ${storedSql('{\n"_id": "a",\r\n"title":\r"a\\nb"}')})`)
+    await isTold(stream, 'put a\nb')
+  })
+
+  test('a page of the log is bounded by its bytes, and the pages are the log', async (t) => {
+    const { db } = await setUp(t, engine)
+    const numbers = Array.from({ length: 9 }, (_, i) => i)
+    for (const i of numbers) {
+      const text = JSON.stringify({ n: i, text: i % 2 === 0 ? '' : Buffer.alloc(MIB, i).toString('base64') })
+      await db.write(sql`
+        insert into store_documents (collection, id, owner, version, index_set, ${storedColumn})
+        values ('books', ${String(i).padStart(2, '0')}, 'nobody', 1, 0, ${storedSql(text)})`)
+    }
+    const pages: ChangePage[] = []
+    const read = createLogReader(db)
+    let page: ChangePage
+    do pages.push((page = await read(pages.at(-1)?.next ?? { xid: 0, seq: 0 }, ['books'])))
+    while (page.isFull)
+    assert.ok(pages.every(({ bytes }) => bytes < 6 * MIB))
+    assert.deepEqual(
+      pages.flatMap(({ rows }) => rows.map(({ id }) => Number(id))),
+      numbers,
+    )
+  })
+})

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import fc from 'fast-check'
+
+import { tokensOf } from './tokens.ts'
+
+for (const [text, ...words] of [
+  ['The Lord of the Rings', 'the', 'lord', 'of', 'the', 'rings'],
+  ['Crème brûlée, naïve, ŻÓŁĆ', 'creme', 'brulee', 'naive', 'zołc'],
+  ['Straße STRASSE', 'strasse', 'strasse'],
+  ['ΣΊΣΥΦΟΣ Σίσυφος', 'σισυφοσ', 'σισυφοσ'],
+  ['İstanbul ISTANBUL ıstanbul', 'istanbul', 'istanbul', 'istanbul'],
+  ['Ёлка Йод', 'елка', 'иод'],
+  ['كِتَاب מִלָּה', 'كتاب', 'מלה'],
+  ['हिन्दी', 'हिन्दी'],
+  ['ﬁnd ① ½ ｆｕｌｌ ㎏', 'find', '1', '1', '2', 'full', 'kg'],
+  ['東京都 トウキョー がか', '東', '京', '都', 'ト', 'ウ', 'キ', 'ョ', 'ー', 'が', 'か'],
+  ['한국어 사전', '한국어', '사전'],
+  ['ไทย', 'ไ', 'ท', 'ย'],
+  ['ABC東京12', 'abc', '東', '京', '12'],
+  ['foo-bar C++ x_y a@b.com', 'foo', 'bar', 'c', 'x', 'y', 'a', 'b', 'com'],
+  ["don't https://six.example/a?b=ü#c", 'don', 't', 'https', 'six', 'example', 'a', 'b', 'u', 'c'],
+  ['2026-11-26T10:00 3.14', '2026', '11', '26t10', '00', '3', '14'],
+  ['…  🙂 \\ "\'` () *^~ \u200b\u0000'],
+  [`${'é'.repeat(70)} b`, 'e'.repeat(64), 'b'],
+] as const)
+  test(`the words of ${JSON.stringify(text).slice(0, 60)}`, () => {
+    assert.deepEqual(tokensOf(text), words)
+  })
+
+test('words are the same however their characters are composed, in upper case too, and taken apart again', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', size: 'max', maxLength: 60 }), (text) => {
+      const words = tokensOf(text)
+      assert.deepEqual(tokensOf(text.normalize('NFC')), words)
+      assert.deepEqual(tokensOf(text.normalize('NFD')), words)
+      assert.deepEqual(tokensOf(words.join(' ')), words)
+      for (const word of words) assert.match(word, /^[\p{L}\p{N}\p{M}]+$/u)
+    }),
+    { numRuns: 1000 },
+  )
+})
