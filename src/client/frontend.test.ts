@@ -96,7 +96,9 @@ anyEngine((engine) => {
           .replace('const six', 'export const six'),
         'react/main.tsx': REACT,
         'vite.config.js': `export default { build: { modulePreload: false, rolldownOptions: {
-          input: { main: 'index.html', whole: 'whole.html', react: 'react.html' } } } }`,
+          input: { main: 'index.html', whole: 'whole.html', react: 'react.html' },
+          // How vite itself loads parts is not the client's.
+          output: { codeSplitting: { groups: [{ name: 'vite', test: /preload-helper/ }] } } } } }`,
       })
       await buildFrontend(folder)
       origin = await serveFrontend(ending, folder)

@@ -61,7 +61,7 @@ export function live<Document extends object>(
     subscribe(listener) {
       listeners.add(listener as Listener)
       listener(documents)
-      return () => void listeners.delete(listener as Listener)
+      return () => listeners.delete(listener as Listener)
     },
     getSnapshot: () => documents,
   }

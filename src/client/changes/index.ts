@@ -1,3 +1,4 @@
+import type { CallError } from '../call-error.ts'
 import type { ErrorHandler } from '../handlers.ts'
 import type { Owner } from './owner.ts'
 import { LiveList, type LiveQuery, type Pages, type Listener } from './live-list.ts'
@@ -22,9 +23,13 @@ export class Changes {
   #tab: Tab | undefined
   #isJoining = false
 
-  constructor(owner: Owner) {
+  /**
+   * @param etags where the ETags of documents are kept
+   * @param Failure is given, because an import would make files of what the client consists of
+   */
+  constructor(owner: Owner, etags: WeakMap<object, string>, Failure: typeof CallError) {
     this.#owner = owner
-    this.#watches = new Watches(owner, () => this.#announce())
+    this.#watches = new Watches(etags, Failure, () => this.#announce())
     owner.session.onChange((user) => this.#signIn(user?._id))
   }
 

@@ -1,6 +1,6 @@
 import type { ChangeHandlers } from '../handlers.ts'
 import { ROUTE, type Change } from './connection.ts'
-import type { Owner } from './owner.ts'
+import type { CallError } from '../call-error.ts'
 import type { Key, News, Refusal, Streams } from './messages.ts'
 
 /** What a watch calls, once it is ready with each change. */
@@ -20,12 +20,14 @@ export class Watches {
   /** What all tabs know alike: the next one with the connections goes on from there. */
   streams: Streams = {}
   readonly #sources = new Map<Key, Source>()
-  readonly #owner: Owner
+  readonly #etags: WeakMap<object, string>
+  readonly #Failure: typeof CallError
   readonly #onWants: () => void
 
   /** @param onWants called when what is watched has changed */
-  constructor(owner: Owner, onWants: () => void) {
-    this.#owner = owner
+  constructor(etags: WeakMap<object, string>, Failure: typeof CallError, onWants: () => void) {
+    this.#etags = etags
+    this.#Failure = Failure
     this.#onWants = onWants
   }
 
@@ -62,7 +64,7 @@ export class Watches {
 
   /** Ends a watch, or all of them, with an error. */
   fail({ status, ...error }: Refusal, only?: Key): void {
-    const failure = new this.#owner.CallError(ROUTE, new Response(null, { status }), error)
+    const failure = new this.#Failure(ROUTE, new Response(null, { status }), error)
     for (const [key, { isReady, entries }] of this.#sources)
       if (only === undefined || key === only) {
         this.#sources.delete(key)
@@ -94,7 +96,7 @@ export class Watches {
     }
     const entries = this.#sources.get(stream.keys[data.watch ?? 0]!)?.entries
     if (event === 'put') {
-      this.#owner.etags.set(data.document, data.etag)
+      this.#etags.set(data.document, data.etag)
       for (const { handlers } of entries ?? []) call(() => handlers.put(data.document, { etag: data.etag }))
     } else if (event === 'gone') for (const { handlers } of entries ?? []) call(() => handlers.gone(data._id))
   }
