@@ -3,7 +3,7 @@ import { orAbort } from './abort.ts'
 import { createAuth, type Auth } from './auth.ts'
 import { CallError, isError, readError } from './call-error.ts'
 import { createCollection, etags, type Collection } from './collection.ts'
-import type { Changes } from './changes/index.ts'
+import type { ClientChanges } from './changes/index.ts'
 import { isRepeatable, readBody, requestOf, urlOf } from './request.ts'
 import { headersOf, isSafe, sendRepeatedly } from './retry.ts'
 import type {
@@ -202,9 +202,11 @@ class Caller {
 export function createClient<Api = OwnApi>(baseUrl: string, options: ClientOptions = {}): Client<Api> {
   const caller = new Caller(baseUrl, options)
   const { call, raw, session } = caller
-  let changes: Promise<Changes> | undefined
-  const loadChanges = (): Promise<Changes> =>
-    (changes ??= import('./changes/index.ts').then(({ Changes }) => new Changes(caller, etags, CallError)))
+  let changes: Promise<ClientChanges> | undefined
+  const loadChanges = (): Promise<ClientChanges> =>
+    (changes ??= import('./changes/index.ts').then(
+      ({ ClientChanges }) => new ClientChanges(caller, etags, CallError),
+    ))
   const client: Client<Record<string, object>> = {
     call,
     raw,

@@ -1,7 +1,7 @@
 import type { Pages } from './changes/index.ts'
 import type { AnyInput, CallOptions } from './route-types.ts'
 import type { ChangeHandlers, ErrorHandler } from './handlers.ts'
-import { begin, live, type Live, type LoadChanges, type Watch } from './watch.ts'
+import { begin, live, type Live, type LoadChanges, type ClientWatch } from './watch.ts'
 
 type ServiceFields = { _id: string; createdAt: string; updatedAt: string }
 
@@ -113,8 +113,8 @@ export type Collection<T extends object> = {
    * @example
    * const watch = books.watch({ filter: { year: 1973 } }, { put: show, gone: hide, reset: list, ready: list })
    */
-  watch(query: AllFields<WatchQuery<T>>, handlers: ChangeHandlers<Stored<T>>): Watch
-  watch(query: WatchQuery<T>, handlers: ChangeHandlers<Chosen<T>>): Watch
+  watch(query: AllFields<WatchQuery<T>>, handlers: ChangeHandlers<Stored<T>>): ClientWatch
+  watch(query: WatchQuery<T>, handlers: ChangeHandlers<Chosen<T>>): ClientWatch
   /**
    * Keeps a list as it changes, until it is closed.
    *

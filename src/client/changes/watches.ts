@@ -1,7 +1,7 @@
 import type { ChangeHandlers } from '../handlers.ts'
-import { ROUTE, type Change } from './connection.ts'
+import { ROUTE, type FeedChange } from './connection.ts'
 import type { CallError } from '../call-error.ts'
-import type { Key, News, Refusal, Streams } from './messages.ts'
+import type { WatchKey, News, ServerRefusal, Streams } from './messages.ts'
 
 /** What a watch calls, once it is ready with each change. */
 export type Handlers = Omit<ChangeHandlers<{ _id: string }>, 'reset'> & { reset(reason: string): void }
@@ -19,7 +19,7 @@ type Source = { isReady: boolean; readonly entries: Set<Entry> }
 export class Watches {
   /** What all tabs know alike: the next one with the connections goes on from there. */
   streams: Streams = {}
-  readonly #sources = new Map<Key, Source>()
+  readonly #sources = new Map<WatchKey, Source>()
   readonly #etags: WeakMap<object, string>
   readonly #Failure: typeof CallError
   readonly #onWants: () => void
@@ -31,7 +31,7 @@ export class Watches {
     this.#onWants = onWants
   }
 
-  get keys(): readonly Key[] {
+  get keys(): readonly WatchKey[] {
     return [...this.#sources.keys()]
   }
 
@@ -41,7 +41,7 @@ export class Watches {
    * @returns when it is ready
    * @throws CallError that ends it before; one that ends it later is given to the handlers
    */
-  add(key: Key, handlers: Handlers, signal: AbortSignal): Promise<void> {
+  add(key: WatchKey, handlers: Handlers, signal: AbortSignal): Promise<void> {
     let source = this.#sources.get(key)
     if (!source) {
       source = { isReady: false, entries: new Set() }
@@ -63,7 +63,7 @@ export class Watches {
   }
 
   /** Ends a watch, or all of them, with an error. */
-  fail({ status, ...error }: Refusal, only?: Key): void {
+  fail({ status, ...error }: ServerRefusal, only?: WatchKey): void {
     const failure = new this.#Failure(ROUTE, new Response(null, { status }), error)
     for (const [key, { isReady, entries }] of this.#sources)
       if (only === undefined || key === only) {
@@ -85,7 +85,7 @@ export class Watches {
     }
   }
 
-  #change(id: string, { event, data, cursor }: Change): void {
+  #change(id: string, { event, data, cursor }: FeedChange): void {
     const stream = this.streams[id]
     if (!stream) return
     stream.cursor = cursor
@@ -102,7 +102,7 @@ export class Watches {
   }
 
   /** From now on all changes come; if some came before, others may have been missed between them. */
-  #begin(key: Key, reason: string): void {
+  #begin(key: WatchKey, reason: string): void {
     const source = this.#sources.get(key)
     if (!source) return
     for (const entry of source.entries)
