@@ -33,6 +33,8 @@ type Description = {
 // POSTs that create nothing, send nothing and charge nothing: a repetition is harmless, or must not be answered from
 // what was kept (a token is good for one use).
 const NOT_IDEMPOTENT = [
+  'POST /core/webhooks/:name/enable',
+  'POST /core/webhooks/deliveries/:id/retry',
   'POST /messaging/reports/:provider',
   'POST /messaging/twilio/status',
   'POST /messaging/email/bounce',
