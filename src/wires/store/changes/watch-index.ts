@@ -71,9 +71,10 @@ export class WatchIndex<Member> {
   #tidy(watch: DocumentWatch): void {
     const watches = this.#collections.get(watch.collection)!
     for (const { path, values } of termsOf(watch) ?? []) {
-      const { byValue } = watches.byPath.get(keyOf(path))!
-      for (const value of values) if (byValue.get(value)?.size === 0) byValue.delete(value)
-      if (byValue.size === 0) watches.byPath.delete(keyOf(path))
+      // Two alternatives of a rule may ask for the same field.
+      const byValue = watches.byPath.get(keyOf(path))?.byValue
+      for (const value of values) if (byValue?.get(value)?.size === 0) byValue.delete(value)
+      if (byValue?.size === 0) watches.byPath.delete(keyOf(path))
     }
     if (watches.byPath.size + watches.others.size === 0) this.#collections.delete(watch.collection)
   }

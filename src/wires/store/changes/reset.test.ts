@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { sql } from '../../../db/sql.ts'
+import { startReplicas } from '../../../testing/auth.ts'
+import type { TestApp } from '../../../testing/app.ts'
+import { eachEngine, temporaryFolder } from '../../../testing/engines.ts'
+import { until } from '../../../testing/until.ts'
+import { follow, shortOf, type Stream } from './changes.fixture.ts'
+import { agree, mirror } from './mirror.fixture.ts'
+
+const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+
+const store = {
+  user: { teams: { collection: 'memberships', filter: { user: '$$user._id' }, value: 'team' } },
+  collections: {
+    books: { read: 'public', create: 'user', update: 'user', delete: 'user' },
+    tasks: { read: { team: { $in: '$$user.teams' } }, create: 'user' },
+    memberships: { read: 'admin', create: 'user' },
+  },
+} as const
+
+const isTold = (stream: Stream, ...texts: string[]) =>
+  until(() => texts.every((text) => stream.events.map(shortOf).includes(text)))
+
+async function create({ request }: TestApp, token: string, collection: string, body: unknown) {
+  const answer = await request('POST', `/store/${collection}`, { token, body })
+  assert.equal(answer.status, 201, answer.text)
+  return answer.body
+}
+
+const countOf = async ({ app }: TestApp): Promise<number> =>
+  (await app.db.get<{ n: number }>(sql`select count(*) as n from store_changes`))!.n
+
+/** Waits for what deletes changes, each minute. */
+const isKept = (app: TestApp, isEnough: (rows: number) => boolean): Promise<void> =>
+  until(async () => {
+    app.clock.advance(MINUTE_MS)
+    return isEnough(await countOf(app))
+  })
+
+eachEngine((engine) => {
+  test('a restore leads everybody to a list, by the rights that came with it', async (t) => {
+    const [one, other] = await startReplicas(t, engine, {
+      config: { store },
+      environment: { DATA_DIR: await temporaryFolder(t) },
+    })
+    const { token: admin } = await one.register()
+    const { _id: user, token } = await one.register()
+    const { title } = await create(one, admin, 'books', { title: 'kept' })
+    await create(one, admin, 'tasks', { title: 'old task', team: 'a' })
+    const saved = await one.request('POST', '/store/backup', { token: admin })
+    assert.equal(saved.status, 201, saved.text)
+
+    const books = { collection: 'books' }
+    const early = await follow(t, one.url, { query: books })
+    await isTold(early, 'ready')
+    await create(one, admin, 'books', { title: 'lost' })
+    await create(one, admin, 'memberships', { user, team: 'a' })
+    await isTold(early, 'put lost')
+    early.close()
+    const live = await follow(t, one.url, { query: books })
+    const tasks = await follow(t, other.url, { token, query: { collection: 'tasks' } })
+    const mirrors = [one, other].map(({ url }) =>
+      mirror(t, { url: () => url, token: undefined, watches: [books] }),
+    )
+    await agree(mirrors)
+    await isTold(tasks, 'ready')
+
+    const restored = await one.request('POST', `/store/backup/${saved.body._id}/restore`, { token: admin })
+    assert.equal(restored.status, 200, restored.text)
+    await isTold(live, 'reset restored')
+    await isTold(tasks, 'reset restored', 'reset changed')
+    const again = await follow(t, other.url, { query: books, lastEventId: early.lastId() })
+    await again.isTold('reset restored')
+    await create(other, admin, 'tasks', { title: 'not theirs', team: 'a' })
+    await create(other, admin, 'books', { title: 'new' })
+    await isTold(live, 'put new')
+    await isTold(again, 'put new')
+    await agree(mirrors)
+    assert.deepEqual([...mirrors[0]!.held[0]!.values()].map((one) => one.title).toSorted(), [title, 'new'])
+    await create(other, admin, 'memberships', { user, team: 'b' })
+    await until(() => tasks.events.filter((one) => shortOf(one) === 'reset changed').length === 2)
+    await create(other, admin, 'tasks', { title: 'theirs', team: 'b' })
+    await isTold(tasks, 'put theirs')
+    assert.ok(!JSON.stringify(tasks.events).includes('not theirs'))
+  })
+
+  test('changes are kept for some hours, and who comes later lists again', async (t) => {
+    const [app, other] = await startReplicas(t, engine, { config: { store } })
+    const { token } = await app.register()
+    const query = { collection: 'books' }
+    const early = await follow(t, app.url, { query })
+    const stream = await follow(t, app.url, { query })
+    await create(app, token, 'books', { title: 'a' })
+    await isTold(early, 'put a')
+    early.close()
+    await create(app, token, 'books', { title: 'b' })
+    await isTold(stream, 'put b')
+    // As if it had been written before.
+    const age = (hours: number) =>
+      app.app.db.write(sql`update store_changes set at = at - ${hours * HOUR_MS}`)
+    await age(23)
+    app.clock.advance(MINUTE_MS)
+    const within = await follow(t, other.url, { query, lastEventId: early.lastId() })
+    await within.isTold('ready', 'put b')
+    within.close()
+    await age(1)
+    await isKept(app, (rows) => rows === 0)
+    const late = await follow(t, other.url, { query, lastEventId: early.lastId() })
+    await isTold(late, 'reset expired')
+    await create(app, token, 'books', { title: 'c' })
+    await isTold(late, 'put c')
+    await isTold(stream, 'put c')
+    const told = stream.events.map(shortOf).filter((one) => one !== 'ping')
+    assert.deepEqual(told, ['ready', 'put a', 'put b', 'put c'])
+  })
+
+  test('not more than so many bytes of changes are kept, while others write', async (t) => {
+    const config = { store: { ...store, changes: { keepBytes: '1MB' } } }
+    const [app, other] = await startReplicas(t, engine, { config })
+    const { token } = await app.register()
+    const query = { collection: 'books' }
+    const first = await follow(t, app.url, { query })
+    const { _id } = await create(app, token, 'books', { title: 'a' })
+    await isTold(first, 'put a')
+    const early = first.lastId()
+    const text = 'x'.repeat(100_000)
+    for (let n = 0; n < 25; n++) {
+      await app.request('PATCH', `/store/books/${_id}`, { token, body: { n, text } })
+      if (n % 8 === 7) app.clock.advance(MINUTE_MS)
+    }
+    await until(() => first.held.get(_id)?.n === 24)
+    await isKept(app, (rows) => rows <= 11)
+    assert.ok((await countOf(app)) >= 9)
+    const late = await follow(t, other.url, { query, lastEventId: early })
+    await isTold(late, 'reset expired')
+    const recent = await follow(t, other.url, { query, lastEventId: first.lastId() })
+    await isTold(recent, 'ready')
+    await create(app, token, 'books', { title: 'b' })
+    for (const one of [first, late, recent]) await isTold(one, 'put b')
+    assert.ok(![first, recent].some(({ events }) => events.some(({ event }) => event === 'reset')))
+  })
+})
