@@ -204,9 +204,7 @@ export function createClient<Api = OwnApi>(baseUrl: string, options: ClientOptio
   const { call, raw, session } = caller
   let changes: Promise<ClientChanges> | undefined
   const loadChanges = (): Promise<ClientChanges> =>
-    (changes ??= import('./changes/index.ts').then(
-      ({ ClientChanges }) => new ClientChanges(caller, etags, CallError),
-    ))
+    (changes ??= import('./changes/index.ts').then(({ changesOf }) => changesOf(caller, etags, CallError)))
   const client: Client<Record<string, object>> = {
     call,
     raw,

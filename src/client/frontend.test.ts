@@ -122,7 +122,7 @@ anyEngine((engine) => {
     for (const [name, most] of [
       ['client', 4_096],
       // Loaded at first use.
-      ['changes', 5_120],
+      ['changes', 5_376],
       ['progress', 512],
     ] as const)
       test(`has at most ${most} bytes of the ${name}, compressed`, async () => {

@@ -121,6 +121,10 @@ export class ClientChanges {
   }
 }
 
+/** The changes of a client. @param args as its constructor takes them */
+export const changesOf = (...args: ConstructorParameters<typeof ClientChanges>): ClientChanges =>
+  new ClientChanges(...args)
+
 /** The beginning of a hash in hexadecimal. */
 async function hashOf(text: string): Promise<string> {
   const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
