@@ -42,6 +42,8 @@ type SortField<T> = Path<T> | `-${Path<T>}`
 
 export type DocumentListQuery<T> = {
   filter?: Filter<T> | undefined
+  /** Words, `"phrases"`, `-word`, `word*`, in the fields that the collection searches. Without `sort` the best are first. */
+  search?: string | undefined
   /** A field or several, each with an optional minus for descending order; or as in MongoDB: `{ year: -1, title: 1 }`. */
   sort?: SortField<T> | readonly SortField<T>[] | { readonly [K in Path<T>]?: 1 | -1 } | undefined
   /** Fields to answer. `_id` is always answered. */

@@ -93,7 +93,8 @@ export class Feed implements PageTaker {
   state() {
     let behind = 0
     for (const follower of this.#followers) if (follower.isBehind) behind++
-    return { followers: this.#followers.size, behind, lagMs: this.#lagMs, resets: this.#resets }
+    const lagMs = Math.max(this.#lagMs, this.#live.waitedMs)
+    return { followers: this.#followers.size, behind, lagMs, resets: this.#resets }
   }
 
   async close(): Promise<void> {

@@ -2,6 +2,7 @@ import type { Logger } from '../../../base/logger.ts'
 import type { Database } from '../../../db/database.ts'
 import { CHANGES } from './channel.ts'
 import { createLogReader, readLogEnd, type ChangePage, type LogEnd, type ReadLog } from './log.ts'
+import { isBefore } from './position.ts'
 
 // What is written in between is read together.
 const READ_INTERVAL_MS = 8
@@ -31,6 +32,7 @@ export class LiveLog {
   #timer: NodeJS.Timeout | undefined
   #readAt = 0
   #heldMs = HELD_MS.first
+  #heldSince: number | undefined
   #isClosed = false
 
   constructor(context: { readonly db: Database; readonly log: Logger }, taker: PageTaker) {
@@ -42,6 +44,11 @@ export class LiveLog {
   /** Where it has read to; undefined while it does not read. */
   get end(): LogEnd | undefined {
     return this.#end
+  }
+
+  /** For how long changes have waited for a transaction that is running, in milliseconds. */
+  get waitedMs(): number {
+    return this.#heldSince === undefined ? 0 : performance.now() - this.#heldSince
   }
 
   /** Begins to read at the end of the log, unless it reads already. */
@@ -122,6 +129,8 @@ export class LiveLog {
     const page = await this.#read(before.position, [...collections])
     if (this.#end !== before) return undefined
     this.#end = { generation: page.generation, position: page.next }
+    const isStill = page.isHeld && !isBefore(before.position, page.next)
+    this.#heldSince = isStill ? (this.#heldSince ?? performance.now()) : undefined
     await this.#taker.takePage(page, before, this.#end)
     return page
   }
