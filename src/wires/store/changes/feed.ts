@@ -9,7 +9,7 @@ import { FeedEvent } from './event.ts'
 import type { ChangeFollower, ResetReason } from './follower.ts'
 import { Followers, type Member } from './followers.ts'
 import { LiveLog, type PageTaker } from './live-log.ts'
-import { createLogReader, readLogEnd, type LogEnd, type ChangePage, type ReadLog } from './log.ts'
+import { createLogReader, PAGE, readLogEnd, type LogEnd, type ChangePage, type ReadLog } from './log.ts'
 import { PingTurns } from './ping-turns.ts'
 import { isBefore, laterOf, type LogPosition } from './position.ts'
 import { RecentChanges } from './recent-changes.ts'
@@ -20,6 +20,7 @@ const TURN_MS = 1000
 const PING_TURNS = 15
 const IDLE_MS = 30_000
 const FAULT_MS = 1000
+const FIRST_BYTES = 65_536
 
 /** Tells all followers of this process of the changes that concern them, each as it may see them. */
 export class Feed implements PageTaker {
@@ -220,10 +221,14 @@ export class Feed implements PageTaker {
     try {
       const read = createLogReader(this.#context.db, follower.caller)
       const mayGoOn = () => !follower.isClosed && !follower.isBlocked && this.#live.end !== undefined
-      while (mayGoOn() && (!follower.boundAt || isBefore(follower.position, this.#live.end!.position)))
+      // A client that takes little at a time is not read much for.
+      let bytes = FIRST_BYTES
+      while (mayGoOn() && (!follower.boundAt || isBefore(follower.position, this.#live.end!.position))) {
         await (follower.boundAt
-          ? this.#tellNext(follower, read)
+          ? this.#tellNext(follower, read, bytes)
           : this.#bindAgain(follower, follower.position))
+        bytes = Math.min(2 * bytes, PAGE.bytes)
+      }
       if (mayGoOn()) follower.isBehind = false
     } catch (error) {
       this.#context.log.warn(
@@ -237,7 +242,7 @@ export class Feed implements PageTaker {
   }
 
   /** Tells a follower a part of what it has missed. */
-  async #tellNext(follower: ChangeFollower, read: ReadLog): Promise<void> {
+  async #tellNext(follower: ChangeFollower, read: ReadLog, bytes: number): Promise<void> {
     const recent = this.#recent.since(follower.position)
     if (recent && follower.generation === this.#live.end!.generation) {
       const changes = changesOf(recent.rows)
@@ -249,6 +254,7 @@ export class Feed implements PageTaker {
       follower.position,
       [...watches, ...sources].map(({ collection }) => collection),
       this.#live.end!.position,
+      bytes,
     )
     if (follower.resets !== resets) return
     const reason = resetReason(follower, page)

@@ -58,9 +58,6 @@ const isOneOf = (collections: readonly string[]): Sql => {
   })}`
 }
 
-/** Of the documents of a page; one row may have more. */
-const PAGE_BYTES = 4_194_304
-
 const BYTES = sql.either({
   sqlite: sql`coalesce(octet_length(c.old), 0) + coalesce(octet_length(d.doc), 0)`,
   postgres: sql`c.bytes + coalesce(d.bytes, 0)`,
@@ -76,7 +73,7 @@ export const selectChangesSql = (
   dialect: Dialect,
   after: LogPosition,
   collections: readonly string[] | undefined,
-  limit: number,
+  { limit, bytes }: { limit: number; bytes: number },
 ): Sql<LogRow> => {
   const isSqlite = dialect === 'sqlite'
   const order = sql.literal(isSqlite ? 'c.seq' : 'c.xid, c.seq')
@@ -98,7 +95,7 @@ export const selectChangesSql = (
           limit ${limit}
         ) as c
       ) as c
-      where c.before < ${sql.literal(String(PAGE_BYTES))}
+      where c.before < ${bytes}
     ) as c on true
     order by c.xid, c.seq`
 }

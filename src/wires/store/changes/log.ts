@@ -22,7 +22,8 @@ export type ChangePage = {
 /** The end of the log. */
 export type LogEnd = { readonly generation: string; readonly position: LogPosition }
 
-const ROWS_MAX = 500
+/** What a page has at most. */
+export const PAGE = { limit: 500, bytes: 4_194_304 }
 // Rows that are passed over in a few milliseconds.
 const NEAR = 2000
 
@@ -32,13 +33,17 @@ const NEAR = 2000
  * @param caller for whom
  */
 export function createLogReader(db: Database, caller?: string) {
-  /** @param end where the log ends, about */
+  /**
+   * @param end where the log ends, about
+   * @param bytes of the page
+   */
   return async (
     after: LogPosition,
     collections: readonly string[],
     end: LogPosition = after,
+    bytes = PAGE.bytes,
   ): Promise<ChangePage> => {
-    const query = selectChangesSql(db.dialect, after, collections, ROWS_MAX)
+    const query = selectChangesSql(db.dialect, after, collections, { ...PAGE, bytes })
     // What is new is little. To pass over what others have changed in a day holds up nobody else in a scan.
     const isNear = distance(after, end) <= NEAR
     return pageOf(isNear ? await db.all(query) : await db.scan(query, caller === undefined ? {} : { caller }))
@@ -60,7 +65,7 @@ export async function readLogEnd(db: Database): Promise<LogEnd> {
 const endOf = ({ end_xid: xid, end_seq: seq }: LogState): LogPosition => ({ xid, seq })
 
 /** What the rows of a read of up to `limit` tell. */
-export function pageOf(all: readonly LogRow[], limit = ROWS_MAX): ChangePage {
+export function pageOf(all: readonly LogRow[], limit = PAGE.limit): ChangePage {
   const state = all[0]!
   const rows = state.seq === null ? [] : all
   const last = rows.at(-1)

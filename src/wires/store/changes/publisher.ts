@@ -7,7 +7,7 @@ import type { Database, Transaction } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { Events } from '../../../kernel/events/events.ts'
 import { CHANGES } from './channel.ts'
-import { pageOf, readLogEnd, type ChangePage } from './log.ts'
+import { PAGE, pageOf, readLogEnd, type ChangePage } from './log.ts'
 import { selectChangesSql, type LogRow } from './log-rows.ts'
 import { isBefore } from './position.ts'
 
@@ -88,7 +88,7 @@ const publishSome = ({ db, events, log }: PublisherContext): Promise<boolean> =>
       if (!reader) return false
       const after = { xid: reader.xid, seq: reader.seq }
       const page = pageOf(
-        await tx.all(selectChangesSql(tx.dialect, after, undefined, ROWS_A_TURN)),
+        await tx.all(selectChangesSql(tx.dialect, after, undefined, { ...PAGE, limit: ROWS_A_TURN })),
         ROWS_A_TURN,
       )
       const isSame = page.generation === reader.generation

@@ -1,4 +1,4 @@
-import type { ChangePage } from './log.ts'
+import { PAGE, type ChangePage } from './log.ts'
 import type { LogRow } from './log-rows.ts'
 import { isBefore, type LogPosition } from './position.ts'
 
@@ -35,12 +35,16 @@ export class RecentChanges {
     this.#next = from
   }
 
-  /** The rows behind a position; undefined if there were more. */
+  /** Rows behind a position, of some pages; undefined if there were others before. */
   since(position: LogPosition): { readonly rows: readonly LogRow[]; readonly next: LogPosition } | undefined {
     if (isBefore(position, this.#from)) return undefined
-    const pages = this.#pages.filter(({ next }) => isBefore(position, next))
-    const isNew = ({ xid, seq }: LogRow) => isBefore(position, { xid, seq: seq! })
-    return { rows: pages.flatMap(({ rows }) => rows.filter(isNew)), next: this.#next }
+    const rows: LogRow[] = []
+    for (const page of this.#pages) {
+      if (!isBefore(position, page.next)) continue
+      for (const row of page.rows) if (isBefore(position, { xid: row.xid, seq: row.seq! })) rows.push(row)
+      if (rows.length >= PAGE.limit) return { rows, next: page.next }
+    }
+    return { rows, next: this.#next }
   }
 }
 
