@@ -247,6 +247,7 @@ eachEngine((engine) => {
 
   test('what cannot be followed is refused as a list is', async (t) => {
     const { app, ada } = await setUp(t, engine)
+    const patterns = [...'abcdefghij'].map((letter) => ({ title: { $regex: letter } }))
     const cases: [query: Record<string, unknown>, status: number, path?: string, token?: string][] = [
       [{}, 400, '/query/collection'],
       [{ collection: 'drafts' }, 400, '/query/collection'],
@@ -266,6 +267,8 @@ eachEngine((engine) => {
       ],
       [{ watch: [{ collection: 'books', fields: 'a,-b' }] }, 400, '/query/watch/0/fields'],
       [{ watch: [{ collection: 'parts', fields: 'cost' }] }, 400, '/query/watch/0/fields'],
+      [{ collection: 'books', filter: { $or: patterns } }, 400, '/query/filter'],
+      [{ watch: patterns.map((filter) => ({ collection: 'books', filter })) }, 400, '/query/watch/9/filter'],
       [{ collection: 'projects' }, 401],
       [{ collection: 'secrets' }, 401],
       [{ collection: 'secrets' }, 403, undefined, ada.token],

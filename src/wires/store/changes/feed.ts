@@ -165,10 +165,11 @@ export class Feed implements PageTaker {
       for (const { watch, members } of this.#followers.near(change)) {
         const event = this.#eventOf(watch, change)
         if (event) for (const member of members) this.#pass(member, event)
-      }
-      if (performance.now() - began > SLICE_MS) {
-        await setImmediate()
-        began = performance.now()
+        // Anybody may watch by patterns that take milliseconds in a large document.
+        if (performance.now() - began > SLICE_MS) {
+          await setImmediate()
+          began = performance.now()
+        }
       }
     }
     if (changes.length === 0) this.#lagMs = 0
@@ -195,8 +196,8 @@ export class Feed implements PageTaker {
     if (isStale(event.change, follower)) return this.#fallBehind(follower)
     const before = laterOf(this.#told!, follower.position)
     this.#send(follower, event, watch)
-    // The others of its watches may have the change too.
-    if (follower.isBlocked) follower.position = before
+    // The others of its watches may have the change too, and what is asked for its position meanwhile must not pass over it.
+    if (follower.isBlocked || follower.following.watches.length > 1) follower.position = before
   }
 
   /** From here on a follower is told from the log. */

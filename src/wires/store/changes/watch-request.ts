@@ -4,7 +4,7 @@ import type { CollectionDefinition } from '../documents/collections/collection.t
 import { isCollectionName } from '../documents/collections/name.ts'
 import { parseProjection, type Projection } from '../documents/fields/projection.ts'
 import { effortOf } from '../documents/query/effort.ts'
-import { everything, isObject, type FilterTree } from '../documents/query/filter.ts'
+import { everything, isObject, partsIn, type FilterTree } from '../documents/query/filter.ts'
 import { parseFilter, readFilterOf } from '../documents/query/parse.ts'
 import { quote } from '../documents/query/path.ts'
 
@@ -27,8 +27,10 @@ export type WatchParameters = {
 
 const WATCHES_MAX = 20
 const WATCH_LEVELS_MAX = 256
-// Each change is compared in this process: a list would be read beside it.
+// Each change is compared in this process, for all of a request: a list would be read beside it.
 const EFFORT_MAX = 100
+// A pattern takes tens of milliseconds in a document of 1 MiB.
+const PATTERN_EFFORT = 10
 const AT = '/query/watch'
 const NAMES = ['collection', 'filter', 'fields']
 
@@ -41,12 +43,12 @@ const NAMES = ['collection', 'filter', 'fields']
 export function parseWatches(
   { collection, filter, fields, watch }: WatchParameters,
   collectionOf: (name: string) => CollectionDefinition,
-): WatchRequest[] {
+): readonly WatchRequest[] {
   if (watch === undefined) {
     if (collection === undefined)
       throw invalid({ path: '/query/collection', message: 'Name a collection, or several in watch.' })
     const parsed = filter === undefined ? everything : parseFilter(filter)
-    return [watchRequest(collectionOf(collection), parsed, fields, '/query')]
+    return checkEffort([watchRequest(collectionOf(collection), parsed, fields, '/query')])
   }
   if ([collection, filter, fields].some((one) => one !== undefined))
     throw invalid({ path: AT, message: 'Give either watch, or collection with filter and fields.' })
@@ -58,7 +60,22 @@ export function parseWatches(
   })
   if (!Array.isArray(list) || list.length === 0 || list.length > WATCHES_MAX)
     throw invalid({ path: AT, message: `It must be a list of 1 to ${WATCHES_MAX} watches.` })
-  return list.map((one: unknown, i) => readWatch(one, `${AT}/${i}`, collectionOf))
+  return checkEffort(list.map((one: unknown, i) => readWatch(one, `${AT}/${i}`, collectionOf)))
+}
+
+/** @throws VALIDATION_ERROR if all filters together ask too much, at the first that is too many */
+function checkEffort(requests: readonly WatchRequest[]): readonly WatchRequest[] {
+  let effort = 0
+  for (const { filter, at } of requests) {
+    effort += effortOf(filter, { keys: [], idDescending: false })
+    for (const part of partsIn(filter)) if (part.kind === 'pattern') effort += PATTERN_EFFORT
+    if (effort > EFFORT_MAX)
+      throw invalid({
+        path: `${at}/filter`,
+        message: 'Filters ask too much of each change here: watch more documents, and choose among them.',
+      })
+  }
+  return requests
 }
 
 function readWatch(
@@ -88,11 +105,6 @@ function watchRequest(
   fields: string | undefined,
   at: string,
 ): WatchRequest {
-  if (effortOf(filter, { keys: [], idDescending: false }) > EFFORT_MAX)
-    throw invalid({
-      path: `${at}/filter`,
-      message: 'This filter asks too much of each change: watch more documents, and choose among them.',
-    })
   const projection = fields === undefined ? undefined : parseProjection(fields, `${at}/fields`)
   return { collection, filter, projection, at }
 }
