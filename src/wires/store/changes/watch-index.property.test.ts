@@ -76,8 +76,13 @@ function changeOf({ before, now }: { before: readonly Stored[]; now: Stored | un
   }
   const position = { xid: 0, seq: 1 }
   return {
-    ...{ collection: 'books', id: 'a', at: 0, generation: '' },
-    ...{ position, until: position, seenAt: position },
+    collection: 'books',
+    id: 'a',
+    at: 0,
+    generation: '',
+    position,
+    until: position,
+    seenAt: position,
     before: before.map(stateOf),
     now: now && { ...stateOf(now), body: JSON.stringify(now.document), version: 1 },
   }
