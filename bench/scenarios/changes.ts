@@ -284,7 +284,11 @@ async function tellAll(
   write: StreamWrite,
 ): Promise<Figures> {
   const events = to.tokens.length
+  await idle(pid)
+  const memory = memoryOf(pid).now
   const opened = await clients({ kind: 'open', ...to })
+  await idle(pid)
+  const more = ((memoryOf(pid).now - memory) * 1024) / events
   const answers: { last: number; first: number; processor: number }[] = []
   let used = 0
   for (let i = 0; i < TOLD_TO_ALL; i++) {
@@ -305,6 +309,7 @@ async function tellAll(
     'events a second': (events * 1000) / median('last'),
     'events a second of processor': (events * TOLD_TO_ALL * 1000) / Math.max(used, 1),
     "the clients' processor ms": median('processor'),
+    'memory of one, KiB': more,
     'opened a second': (events * 1000) / opened.ms,
   }
 }

@@ -36,12 +36,9 @@ export type Auth = {
 
 type Call = (key: string, input: AnyInput) => Promise<unknown>
 
-// A call without a session: none is refreshed for it.
-const NO_TOKEN = { token: null }
-
 export function createAuth(call: Call, session: ClientSession): Auth {
   async function begin(key: string, body: object): Promise<SignedInUser> {
-    const { user, ...tokens } = (await call(key, { ...NO_TOKEN, body })) as SessionTokens & {
+    const { user, ...tokens } = (await call(key, { token: null, body })) as SessionTokens & {
       user: SignedInUser
     }
     await session.begin(tokens, user)
@@ -55,7 +52,7 @@ export function createAuth(call: Call, session: ClientSession): Auth {
     signUp: (body) => begin('POST /auth/register', body),
     signIn: (body) => begin('POST /auth/login', body),
     async sendMagicLink(email) {
-      await call('POST /auth/magic-link', { ...NO_TOKEN, body: { email } })
+      await call('POST /auth/magic-link', { token: null, body: { email } })
     },
     verifyMagicLink: (token) => begin('POST /auth/verify-magic-link', { token }),
     async setSession(tokens) {

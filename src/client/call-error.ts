@@ -12,13 +12,13 @@
 export class CallError<Code extends string = string> extends Error {
   override name = 'CallError'
   /** The route that was called: `POST /auth/login`. */
-  readonly route: string
+  declare readonly route: string
   /** The HTTP status. */
-  readonly status: number
+  declare readonly status: number
   /** The code of the error, such as `NOT_FOUND`; `UNKNOWN` if the answer is not the server's own. */
-  readonly code: Code
-  readonly details: Record<string, unknown> | undefined
-  readonly headers: Headers
+  declare readonly code: Code
+  declare readonly details: Record<string, unknown> | undefined
+  declare readonly headers: Headers
   constructor(
     route: string,
     response: Response,

@@ -14,7 +14,8 @@ eachEngine((engine) => {
     let api: Client<Known>
     const ending = endOfSuite()
     before(async () => {
-      app = await startApp(ending, engine, { config: { wires: [shop()] } })
+      const store = { collections: { 'typed-books': { search: ['title'] } } }
+      app = await startApp(ending, engine, { config: { wires: [shop()], store } })
       api = createClient(app.url)
     })
 
@@ -97,6 +98,7 @@ eachEngine((engine) => {
       assert.deepEqual([year, createdAt], [1984, others[3]!.createdAt])
 
       assert.equal((await books.list({ sort: [], fields: [], limit: 1 })).total, 5)
+      assert.equal((await books.list({ search: 'mo*', filter: { year: 1973 } })).data[0]!._id, momo._id)
 
       const newestFirst: number[] = []
       for await (const { year } of books.all({ sort: '-year', limit: 2 })) newestFirst.push(year)

@@ -1,9 +1,9 @@
 import type { Api as OwnApi } from './api.ts'
-import { abortError, orAbort } from './abort.ts'
+import { orAbort } from './abort.ts'
 import { createAuth, type Auth } from './auth.ts'
 import { CallError, isError, readError } from './call-error.ts'
 import { createCollection, etags, type Collection } from './collection.ts'
-import type { Changes } from './changes/index.ts'
+import type { ClientChanges } from './changes/index.ts'
 import { isRepeatable, readBody, requestOf, urlOf } from './request.ts'
 import { headersOf, isSafe, sendRepeatedly } from './retry.ts'
 import type {
@@ -116,13 +116,13 @@ const REFRESH_LIMIT_MS = 10_000
 
 /** Calls of one client, without their types. */
 class Caller {
-  readonly session: ClientSession
-  readonly #baseUrl: string
-  readonly #options: ClientOptions
+  declare readonly session: ClientSession
+  declare readonly baseUrl: string
+  declare readonly options: ClientOptions
 
   constructor(baseUrl: string, options: ClientOptions) {
-    this.#baseUrl = baseUrl
-    this.#options = options
+    this.baseUrl = baseUrl
+    this.options = options
     this.session = new ClientSession(`sixwire ${baseUrl}`, options.storage, (refreshToken) =>
       this.#refresh(refreshToken),
     )
@@ -138,7 +138,7 @@ class Caller {
     const headers = headersOf(key, input)
     const { token, signal } = input
     const session = token === undefined ? await orAbort(this.#sessionFor(key), signal) : undefined
-    const sent = token === undefined ? (session?.token ?? this.#options.token) : (token ?? undefined)
+    const sent = token === undefined ? (session?.token ?? this.options.token) : (token ?? undefined)
     try {
       return await this.#send(key, input, headers, sent)
     } catch (error) {
@@ -169,13 +169,13 @@ class Caller {
   }
 
   async #send(key: string, input: AnyInput, headers: Headers, token: string | undefined): Promise<Response> {
-    const { fetch: own, retries = 2 } = this.#options
+    const { fetch: own, retries = 2 } = this.options
     const { onProgress } = input
-    const url = urlOf(this.#baseUrl, key, input)
+    const url = urlOf(this.baseUrl, key, input)
     const request = requestOf(key, input, headers, token)
     const send = async () =>
       onProgress && !own
-        ? (await import('./progress.ts')).sendWithProgress(url, request, onProgress, abortError)
+        ? (await import('./progress.ts')).sendWithProgress(url, request, onProgress)
         : (own ?? fetch)(url, request)
     const mayRepeat = isRepeatable(input) && (isSafe(key, headers) || key === REFRESH)
     const response = await sendRepeatedly(send, mayRepeat ? retries : 0, input.signal)
@@ -200,15 +200,14 @@ class Caller {
  * await six.auth.signIn({ email, password })
  */
 export function createClient<Api = OwnApi>(baseUrl: string, options: ClientOptions = {}): Client<Api> {
-  const { call, raw, session } = new Caller(baseUrl, options)
-  let changes: Promise<Changes> | undefined
-  const loadChanges = (): Promise<Changes> =>
-    (changes ??= import('./changes/index.ts').then(
-      ({ Changes }) => new Changes({ raw, session, etags, CallError, baseUrl, options }),
-    ))
+  const caller = new Caller(baseUrl, options)
+  const { call, raw, session } = caller
+  let changes: Promise<ClientChanges> | undefined
+  const loadChanges = (): Promise<ClientChanges> =>
+    (changes ??= import('./changes/index.ts').then(({ changesOf }) => changesOf(caller, etags, CallError)))
   const client: Client<Record<string, object>> = {
-    call: (key, input?: AnyInput) => call(key, input),
-    raw: (key, input?: AnyInput) => raw(key, input),
+    call,
+    raw,
     async try(key, input?: AnyInput) {
       try {
         return { data: await call(key, input), error: undefined }

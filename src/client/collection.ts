@@ -1,7 +1,7 @@
 import type { Pages } from './changes/index.ts'
 import type { AnyInput, CallOptions } from './route-types.ts'
 import type { ChangeHandlers, ErrorHandler } from './handlers.ts'
-import { begin, live, type Live, type LoadChanges, type Watch } from './watch.ts'
+import { begin, live, type Live, type LoadChanges, type ClientWatch } from './watch.ts'
 
 type ServiceFields = { _id: string; createdAt: string; updatedAt: string }
 
@@ -42,6 +42,8 @@ type SortField<T> = Path<T> | `-${Path<T>}`
 
 export type DocumentListQuery<T> = {
   filter?: Filter<T> | undefined
+  /** Words, `"phrases"`, `-word`, `word*`, in the fields that the collection searches. Without `sort` the best are first. */
+  search?: string | undefined
   /** A field or several, each with an optional minus for descending order; or as in MongoDB: `{ year: -1, title: 1 }`. */
   sort?: SortField<T> | readonly SortField<T>[] | { readonly [K in Path<T>]?: 1 | -1 } | undefined
   /** Fields to answer. `_id` is always answered. */
@@ -113,8 +115,8 @@ export type Collection<T extends object> = {
    * @example
    * const watch = books.watch({ filter: { year: 1973 } }, { put: show, gone: hide, reset: list, ready: list })
    */
-  watch(query: AllFields<WatchQuery<T>>, handlers: ChangeHandlers<Stored<T>>): Watch
-  watch(query: WatchQuery<T>, handlers: ChangeHandlers<Chosen<T>>): Watch
+  watch(query: AllFields<WatchQuery<T>>, handlers: ChangeHandlers<Stored<T>>): ClientWatch
+  watch(query: WatchQuery<T>, handlers: ChangeHandlers<Chosen<T>>): ClientWatch
   /**
    * Keeps a list as it changes, until it is closed.
    *

@@ -1,4 +1,4 @@
-import type { abortError } from './abort.ts'
+import { abortError } from './abort.ts'
 import type { AnyInput } from './route-types.ts'
 
 type Progress = NonNullable<AnyInput['onProgress']>
@@ -37,18 +37,16 @@ export const sendWithProgress = (
   url: string,
   request: Request & RequestInit,
   onProgress: Progress,
-  errorOf: typeof abortError,
 ): Promise<Response> =>
-  'XMLHttpRequest' in globalThis ? sendByXhr(url, request, onProgress, errorOf) : fetch(url, request)
+  'XMLHttpRequest' in globalThis ? sendByXhr(url, request, onProgress) : fetch(url, request)
 
 const sendByXhr = (
   url: string,
   { method, headers, body, signal }: Request,
   onProgress: Progress,
-  errorOf: typeof abortError,
 ): Promise<Response> =>
   new Promise((resolve, reject) => {
-    if (signal?.aborted) throw errorOf(signal)
+    if (signal?.aborted) throw abortError(signal)
     const xhr = new (globalThis as unknown as { XMLHttpRequest: new () => Xhr }).XMLHttpRequest()
     xhr.open(method, url)
     headers.forEach((value, name) => xhr.setRequestHeader(name, value))
@@ -60,7 +58,7 @@ const sendByXhr = (
       resolve(new Response(status === 204 || status === 304 ? null : response, answered))
     })
     xhr.addEventListener('error', () => reject(new TypeError(`${method} ${url} failed`)))
-    xhr.addEventListener('abort', () => reject(errorOf(signal!)))
+    xhr.addEventListener('abort', () => reject(abortError(signal!)))
     signal?.addEventListener('abort', () => xhr.abort())
     xhr.send(body)
   })

@@ -28,9 +28,11 @@ export function urlOf(baseUrl: string, key: string, { params, query }: AnyInput)
   const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => segment(name, params?.[name]))
   // Not by URLSearchParams, which React Native has in part only.
   const search = Object.entries(query ?? {})
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)])
-    .map((pair) => pair.map(encodeURIComponent).join('='))
+    .flatMap(([name, value]) =>
+      value === undefined
+        ? []
+        : [name, typeof value === 'string' ? value : JSON.stringify(value)].map(encodeURIComponent).join('='),
+    )
     .join('&')
   return baseUrl.replace(/\/+$/, '') + filled + (search && `?${search}`)
 }

@@ -60,9 +60,9 @@ function inTurn(): <T>(work: () => T | Promise<T>) => Promise<T> {
  * A refresh token is good for one use, so only one tab refreshes at a time, and only if no other has done it.
  */
 export class ClientSession {
-  current: KeptSession | undefined
+  declare current: KeptSession | undefined
   /** Resolves when the storage was read. */
-  readonly loaded: Promise<void>
+  declare readonly loaded: Promise<void>
   readonly #key: string
   readonly #storage: SessionStorage | undefined
   readonly #refresh: (refreshToken: string) => Promise<SessionTokens>
@@ -96,7 +96,7 @@ export class ClientSession {
       () => this.#listeners.has(listener) && listener(this.current?.user),
       () => undefined,
     )
-    return () => void this.#listeners.delete(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /** Begins a session, or ends it in all tabs. */

@@ -180,6 +180,43 @@ export async function usesDocuments(): Promise<void> {
   typed.collection<'projets'>('projets')
 }
 
+/** What is followed has the type as well; with `fields` only `_id` is certain. */
+export function followsDocuments(): void {
+  const projects = typed.collection('projects')
+  const handlers = { gone: () => undefined, reset: () => undefined }
+  projects.watch(
+    { filter: { price: { $gt: 5 } } },
+    {
+      ...handlers,
+      put(project, { etag }) {
+        project.title satisfies string
+        project._id satisfies string
+        etag satisfies string
+        // @ts-expect-error no such field
+        void project.titel
+      },
+    },
+  )
+  projects.watch(
+    { fields: ['title'] },
+    {
+      ...handlers,
+      put(project) {
+        // @ts-expect-error it may be absent
+        project.title satisfies string
+      },
+    },
+  )
+  // @ts-expect-error no such value
+  projects.watch({ filter: { price: 'high' } }, { ...handlers, put: () => undefined })
+  const live = projects.live({ sort: '-price', limit: 5 })
+  live.getSnapshot()[0]!.title satisfies string
+  live.subscribe((documents) => documents[0]!.price satisfies number | undefined)
+  const chosen = projects.live({ fields: ['title'] })
+  // @ts-expect-error it may be absent
+  chosen.getSnapshot()[0]!.title satisfies string
+}
+
 /** A typed configuration is checked as one without types. */
 export const mistaken = () => [
   // @ts-expect-error no such setting

@@ -1,16 +1,16 @@
 import { orAbort } from './abort.ts'
-import type { Changes, Listener, Pages } from './changes/index.ts'
+import type { ClientChanges, Listener, Pages } from './changes/index.ts'
 import type { ErrorHandler } from './handlers.ts'
 
 /** A watch, until it is closed. */
-export type Watch = {
+export type ClientWatch = {
   /** Resolves when changes come; rejects with the error that ended it before. */
   readonly ready: Promise<void>
   close(): void
 }
 
 /** A list that is kept as it changes: a store for React's `useSyncExternalStore`, and for Svelte. */
-export type Live<Document> = Watch & {
+export type Live<Document> = ClientWatch & {
   /** Resolves when the list is read; rejects with the error that ended it before. */
   readonly ready: Promise<void>
   /**
@@ -24,14 +24,14 @@ export type Live<Document> = Watch & {
 }
 
 /** Loads the part of the client that follows changes, at first use. */
-export type LoadChanges = () => Promise<Changes>
+export type LoadChanges = () => Promise<ClientChanges>
 
 /** Begins what goes on until it is closed. Errors are given to the handlers as well, so nobody has to await them. */
 export function begin(
   load: LoadChanges,
-  start: (changes: Changes, signal: AbortSignal) => Promise<void>,
+  start: (changes: ClientChanges, signal: AbortSignal) => Promise<void>,
   handlers: ErrorHandler | undefined,
-): Watch {
+): ClientWatch {
   const controller = new AbortController()
   const { signal } = controller
   const ready = orAbort(
@@ -61,7 +61,7 @@ export function live<Document extends object>(
     subscribe(listener) {
       listeners.add(listener as Listener)
       listener(documents)
-      return () => void listeners.delete(listener as Listener)
+      return () => listeners.delete(listener as Listener)
     },
     getSnapshot: () => documents,
   }

@@ -67,6 +67,7 @@ describe('sixwire doctor', () => {
           'write-ahead log',
           'failed jobs',
           'secret rotation',
+          'core: webhooks',
           'messaging: email',
           'auth: unverified users',
           'auth: signing key',

@@ -98,8 +98,17 @@ const OF_UNMINED = new Set([
   'POST /onchain/transactions/{hash}/speed-up',
 ])
 
+// Here are no webhooks, and nothing is delivered.
+const OF_WEBHOOKS = new Set([
+  'POST /core/webhooks/{name}/enable',
+  'POST /core/webhooks/deliveries/{id}/retry',
+])
+
 const isNeverDone = (operation: OpenapiOperation): boolean =>
-  BY_MAIL.has(operation.key) || OF_UNMINED.has(operation.key) || isSigned(operation)
+  BY_MAIL.has(operation.key) ||
+  OF_UNMINED.has(operation.key) ||
+  OF_WEBHOOKS.has(operation.key) ||
+  isSigned(operation)
 
 /** Whether nothing made up gets past the look at the signature of a provider. */
 const isSigned = (operation: OpenapiOperation): boolean =>

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 import { loadConfig } from '../app.ts'
-import type { Live, Watch } from '../client/index.ts'
+import type { Live, ClientWatch } from '../client/index.ts'
 import { startApp } from '../testing/app.ts'
 import { someEngine } from '../testing/engines.ts'
 import { applicationFolder, blocksOf, importFile } from '../testing/examples.ts'
@@ -23,7 +23,7 @@ type Ran = {
   bytes: Blob
   orders: number
   cheap: Live<object>
-  watch: Watch
+  watch: ClientWatch
 }
 
 someEngine((engine) => {

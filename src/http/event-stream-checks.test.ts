@@ -79,6 +79,16 @@ describe('an open stream', () => {
       for (const one of [bystander, own]) assert.equal(one.isOver(), false)
     })
 
+    test('ends as well if it began just as the last one had ended', async (t) => {
+      const app = await startApp(t, engine, { config: { wires: [tickerWire().ticker()] } })
+      for (const { token } of [await app.register(), await app.register(), await app.register()]) {
+        const stream = await openStream(t, `${app.url}/ticker`, { token })
+        await send(app, 'POST /auth/logout', { token })
+        await until(stream.isOver, SOON_MS)
+        assert.equal(stream.text(), ended('revoked'))
+      }
+    })
+
     test('ends with its token, and one of a service key does not', async (t) => {
       const app = await startApp(t, engine, { config: { wires: [tickerWire().ticker()] } })
       const { token } = await app.register()

@@ -26,8 +26,13 @@ const UNKNOWN_MS = 30_000
  * streams.
  */
 export async function checkStreams(open: Open, options: StreamOptions, stopped: AbortSignal): Promise<void> {
-  // Apart from each other: a token expires whether the database answers or not.
-  await Promise.all([watchTimes(open, options, stopped), watchCallers(open, options, stopped)])
+  const isOver = new AbortController()
+  // Apart from each other: a token expires whether the database answers or not. They end together: another stream may begin
+  // in between.
+  const callers = watchCallers(open, options, AbortSignal.any([stopped, isOver.signal]))
+  await watchTimes(open, options, stopped)
+  isOver.abort()
+  await callers
 }
 
 async function watchTimes(open: Open, { clock }: StreamOptions, stopped: AbortSignal): Promise<void> {
@@ -43,7 +48,7 @@ async function watchCallers(
   stopped: AbortSignal,
 ): Promise<void> {
   const checked: Checked = { at: -Infinity, allAt: -Infinity, failedAt: undefined }
-  while (callers && open.size > 0 && !stopped.aborted) {
+  while (callers && !stopped.aborted) {
     await clock.sleep(LOOK_MS, { signal: stopped, idle: true })
     const startedAt = clock.elapsed()
     try {

@@ -40,7 +40,7 @@ export class EventStream {
 }
 
 export const EVENTS_MEDIA_TYPE = 'text/event-stream'
-const EVENTS_TYPE = `${EVENTS_MEDIA_TYPE}; charset=utf-8`
+export const EVENTS_TYPE = `${EVENTS_MEDIA_TYPE}; charset=utf-8`
 
 /**
  * Answers with a stream that stays open, for a route with `stream: true`: server-sent events

@@ -89,11 +89,11 @@ export type TestStream = {
   status: number
   headers: IncomingMessage['headers']
   /** Everything received so far. */
-  text(): string
+  text: () => string
   /** Whether the answer has ended, or was cut. */
-  isOver(): boolean
+  isOver: () => boolean
   /** Of the client. */
-  close(): void
+  close: () => void
   response: IncomingMessage
 }
 

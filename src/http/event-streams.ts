@@ -6,7 +6,7 @@ import { errors } from '../base/errors.ts'
 import { checkStreams, checkTimes, timesOf } from './event-stream-checks.ts'
 import type { EventStream } from './event-stream.ts'
 import { OpenStream, type StreamContext, type StreamOptions, type StreamOwner } from './open-event-stream.ts'
-import type { SendingLimits } from './sending.ts'
+import type { SendingLimit } from './sending.ts'
 
 /** Open streams of one user, one service key, or the strangers of one client address. */
 const OF_OWNER_MAX = 20
@@ -21,13 +21,13 @@ const KEEP_ALIVE_MS = 30_000
 export class EventStreams {
   readonly #options: StreamOptions
   readonly #context: StreamContext
-  readonly #sending: SendingLimits
+  readonly #sending: SendingLimit
   readonly #open = new Map<ServerResponse, OpenStream>()
   readonly #ofOwner = new Map<string, number>()
   readonly #stopping = new AbortController()
   #isChecking = false
 
-  constructor(options: StreamOptions, sending: SendingLimits) {
+  constructor(options: StreamOptions, sending: SendingLimit) {
     this.#options = options
     this.#context = { clock: options.clock, log: options.log, onBehind: sending.resume }
     this.#sending = sending

@@ -54,6 +54,10 @@ const REFUSED: Record<string, string> = {
   'POST /onchain/transactions/{hash}/speed-up': 'FORBIDDEN',
   'POST /onchain/wallets/import':
     '/body/privateKey: is no private key: it must be above 0 and below the order of secp256k1',
+  'GET /core/webhooks': 'FORBIDDEN',
+  'GET /core/webhooks/deliveries': 'FORBIDDEN',
+  'POST /core/webhooks/{name}/enable': 'FORBIDDEN',
+  'POST /core/webhooks/deliveries/{id}/retry': 'FORBIDDEN',
   'GET /store/collections': 'FORBIDDEN',
   'DELETE /store/{collection}': 'FORBIDDEN',
   'GET /store/{collection}/{id}': 'NOT_FOUND',
@@ -120,6 +124,8 @@ someEngine((engine) => {
         const { token } = await app.register()
         const answered = await app.request(method, `${filled}?${query.toString()}`, {
           token,
+          // A stream would not end.
+          headers: { accept: 'application/json' },
           ...(media && {
             raw:
               type === MULTIPART

@@ -33,6 +33,8 @@ type Description = {
 // POSTs that create nothing, send nothing and charge nothing: a repetition is harmless, or must not be answered from
 // what was kept (a token is good for one use).
 const NOT_IDEMPOTENT = [
+  'POST /core/webhooks/:name/enable',
+  'POST /core/webhooks/deliveries/:id/retry',
   'POST /messaging/reports/:provider',
   'POST /messaging/twilio/status',
   'POST /messaging/email/bounce',
@@ -60,7 +62,7 @@ function schemasOf(described: Described, status: number): Schema[] {
 const codesOf = (described: Described, status: number): string[] =>
   schemasOf(described, status).flatMap(codesIn)
 // What an HTTP client or a browser sets itself, and what `security` describes.
-const NOT_PARAMETERS = ['authorization', 'cookie', 'host']
+const NOT_PARAMETERS = ['accept', 'authorization', 'cookie', 'host']
 
 eachEngine((engine) => {
   describe('/openapi.json', () => {

@@ -20,7 +20,7 @@ function progressOf(socket: Socket): string | undefined {
   return `${socket.bytesWritten} ${socket.writableLength} ${writeQueueSize}`
 }
 
-export type SendingLimits = ReturnType<typeof limitSending>
+export type SendingLimit = ReturnType<typeof limitSending>
 
 /**
  * Closes the connections of clients that take nothing of their answers for some time; they fill memory until then. An

@@ -84,6 +84,7 @@ eachEngine((engine) => {
     )
     assert.deepEqual(lists.map(({ path }) => path).toSorted(), [
       '/auth/sessions',
+      '/core/webhooks/deliveries',
       '/messaging/logs',
       '/onchain/nft/:contractAddress/owner/:ownerAddress',
       '/onchain/transactions',
@@ -114,7 +115,7 @@ eachEngine((engine) => {
     })
     assert.match(
       (await issueOf('title=Momo')).message,
-      /^is not a parameter of this list: this list takes limit, offset, sort, filter, cursor, fields, expand$/,
+      /^is not a parameter of this list: this list takes limit, offset, sort, filter, search, cursor, fields, expand$/,
     )
     assert.equal((await issueOf('__proto__=1')).path, '/query/__proto__')
     assert.equal((await issueOf(`${'x'.repeat(500)}=1`)).path.length, 71)

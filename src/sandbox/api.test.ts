@@ -121,7 +121,7 @@ someEngine((engine) => {
       assert.deepEqual([unknown.status, unknown.body.error.code], [404, 'NOT_FOUND'], provider)
       assert.match(
         unknown.body.error.message,
-        /: there are mail, phone, idpa, idpb, cardpay, walletpay, chains\.$/,
+        /: there are mail, phone, idpa, idpb, cardpay, walletpay, chains, receiver\.$/,
       )
     }
     assert.deepEqual((await app.request('GET', '/sandbox/api')).body.faults, { mail: { error: 450 } })

@@ -321,13 +321,27 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       assert.deepEqual(complaints, [])
     })
 
+    test('lists an event that arrives, with its signature and its body', async (t) => {
+      const { page, complaints } = await visit(t)
+      await page.goto(`${here()}/sandbox#events`)
+      await page.getByText('No events yet').waitFor()
+      const body = { type: 'auth.user.created', data: { email: 'ada@example.com' } }
+      assert.equal((await app.request('POST', '/sandbox/receiver', { body })).status, 401)
+      await page.locator('#events-list').getByRole('link').click()
+      const reader = page.locator('#events-reader')
+      await reader.getByRole('heading', { name: 'auth.user.created' }).waitFor()
+      await reader.getByText('wrong signature').waitFor()
+      await reader.getByText('"email": "ada@example.com"').waitFor()
+      assert.deepEqual(complaints, [])
+    })
+
     test('sets a fault and removes it, and resets only once that is confirmed', async (t) => {
       const { page, complaints } = await visit(t)
       await page.goto(`${here()}/sandbox#providers`)
       const card = page.getByRole('region', { name: 'Provider A' })
       await card.waitFor()
       // The people are no provider: they are shown in their own part.
-      assert.equal(await page.locator('#providers-list > section').count(), 7)
+      assert.equal(await page.locator('#providers-list > section').count(), 8)
       await card.getByText('Faults').click()
       await card.getByLabel('HTTP status').fill('503')
       await card.getByLabel('Calls').fill('2')

@@ -7,10 +7,10 @@ import { onWake, pause } from './pause.ts'
 export type Raw = (key: string, input: AnyInput) => Promise<Response>
 
 /** What a connection is for, and how far it has come. */
-export type Position = { readonly keys: readonly string[]; cursor?: string | undefined }
+export type FeedPosition = { readonly keys: readonly string[]; cursor?: string | undefined }
 
 /** An event of the server. */
-export type Change = {
+export type FeedChange = {
   event: string
   data: { watch?: number; _id: string; etag: string; document: { _id: string }; reason?: string }
   cursor: string
@@ -41,8 +41,8 @@ export const waitAfter = (failures: number, firstMs = FIRST_WAIT_MS): number =>
  */
 export async function followChanges(
   raw: Raw,
-  position: Position,
-  onChange: (change: Change) => void,
+  position: FeedPosition,
+  onChange: (change: FeedChange) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const connection = new Connection(raw, position, onChange, signal)
@@ -51,15 +51,15 @@ export async function followChanges(
 
 class Connection {
   readonly #raw: Raw
-  readonly #position: Position
-  readonly #onChange: (change: Change) => void
+  readonly #position: FeedPosition
+  readonly #onChange: (change: FeedChange) => void
   readonly #signal: AbortSignal
   #retryMs: number | undefined
   #failures = 0
   // React Native answers only when the whole body is there.
   #isPolling = !('ReadableStream' in globalThis)
 
-  constructor(raw: Raw, position: Position, onChange: (change: Change) => void, signal: AbortSignal) {
+  constructor(raw: Raw, position: FeedPosition, onChange: (change: FeedChange) => void, signal: AbortSignal) {
     this.#raw = raw
     this.#position = position
     this.#onChange = onChange
@@ -130,7 +130,7 @@ class Connection {
     let ending: string | undefined
     const read = eventReader({
       onEvent: ({ event, data, id }) => {
-        const change = { event, data: JSON.parse(data) as Change['data'], cursor: id }
+        const change = { event, data: JSON.parse(data) as FeedChange['data'], cursor: id }
         if (event === 'end') ending = change.data.reason
         else this.#take(change)
       },
@@ -149,18 +149,18 @@ class Connection {
   /** Takes all changes since the position at once. */
   async #poll(response: Response): Promise<string> {
     const { changes, cursor } = (await response.json()) as {
-      changes: (Change['data'] & { event: string })[]
+      changes: (FeedChange['data'] & { event: string })[]
       cursor: string
     }
     if (this.#position.cursor === undefined)
-      this.#take({ event: 'ready', data: {} as Change['data'], cursor })
+      this.#take({ event: 'ready', data: {} as FeedChange['data'], cursor })
     for (const data of changes) this.#take({ event: data.event, data, cursor })
     this.#position.cursor = cursor
     this.#failures = 0
     return 'poll'
   }
 
-  #take(change: Change): void {
+  #take(change: FeedChange): void {
     if (this.#signal.aborted) return
     this.#onChange(change)
     this.#position.cursor = change.cursor

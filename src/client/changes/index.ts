@@ -1,20 +1,21 @@
+import type { CallError } from '../call-error.ts'
 import type { ErrorHandler } from '../handlers.ts'
 import type { Owner } from './owner.ts'
-import { LiveList, type LiveQuery, type Pages, type Listener } from './live-list.ts'
-import type { Key, Refusal } from './messages.ts'
+import { LiveList, type LiveListQuery, type Pages, type Listener } from './live-list.ts'
+import type { WatchKey, ServerRefusal } from './messages.ts'
 import { canShare, Tab } from './tabs.ts'
 import { Watches, type Handlers } from './watches.ts'
 
 export type { Listener, Pages }
 
-const SESSION_ENDED: Refusal = {
+const SESSION_ENDED: ServerRefusal = {
   status: 401,
   code: 'UNAUTHORIZED',
   message: 'The session has ended: sign in again.',
 }
 
 /** All watches and live lists of a client. They end when the user signs out. */
-export class Changes {
+export class ClientChanges {
   readonly #owner: Owner
   readonly #watches: Watches
   readonly #lists = new Map<string, LiveList>()
@@ -22,9 +23,13 @@ export class Changes {
   #tab: Tab | undefined
   #isJoining = false
 
-  constructor(owner: Owner) {
+  /**
+   * @param etags where the ETags of documents are kept
+   * @param Failure is given, because an import would make files of what the client consists of
+   */
+  constructor(owner: Owner, etags: WeakMap<object, string>, Failure: typeof CallError) {
     this.#owner = owner
-    this.#watches = new Watches(owner, () => this.#announce())
+    this.#watches = new Watches(etags, Failure, () => this.#announce())
     owner.session.onChange((user) => this.#signIn(user?._id))
   }
 
@@ -36,12 +41,12 @@ export class Changes {
    */
   watch(
     collection: string,
-    { filter, fields }: LiveQuery,
+    { filter, fields }: LiveListQuery,
     handlers: Handlers,
     signal: AbortSignal,
   ): Promise<void> {
     if (signal.aborted) return Promise.resolve()
-    const key: Key = JSON.stringify({ collection, filter, fields: fields?.join() || undefined })
+    const key: WatchKey = JSON.stringify({ collection, filter, fields: fields?.join() || undefined })
     return this.#watches.add(key, handlers, signal)
   }
 
@@ -52,7 +57,7 @@ export class Changes {
    */
   live(
     collection: string,
-    query: LiveQuery | undefined = {},
+    query: LiveListQuery | undefined = {},
     pages: Pages,
     listeners: ReadonlySet<Listener>,
     handlers: ErrorHandler | undefined,
@@ -115,6 +120,10 @@ export class Changes {
     this.#watches.streams = {}
   }
 }
+
+/** The changes of a client. @param args as its constructor takes them */
+export const changesOf = (...args: ConstructorParameters<typeof ClientChanges>): ClientChanges =>
+  new ClientChanges(...args)
 
 /** The beginning of a hash in hexadecimal. */
 async function hashOf(text: string): Promise<string> {

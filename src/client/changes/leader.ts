@@ -1,6 +1,6 @@
 import type { CallError } from '../call-error.ts'
-import { followChanges, type Change, type Raw } from './connection.ts'
-import type { Key, News, Refusal, Stream } from './messages.ts'
+import { followChanges, type FeedChange, type Raw } from './connection.ts'
+import type { WatchKey, News, ServerRefusal, Stream } from './messages.ts'
 import type { Watches } from './watches.ts'
 
 const KEYS_MAX = 20
@@ -11,7 +11,7 @@ const UNAUTHORIZED = 401
 
 export const newId = (): string => Math.random().toString(36).slice(2)
 
-const fits = (keys: readonly Key[]): boolean =>
+const fits = (keys: readonly WatchKey[]): boolean =>
   keys.length <= KEYS_MAX && encodeURIComponent(keys.join()).length <= CHARACTERS_MAX
 
 /**
@@ -22,19 +22,19 @@ const fits = (keys: readonly Key[]): boolean =>
  */
 export class Leader {
   /** What each tab wants to know. */
-  readonly wants: Map<string, readonly Key[]>
+  readonly wants: Map<string, readonly WatchKey[]>
   readonly #raw: Raw
   readonly #watches: Watches
   readonly #tell: (news: News) => void
-  readonly #onSignedOut: (refusal: Refusal) => void
+  readonly #onSignedOut: (refusal: ServerRefusal) => void
   readonly #open = new Map<string, AbortController>()
 
   constructor(
     raw: Raw,
     watches: Watches,
-    wants: Map<string, readonly Key[]>,
+    wants: Map<string, readonly WatchKey[]>,
     tell: (news: News) => void,
-    onSignedOut: (refusal: Refusal) => void,
+    onSignedOut: (refusal: ServerRefusal) => void,
   ) {
     this.#raw = raw
     this.#watches = watches
@@ -52,7 +52,7 @@ export class Leader {
   /** Opens and closes connections for what the tabs want. */
   arrange(): void {
     const wanted = new Set([...this.wants.values()].flat())
-    const isWanted = (key: Key) => wanted.has(key)
+    const isWanted = (key: WatchKey) => wanted.has(key)
     const streams = () => Object.entries(this.#watches.streams)
     for (const [id, { keys }] of streams()) if (!keys.some(isWanted)) this.#close([id])
     const replaced = streams().flatMap(([, { replaces }]) => replaces)
@@ -66,8 +66,8 @@ export class Leader {
     this.#tellStreams()
   }
 
-  #beginAll(keys: readonly Key[]): void {
-    let some: Key[] = []
+  #beginAll(keys: readonly WatchKey[]): void {
+    let some: WatchKey[] = []
     for (const key of keys) {
       if (some.length > 0 && !fits([...some, key])) {
         this.#begin(some)
@@ -78,7 +78,7 @@ export class Leader {
     this.#begin(some)
   }
 
-  #begin(keys: readonly Key[], replaces: readonly string[] = []): void {
+  #begin(keys: readonly WatchKey[], replaces: readonly string[] = []): void {
     const id = newId()
     this.#watches.streams[id] = { keys, replaces, isReady: false }
     this.#follow(id)
@@ -96,7 +96,7 @@ export class Leader {
     ).catch((error: unknown) => this.#refuse(id, stream, error as CallError))
   }
 
-  #take(id: string, stream: Stream, change: Change): void {
+  #take(id: string, stream: Stream, change: FeedChange): void {
     if (stream.replaces.length > 0) {
       this.#close(stream.replaces)
       stream.replaces = []

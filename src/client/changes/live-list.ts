@@ -1,20 +1,20 @@
 import type { ErrorHandler } from '../handlers.ts'
 import { isRefused, waitAfter } from './connection.ts'
-import { orderOf, sortKeys, type Sort } from './order.ts'
+import { orderOf, sortKeys, type ListSort } from './order.ts'
 import { pause } from './pause.ts'
 import { call } from './watches.ts'
 
 type Document = { readonly _id: string }
 type Documents = readonly Document[]
 
-export type LiveQuery = {
+export type LiveListQuery = {
   filter?: object | undefined
-  sort?: Sort
+  sort?: ListSort
   fields?: readonly string[] | undefined
   limit?: number | undefined
 }
 export type Pages = (
-  query: LiveQuery,
+  query: LiveListQuery,
   options: { signal: AbortSignal },
 ) => AsyncIterable<{ data: Documents; total: number }>
 
@@ -25,7 +25,7 @@ type Viewer = { readonly show: Listener; readonly fail: (error: Error) => void }
 const PAGE_MAX = 1_000
 
 /** The fields of a query, and those that it sorts by, unless one of the others is the same, or around or inside of it. */
-export function fieldsOf({ fields = [], sort }: LiveQuery): readonly string[] | undefined {
+export function fieldsOf({ fields = [], sort }: LiveListQuery): readonly string[] | undefined {
   if (fields.length === 0) return undefined
   const overlaps = (one: string, other: string) => `${one}.`.startsWith(`${other}.`)
   const missing = sortKeys(sort)
@@ -41,7 +41,7 @@ export function fieldsOf({ fields = [], sort }: LiveQuery): readonly string[] | 
  * still to come.
  */
 export class LiveList {
-  readonly query: LiveQuery
+  readonly query: LiveListQuery
   readonly #viewers = new Set<Viewer>()
   readonly #ending = new AbortController()
   /** Never changed, only replaced; undefined until the list is read. */
@@ -58,7 +58,7 @@ export class LiveList {
   /** Whether there are documents beyond the limit, which are not known. */
   #hasMore = false
 
-  constructor(query: LiveQuery, pages: Pages) {
+  constructor(query: LiveListQuery, pages: Pages) {
     this.query = { ...query, fields: fieldsOf(query) }
     this.#limit = query.limit ?? Infinity
     this.#pages = pages

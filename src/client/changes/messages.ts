@@ -1,11 +1,11 @@
-import type { Change } from './connection.ts'
+import type { FeedChange } from './connection.ts'
 
 /** A watch as the server takes it, in JSON: what is watched alike has one key. */
-export type Key = string
+export type WatchKey = string
 
 /** A connection to the server, as each tab knows it. */
 export type Stream = {
-  keys: readonly Key[]
+  keys: readonly WatchKey[]
   /** Connections that it takes the place of, once it is ready. */
   replaces: readonly string[]
   isReady: boolean
@@ -16,7 +16,7 @@ export type Stream = {
 export type Streams = { [id: string]: Stream }
 
 /** An error of the server as plain values: a class does not pass between tabs. */
-export type Refusal = {
+export type ServerRefusal = {
   status: number
   code: string
   message: string
@@ -26,8 +26,8 @@ export type Refusal = {
 /** What the tab with the connections tells all, itself too. */
 export type News =
   | { kind: 'streams'; streams: Streams }
-  | { kind: 'change'; stream: string; change: Change }
-  | { kind: 'refusal'; key: Key; refusal: Refusal }
+  | { kind: 'change'; stream: string; change: FeedChange }
+  | { kind: 'refusal'; key: WatchKey; refusal: ServerRefusal }
 
 /** What a tab tells the others: what it wants to know, or that it has the connections now and asks what they want. */
-export type Message = News | { kind: 'wants'; tab: string; keys: readonly Key[] } | { kind: 'lead' }
+export type Message = News | { kind: 'wants'; tab: string; keys: readonly WatchKey[] } | { kind: 'lead' }

@@ -5,12 +5,12 @@ type Value = Json | undefined
 type Document = { readonly _id: string }
 
 /** A sort, as a list takes it. */
-export type Sort = string | readonly string[] | Readonly<Record<string, 1 | -1 | undefined>> | undefined
+export type ListSort = string | readonly string[] | Readonly<Record<string, 1 | -1 | undefined>> | undefined
 
-export type SortKey = { path: string; sign: number }
+type SortKey = { path: string; sign: number }
 
 /** The fields of a sort, of which the last is `_id`. Without a sort the newest comes first. */
-export function sortKeys(sort: Sort): SortKey[] {
+export function sortKeys(sort: ListSort): SortKey[] {
   const fields = typeof sort === 'string' ? sort.split(',') : isArray(sort) ? sort : []
   const keys: SortKey[] = isObject(sort)
     ? Object.entries(sort).map(([path, sign]) => ({ path, sign: sign! }))
@@ -45,7 +45,7 @@ export const orderOf =
 
 const isArray = (value: unknown): value is readonly Json[] => Array.isArray(value)
 
-const isObject = (value: Sort): value is Readonly<Record<string, 1 | -1 | undefined>> =>
+const isObject = (value: ListSort): value is Readonly<Record<string, 1 | -1 | undefined>> =>
   typeof value === 'object' && !isArray(value)
 
 /** The values that a document sorts by: several if the path leads through an array. */

@@ -1,6 +1,6 @@
 import type { Raw } from './connection.ts'
 import { Leader, newId } from './leader.ts'
-import type { Key, Message, News, Refusal } from './messages.ts'
+import type { WatchKey, Message, News, ServerRefusal } from './messages.ts'
 import type { Watches } from './watches.ts'
 
 /** What a tab belongs to. */
@@ -8,7 +8,7 @@ export type Host = {
   readonly raw: Raw
   readonly watches: Watches
   /** The server does not take the session of this tab any more. */
-  readonly onSignedOut: (refusal: Refusal) => void
+  readonly onSignedOut: (refusal: ServerRefusal) => void
   /** Nothing is watched here any more. */
   readonly onIdle: () => void
 }
@@ -31,7 +31,7 @@ export const canShare = (): boolean =>
  */
 export class Tab {
   readonly #id = newId()
-  readonly #wants = new Map<string, readonly Key[]>()
+  readonly #wants = new Map<string, readonly WatchKey[]>()
   readonly #name: string | undefined
   readonly #host: Host
   readonly #leaving = new AbortController()

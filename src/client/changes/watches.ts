@@ -1,7 +1,7 @@
 import type { ChangeHandlers } from '../handlers.ts'
-import { ROUTE, type Change } from './connection.ts'
-import type { Owner } from './owner.ts'
-import type { Key, News, Refusal, Streams } from './messages.ts'
+import { ROUTE, type FeedChange } from './connection.ts'
+import type { CallError } from '../call-error.ts'
+import type { WatchKey, News, ServerRefusal, Streams } from './messages.ts'
 
 /** What a watch calls, once it is ready with each change. */
 export type Handlers = Omit<ChangeHandlers<{ _id: string }>, 'reset'> & { reset(reason: string): void }
@@ -19,17 +19,19 @@ type Source = { isReady: boolean; readonly entries: Set<Entry> }
 export class Watches {
   /** What all tabs know alike: the next one with the connections goes on from there. */
   streams: Streams = {}
-  readonly #sources = new Map<Key, Source>()
-  readonly #owner: Owner
+  readonly #sources = new Map<WatchKey, Source>()
+  readonly #etags: WeakMap<object, string>
+  readonly #Failure: typeof CallError
   readonly #onWants: () => void
 
   /** @param onWants called when what is watched has changed */
-  constructor(owner: Owner, onWants: () => void) {
-    this.#owner = owner
+  constructor(etags: WeakMap<object, string>, Failure: typeof CallError, onWants: () => void) {
+    this.#etags = etags
+    this.#Failure = Failure
     this.#onWants = onWants
   }
 
-  get keys(): readonly Key[] {
+  get keys(): readonly WatchKey[] {
     return [...this.#sources.keys()]
   }
 
@@ -39,7 +41,7 @@ export class Watches {
    * @returns when it is ready
    * @throws CallError that ends it before; one that ends it later is given to the handlers
    */
-  add(key: Key, handlers: Handlers, signal: AbortSignal): Promise<void> {
+  add(key: WatchKey, handlers: Handlers, signal: AbortSignal): Promise<void> {
     let source = this.#sources.get(key)
     if (!source) {
       source = { isReady: false, entries: new Set() }
@@ -61,8 +63,8 @@ export class Watches {
   }
 
   /** Ends a watch, or all of them, with an error. */
-  fail({ status, ...error }: Refusal, only?: Key): void {
-    const failure = new this.#owner.CallError(ROUTE, new Response(null, { status }), error)
+  fail({ status, ...error }: ServerRefusal, only?: WatchKey): void {
+    const failure = new this.#Failure(ROUTE, new Response(null, { status }), error)
     for (const [key, { isReady, entries }] of this.#sources)
       if (only === undefined || key === only) {
         this.#sources.delete(key)
@@ -83,7 +85,7 @@ export class Watches {
     }
   }
 
-  #change(id: string, { event, data, cursor }: Change): void {
+  #change(id: string, { event, data, cursor }: FeedChange): void {
     const stream = this.streams[id]
     if (!stream) return
     stream.cursor = cursor
@@ -94,13 +96,13 @@ export class Watches {
     }
     const entries = this.#sources.get(stream.keys[data.watch ?? 0]!)?.entries
     if (event === 'put') {
-      this.#owner.etags.set(data.document, data.etag)
+      this.#etags.set(data.document, data.etag)
       for (const { handlers } of entries ?? []) call(() => handlers.put(data.document, { etag: data.etag }))
     } else if (event === 'gone') for (const { handlers } of entries ?? []) call(() => handlers.gone(data._id))
   }
 
   /** From now on all changes come; if some came before, others may have been missed between them. */
-  #begin(key: Key, reason: string): void {
+  #begin(key: WatchKey, reason: string): void {
     const source = this.#sources.get(key)
     if (!source) return
     for (const entry of source.entries)

@@ -7,6 +7,7 @@ import { startApp, type TestApp } from '../../testing/app.ts'
 import { eachEngine, type Engine } from '../../testing/engines.ts'
 import { startReceiver, webhookSecret, type WebhookReceiver } from '../../testing/webhook-receiver.ts'
 import { until } from '../../testing/until.ts'
+import { defineWire } from '../wire.ts'
 
 const HOUR_MS = 3_600_000
 const PASSWORD = 'correct horse battery'
@@ -361,6 +362,39 @@ eachEngine((engine) => {
       assert.equal((await app.request('POST', path, { token })).status, 404)
     const { text } = await app.request('GET', '/core/webhooks', { token })
     assert.doesNotMatch(text, /whsec/)
+  })
+
+  test('a publisher that has the data publishes once, however often it runs', async (t) => {
+    const receiver = await startReceiver(t)
+    const publisher = defineWire({
+      name: 'publisher',
+      setup: ({ db, events }) => ({
+        routes: [],
+        service: undefined,
+        async start() {
+          assert.deepEqual(
+            [events.takes('store.books.created'), events.takes('auth.user.created')],
+            [true, false],
+          )
+          for (const once of ['change-1', 'change-2', 'change-1'])
+            await db.batch([
+              ...events.publishSql({ type: 'store.books.created', record: 'a', data: { title: once }, once }),
+              ...events.publishSql({ type: 'store.films.created', record: 'a', data: {}, once }),
+            ])
+        },
+      }),
+    })
+    const webhooks = [webhookOf(receiver, { events: ['store.books.*'] })]
+    const app = await startApp(t, engine, { config: { webhooks, wires: [publisher()] } })
+    await receiver.arrived(2)
+    await quiet(app)
+    assert.deepEqual(
+      receiver.events.map(({ type, data }) => [type, data]),
+      [
+        ['store.books.created', { title: 'change-1' }],
+        ['store.books.created', { title: 'change-2' }],
+      ],
+    )
   })
 
   test('two replicas deliver each event once', async (t) => {

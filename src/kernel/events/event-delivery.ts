@@ -55,7 +55,8 @@ export function createEventDelivery(
     )
   }
   declareWebhookGauges(metrics, db, clock, configured)
-  if (configured.length > 0) jobs.every('sixwire.webhooks-clean', HOUR_MS, () => deleteOld(db, clock.now()))
+  // Also where no webhook is configured any more.
+  jobs.every('sixwire.webhooks-clean', HOUR_MS, () => deleteOld(db, clock.now()))
   return {
     events,
     webhooks: createWebhooks({ db, log }, configured, kinds),

@@ -82,6 +82,7 @@ export function createWebhooks(
   })
 
   async function list(): Promise<ShownWebhook[]> {
+    if (configured.length === 0) return []
     const rows = await db.scan<WebhookRow>(sql`
       select name, failing_since, off_at, off_reason,
         (select count(*) from sixwire_deliveries where webhook = name and state = 'waiting') as waiting

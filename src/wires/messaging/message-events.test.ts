@@ -35,7 +35,10 @@ eachEngine((engine) => {
     const { _id } = receiver.events[0]!.data
     const path = `/messaging/twilio/status?id=${String(_id)}`
     const fields = { MessageSid: sent.body.messageId, MessageStatus: 'delivered', AccountSid: 'AC', To: to }
-    const signed = PUBLIC + path + Object.entries(fields).toSorted().flat().join('')
+    const signed =
+      PUBLIC +
+      path +
+      ['AccountSid', 'MessageSid', 'MessageStatus', 'To'].map((name) => name + fields[name as 'To']).join('')
     const report = {
       raw: new URLSearchParams(fields).toString(),
       headers: {

@@ -16,6 +16,7 @@ const collections = {
   people: { read: 'public', create: 'user', update: 'user', showTo: { phone: 'owner' } },
   drafts: { read: 'public', create: 'user', changes: false },
   secrets: { read: 'admin' },
+  vault: { read: 'admin', changes: false },
 } as const
 
 /** A server whose first user is its administrator, with two others. */
@@ -268,6 +269,8 @@ eachEngine((engine) => {
       [{ collection: 'projects' }, 401],
       [{ collection: 'secrets' }, 401],
       [{ collection: 'secrets' }, 403, undefined, ada.token],
+      [{ collection: 'vault' }, 401],
+      [{ watch: [{ collection: 'drafts' }] }, 400, '/query/watch/0/collection'],
     ]
     for (const [query, status, path, token] of cases) {
       const answer = await app.request('GET', pathOf(query), { token })

@@ -7,10 +7,15 @@ import type { LogEnd } from './log.ts'
  * of a change, and is written once.
  */
 export function createCursors(key: Key) {
+  // Thousands of quiet streams are at the same place.
+  let last = { text: '', place: '' }
   return {
     /** The part of a place in the log. It is encrypted: how much is written is nobody's business. */
-    placeOf: ({ generation, position: { xid, seq } }: LogEnd): string =>
-      key.seal(JSON.stringify([generation, xid, seq])),
+    placeOf({ generation, position: { xid, seq } }: LogEnd): string {
+      const text = JSON.stringify([generation, xid, seq])
+      if (text !== last.text) last = { text, place: key.seal(text) }
+      return last.place
+    },
 
     /**
      * The part of those who watch.

@@ -3,21 +3,18 @@ import { setImmediate } from 'node:timers/promises'
 import type { Logger } from '../../../base/logger.ts'
 import type { Clock } from '../../../base/clock.ts'
 import type { Database } from '../../../db/database.ts'
-import { CHANGES } from './channel.ts'
 import { changesOf, type LoggedChange } from './change.ts'
 import type { Cursors } from './cursor.ts'
 import { FeedEvent } from './event.ts'
 import type { ChangeFollower, ResetReason } from './follower.ts'
 import { Followers, type Member } from './followers.ts'
+import { LiveLog, type PageTaker } from './live-log.ts'
 import { createLogReader, PAGE, readLogEnd, type LogEnd, type ChangePage, type ReadLog } from './log.ts'
 import { PingTurns } from './ping-turns.ts'
 import { isBefore, laterOf, type LogPosition } from './position.ts'
 import { RecentChanges } from './recent-changes.ts'
 import { tell, type DocumentWatch } from './watch.ts'
 
-// What is written in between is read together.
-const READ_INTERVAL_MS = 8
-const HELD_MS = { first: 10, most: 250 }
 const SLICE_MS = 4
 const TURN_MS = 1000
 const PING_TURNS = 15
@@ -25,8 +22,8 @@ const IDLE_MS = 30_000
 const FAULT_MS = 1000
 const FIRST_BYTES = 65_536
 
-/** Reads the log of changes once for all followers of this process, and tells each what concerns it. */
-export class Feed {
+/** Tells all followers of this process of the changes that concern them, each as it may see them. */
+export class Feed implements PageTaker {
   readonly #context: {
     readonly db: Database
     readonly cursors: Cursors
@@ -36,35 +33,26 @@ export class Feed {
   readonly #followers = new Followers()
   readonly #turns = new PingTurns(PING_TURNS)
   readonly #recent = new RecentChanges()
-  readonly #readLive: ReadLog
-  /** Where it has read to; undefined while nobody follows. */
-  #end: LogEnd | undefined
+  readonly #live: LiveLog
   /** Where everybody has been told to. */
   #told: LogPosition | undefined
-  #starting: Promise<LogEnd> | undefined
-  #stop: (() => void) | undefined
-  #reading: Promise<void> | undefined
+  #ticking = new AbortController()
   /** The collections of the last read, and those who have come since then and follow others. */
   #read: ReadonlySet<string> = new Set()
   readonly #newcomers = new Set<ChangeFollower>()
-  #isWoken = false
-  #timer: NodeJS.Timeout | undefined
-  #readAt = 0
   #lastUse = 0
-  #heldMs = HELD_MS.first
   #lagMs = 0
   #resets = 0
-  #isClosed = false
 
   constructor(context: { db: Database; cursors: Cursors; clock: Clock; log: Logger }) {
     this.#context = context
-    this.#readLive = createLogReader(context.db)
+    this.#live = new LiveLog(context, this)
   }
 
   /** Where the feed is, from where on a new follower can be told; it reads from now on, if it did not. */
   async enter(): Promise<LogEnd> {
     this.#lastUse = this.#context.clock.elapsed()
-    return this.#end ?? (this.#starting ??= this.#start())
+    return this.#live.start()
   }
 
   /** Where the log ends now. */
@@ -78,7 +66,7 @@ export class Feed {
     this.#turns.add(follower)
     void this.#catchUp(follower)
     // What changed while nobody watched its collection was not read.
-    this.#wake()
+    this.#live.wake()
   }
 
   /** Goes on with a follower whose output takes events again. */
@@ -106,44 +94,13 @@ export class Feed {
   state() {
     let behind = 0
     for (const follower of this.#followers) if (follower.isBehind) behind++
-    return { followers: this.#followers.size, behind, lagMs: this.#lagMs, resets: this.#resets }
+    const lagMs = Math.max(this.#lagMs, this.#live.waitedMs)
+    return { followers: this.#followers.size, behind, lagMs, resets: this.#resets }
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
-    this.#halt()
-    await this.#reading
-  }
-
-  async #start(): Promise<LogEnd> {
-    const { db } = this.#context
-    try {
-      const end = await readLogEnd(db)
-      if (this.#isClosed) return end
-      this.#end = end
-      this.#told = end.position
-      this.#recent.clear(end.position)
-      const stopListening = db.listen(CHANGES, () => this.#wake())
-      const stopping = new AbortController()
-      void this.#tick(stopping.signal)
-      this.#stop = () => {
-        stopListening()
-        stopping.abort()
-      }
-      // What was announced before it listened.
-      this.#wake()
-      return end
-    } finally {
-      this.#starting = undefined
-    }
-  }
-
-  #halt(): void {
-    this.#stop?.()
-    this.#stop = undefined
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    this.#end = undefined
+    this.#ticking.abort()
+    await this.#live.close()
   }
 
   async #tick(stopped: AbortSignal): Promise<void> {
@@ -151,7 +108,10 @@ export class Feed {
     for (;;) {
       await clock.sleep(TURN_MS, { signal: stopped, idle: true })
       if (stopped.aborted) return
-      if (this.#followers.size === 0 && clock.elapsed() - this.#lastUse > IDLE_MS) this.#halt()
+      if (this.#followers.size === 0 && clock.elapsed() - this.#lastUse > IDLE_MS) {
+        this.#live.halt()
+        return
+      }
       for (const follower of this.#turns.next()) if (!follower.isBlocked) follower.output.ping?.()
     }
   }
@@ -162,58 +122,27 @@ export class Feed {
     if ([...watches, ...sources].every(({ collection }) => this.#read.has(collection))) return
     // What was read before does not have its changes, and what is being read has not either.
     this.#newcomers.add(follower)
-    if (this.#end) this.#recent.clear(this.#end.position)
+    if (this.#live.end) this.#recent.clear(this.#live.end.position)
   }
 
-  /** Reads what is new. */
-  #wake(): void {
-    this.#isWoken = true
-    if (this.#reading || this.#timer || !this.#end) return
-    const waitMs = Math.max(0, this.#readAt + READ_INTERVAL_MS - performance.now())
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined
-      this.#readAt = performance.now()
-      this.#reading = this.#readAll().finally(() => {
-        this.#reading = undefined
-        if (this.#isWoken) this.#wake()
-      })
-    }, waitMs)
+  begin(end: LogEnd): void {
+    this.#told = end.position
+    this.#recent.clear(end.position)
+    this.#ticking = new AbortController()
+    void this.#tick(this.#ticking.signal)
   }
 
-  async #readAll(): Promise<void> {
-    try {
-      let page: ChangePage | undefined
-      do {
-        this.#isWoken = false
-        page = await this.#readPage()
-      } while (page?.isFull)
-      if (!page?.isHeld) this.#heldMs = HELD_MS.first
-      else {
-        const heldMs = this.#heldMs
-        this.#heldMs = Math.min(2 * heldMs, HELD_MS.most)
-        setTimeout(() => this.#wake(), heldMs).unref()
-      }
-    } catch (error) {
-      // Nothing is lost: it goes on from the position where it is.
-      this.#context.log.warn({ err: error }, 'the log of changes could not be read: it is tried again')
-      setTimeout(() => this.#wake(), FAULT_MS).unref()
-    }
-  }
-
-  async #readPage(): Promise<ChangePage | undefined> {
-    const end = this.#end
-    const collections = this.#followers.collections()
-    if (!end || collections.size === 0) return undefined
-    this.#read = collections
+  beginPage(): ReadonlySet<string> {
+    this.#read = this.#followers.collections()
     this.#newcomers.clear()
-    const page = await this.#readLive(end.position, [...collections])
-    if (this.#end !== end) return undefined
-    this.#end = { generation: page.generation, position: page.next }
-    const reason = resetReason(end, page)
-    if (reason) this.#resetAll(reason, end, this.#end)
+    return this.#read
+  }
+
+  async takePage(page: ChangePage, before: LogEnd, end: LogEnd): Promise<void> {
+    const reason = resetReason(before, page)
+    if (reason) this.#resetAll(reason, before, end)
     else await this.#tellPage(page)
     this.#told = page.next
-    return page
   }
 
   async #tellPage(page: ChangePage): Promise<void> {
@@ -291,10 +220,10 @@ export class Feed {
     follower.isTelling = true
     try {
       const read = createLogReader(this.#context.db, follower.caller)
-      const mayGoOn = () => !follower.isClosed && !follower.isBlocked && this.#end !== undefined
+      const mayGoOn = () => !follower.isClosed && !follower.isBlocked && this.#live.end !== undefined
       // A client that takes little at a time is not read much for.
       let bytes = FIRST_BYTES
-      while (mayGoOn() && (!follower.boundAt || isBefore(follower.position, this.#end!.position))) {
+      while (mayGoOn() && (!follower.boundAt || isBefore(follower.position, this.#live.end!.position))) {
         await (follower.boundAt
           ? this.#tellNext(follower, read, bytes)
           : this.#bindAgain(follower, follower.position))
@@ -315,7 +244,7 @@ export class Feed {
   /** Tells a follower a part of what it has missed. */
   async #tellNext(follower: ChangeFollower, read: ReadLog, bytes: number): Promise<void> {
     const recent = this.#recent.since(follower.position)
-    if (recent && follower.generation === this.#end!.generation) {
+    if (recent && follower.generation === this.#live.end!.generation) {
       const changes = changesOf(recent.rows)
       if (!changes.some((one) => isStale(one, follower))) return this.#tellOne(follower, changes, recent.next)
     }
@@ -324,7 +253,7 @@ export class Feed {
     const page = await read(
       follower.position,
       [...watches, ...sources].map(({ collection }) => collection),
-      this.#end!.position,
+      this.#live.end!.position,
       bytes,
     )
     if (follower.resets !== resets) return
@@ -387,7 +316,7 @@ export class Feed {
 
   /** A source of a follower has changed: it follows what it may see now, and lists again if that is something else. */
   async #bindAgain(follower: ChangeFollower, until: LogPosition): Promise<void> {
-    const end = this.#end!
+    const end = this.#live.end!
     const { resets } = follower
     const following = await follower.bind()
     if (follower.isClosed || follower.resets !== resets) return

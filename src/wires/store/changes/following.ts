@@ -1,3 +1,4 @@
+import { invalid } from '../../../base/errors.ts'
 import type { Caller } from '../../../http/access.ts'
 import { checkAudience } from '../documents/collections/collection.ts'
 import type { Collections } from '../documents/collections/collections.ts'
@@ -11,7 +12,7 @@ import { watchOf, type DocumentWatch } from './watch.ts'
 /**
  * What somebody may follow of what was asked for, now.
  *
- * @throws UNAUTHORIZED, FORBIDDEN, and VALIDATION_ERROR for fields that are not shown
+ * @throws UNAUTHORIZED, FORBIDDEN, and VALIDATION_ERROR for fields that are not shown and changes that are not logged
  */
 export async function followingOf(
   { collections, cursors }: { collections: Collections; cursors: Cursors },
@@ -24,6 +25,11 @@ export async function followingOf(
   for (const { collection, filter, projection, at } of requests) {
     const subject = await viewer.subjectFor(collection)
     checkAudience(collection.read, subject, false)
+    if (!collection.hasChanges)
+      throw invalid({
+        path: `${at}/collection`,
+        message: `The changes of ${collection.name} are not logged.`,
+      })
     const view = viewOf(collection, subject)
     checkFilter(view, filter, `${at}/filter`)
     checkProjection(view, projection, `${at}/fields`)

@@ -38,6 +38,9 @@ eachEngine((engine) => {
           values ('books', 'a', 'nobody', 1, 0, '{"_id":"a","title":"held"}')`)
       await delay(LOOKS_MS)
       await stream.isTold('ready', 'put before')
+      const { text } = await app.request('GET', '/metrics')
+      const [, lag] = /^sixwire_changes_lag_seconds (\S+)$/m.exec(text)!
+      assert.ok(Number(lag) >= LOOKS_MS / 2000, `the metric shows ${lag}`)
       const late = await follow(t, app.url, {
         query: { collection: 'books' },
         lastEventId: stream.events[0]!.id,

@@ -22,7 +22,7 @@ export function openChanges(context: WireContext, collections: Collections, opti
   gauge('sixwire_changes_behind', 'Those of them that are told from the log', ({ behind }) => behind)
   gauge(
     'sixwire_changes_lag_seconds',
-    'How long after its commit the last change was passed on',
+    'How long after it happened the last change was passed on, or for how long changes wait for an open transaction',
     ({ lagMs }) => lagMs / 1000,
   )
   gauge('sixwire_changes_resets', 'Followers that had to list again, since the start', ({ resets }) => resets)

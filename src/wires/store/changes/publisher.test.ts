@@ -50,19 +50,22 @@ eachEngine((engine) => {
       assert.equal((await app.request('POST', '/store/books', { token, body: { title } })).status, 201)
     await create(first, '0')
     await receiver.arrived(1)
-    await first.stop()
     const db = await openDatabase(databaseUrl)
     t.after(() => db.close())
+    const isDelivered = () =>
+      until(async () => !(await db.get(sql`select id from sixwire_jobs where kind like 'webhook:%'`)))
+    await isDelivered()
+    await first.stop()
     await db.write(sql`
-      insert into store_changes (collection, id, version, owner, at, old)
-      values ('books', 'gone', 0, '', 1, ${sql.either({ sqlite: sql`jsonb('{"n":1}')`, postgres: sql`'{"n":1}'` })})`)
+      insert into store_changes (collection, id, version, owner, at, old ${sql.either({ sqlite: sql``, postgres: sql`, bytes` })})
+      values ('books', 'gone', 0, '', 1, ${sql.either({ sqlite: sql`jsonb('{"n":1}')`, postgres: sql`'{"n":1}', 7` })})`)
     const servers = [
       await startApp(t, engine, { databaseUrl, config }),
       await startApp(t, engine, { databaseUrl, config }),
     ]
     await Promise.all(Array.from({ length: 20 }, (_, i) => create(servers[i % 2]!, String(i + 1))))
     await receiver.arrived(22)
-    await until(async () => !(await db.get(sql`select id from sixwire_jobs where kind like 'webhook:%'`)))
+    await isDelivered()
     const titles = receiver
       .ofType('store.books.created')
       .map(({ data }) => (data['document'] as { title: string }).title)

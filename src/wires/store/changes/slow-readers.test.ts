@@ -122,7 +122,7 @@ someEngine((engine) => {
     const readers = Array.from({ length: READERS }, () =>
       mirror(t, { url: () => url, token: undefined, watches }),
     )
-    await until(() => readers.every(({ counts }) => counts.events > 0))
+    await until(() => readers.every(({ counts }) => counts.lists > 0))
     const without = await load(databaseUrl, readers)
     const before = await memoryOf(program.pid)
     const slow: Socket[] = []

@@ -46,7 +46,7 @@ export function parseWatches(
     if (collection === undefined)
       throw invalid({ path: '/query/collection', message: 'Name a collection, or several in watch.' })
     const parsed = filter === undefined ? everything : parseFilter(filter)
-    return [watchRequest(collectionOf(collection), parsed, fields, '/query', '/query/collection')]
+    return [watchRequest(collectionOf(collection), parsed, fields, '/query')]
   }
   if ([collection, filter, fields].some((one) => one !== undefined))
     throw invalid({ path: AT, message: 'Give either watch, or collection with filter and fields.' })
@@ -79,7 +79,7 @@ function readWatch(
   if (fields !== undefined && typeof fields !== 'string')
     throw invalid({ path: `${at}/fields`, message: 'It must be text: fields joined by commas.' })
   const parsed = filter === undefined ? everything : readFilterOf(filter, `${at}/filter`)
-  return watchRequest(collectionOf(collection), parsed, fields, at, `${at}/collection`)
+  return watchRequest(collectionOf(collection), parsed, fields, at)
 }
 
 function watchRequest(
@@ -87,10 +87,7 @@ function watchRequest(
   filter: FilterTree,
   fields: string | undefined,
   at: string,
-  ofCollection: string,
 ): WatchRequest {
-  if (!collection.hasChanges)
-    throw invalid({ path: ofCollection, message: `The changes of ${collection.name} are not logged.` })
   if (effortOf(filter, { keys: [], idDescending: false }) > EFFORT_MAX)
     throw invalid({
       path: `${at}/filter`,

@@ -124,7 +124,6 @@ export const Page = {
     Type.String({
       description:
         'Words that documents must have in the fields that the collection declares for it: all of them, "a phrase", -word for one that must be missing, word* for its beginning. Sorted by $score unless sort says otherwise.',
-      examples: ['"lord of" ring* -film'],
     }),
   ),
   cursor: Type.Optional(

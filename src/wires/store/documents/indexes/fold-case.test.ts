@@ -19,6 +19,11 @@ test('texts whose upper case is the same have one form', () => {
   assert.notEqual(foldCase('e'), foldCase('é'))
 })
 
+test('of marks in a row the first 30 count, so that no text stops the server', () => {
+  const marks = '\u0301\u0323'.repeat(15)
+  assert.equal(foldCase(`a${marks.repeat(10_000)}b`), foldCase(`a${marks}b`))
+})
+
 test('a form is its own form, for every character', () => {
   for (let code = 0; code <= 0x1ffff; code++) {
     if (code >= 0xd800 && code <= 0xdfff) continue

@@ -1,3 +1,5 @@
+import { withFewMarks } from './few-marks.ts'
+
 const ASCII = /^[\0-\x7f]*$/
 
 /**
@@ -12,6 +14,6 @@ const ASCII = /^[\0-\x7f]*$/
 export function foldCase(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase()
   // First in lower case: the capital ẞ has itself as upper case, and ß has SS.
-  const lower = text.normalize('NFC').toLowerCase().toUpperCase().toLowerCase()
+  const lower = withFewMarks(text).normalize('NFC').toLowerCase().toUpperCase().toLowerCase()
   return lower.replaceAll('ς', 'σ').normalize('NFC')
 }

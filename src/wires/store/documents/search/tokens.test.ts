@@ -29,6 +29,12 @@ for (const [text, ...words] of [
     assert.deepEqual(tokensOf(text), words)
   })
 
+test('marks without end stop nothing', () => {
+  // Accents; vowels that are no accents; and some with what search takes away from between them.
+  for (const marks of ['\u0301\u0323', '\u0f72\u0f71', '\u0f73\u200d', '\u0301\uff9e'])
+    assert.equal(tokensOf(`a${marks.repeat(150_000)} b`).at(-1), 'b')
+})
+
 test('words are the same however their characters are composed, in upper case too, and taken apart again', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', size: 'max', maxLength: 60 }), (text) => {

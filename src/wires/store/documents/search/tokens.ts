@@ -1,4 +1,5 @@
 import { foldCase } from '../indexes/fold-case.ts'
+import { withFewMarks } from '../indexes/few-marks.ts'
 
 /** The number of this way to take texts apart: with another one, search indexes are built again at the start. */
 export const TOKEN_FORMAT = 1
@@ -32,7 +33,7 @@ export function tokensOf(text: string): string[] {
 
 /** What looks alike is the same, whatever characters it is written with: `ﬁ` and `fi`, `①` and `1`, `é` and `e`. */
 function fold(text: string): string {
-  const folded = foldCase(text.normalize('NFKD')).normalize('NFKD')
+  const folded = foldCase(withFewMarks(text).normalize('NFKD')).normalize('NFKD')
   // Composed again, so that a syllable of Hangul is one character and not three.
   return folded.replace(ACCENTS, '').normalize('NFC')
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import type { Json } from '../query/filter.ts'
+import { tokensOf } from './tokens.ts'
 import { haveSameTexts, wordsOf } from './words.ts'
 
 const fieldsOf = (...names: string[]) => names.map((name) => ({ path: name.split('.'), descending: false }))
@@ -34,6 +35,17 @@ test('what PostgreSQL would not keep is left out for both engines', () => {
     0,
   )
   assert.ok(bytes > 690_000 && bytes <= 700_000, String(bytes))
+})
+
+test('a large text has the words that it has as a whole', () => {
+  for (const between of [' ', '\n', ','])
+    for (const word of ['abcdef', 'żółć', '𝔞𝔟'.repeat(3)]) {
+      const text = Array.from({ length: 2000 }, (_, i) => `${word}${i}`).join(between)
+      assert.deepEqual(
+        wordsOf({ a: text }, fieldsOf('a')).map(({ token }) => token),
+        tokensOf(text),
+      )
+    }
 })
 
 test('a change of other fields leaves the texts the same', () => {

@@ -33,7 +33,7 @@ export function wordsOf(document: Json, fields: readonly IndexField[]): Word[] {
   let [position, bytes] = [0, 0]
   for (const [i, { path }] of fields.entries())
     for (const text of textsAt(document, path)) {
-      for (const token of tokensOf(text)) {
+      for (const token of tokensIn(text)) {
         if (++position > POSITIONS_MAX) return words
         const count = (repeats.get(token) ?? 0) + 1
         repeats.set(token, count)
@@ -46,6 +46,20 @@ export function wordsOf(document: Json, fields: readonly IndexField[]): Word[] {
     }
   return words
 }
+
+/** The words of a text, piece by piece: of a large one most are never asked for. */
+function* tokensIn(text: string): Generator<string> {
+  for (const piece of text.length > PIECE_LENGTH ? text.match(PIECES)! : [text]) yield* tokensOf(piece)
+}
+
+const PIECE_LENGTH = 4000
+// To the last space in it; where there is none, to the last character that is in no word.
+const PIECES = new RegExp(
+  [String.raw`(?!\S)`, String.raw`(?![\p{L}\p{N}\p{M}])`, '']
+    .map((end) => `[^]{1,${PIECE_LENGTH}}${end}`)
+    .join('|'),
+  'gu',
+)
 
 /** Whether a change leaves the texts as they are. */
 export const haveSameTexts = (one: Json, other: Json, fields: readonly IndexField[]): boolean =>
