@@ -50,6 +50,7 @@ test('the common errors have the codes and states of the specification', () => {
     UNSUPPORTED_MEDIA_TYPE: 415,
     RATE_LIMITED: 429,
     TOO_MANY_CONCURRENT: 429,
+    TOO_MANY_STREAMS: 429,
     INTERNAL_ERROR: 500,
     UNAVAILABLE: 503,
   })

@@ -13,7 +13,7 @@ type Document = any // eslint-disable-line typescript/no-explicit-any
 export type Mirror = {
   /** What it holds of each watch, by id. */
   readonly held: readonly Map<string, Document>[]
-  readonly counts: { cuts: number; resets: number; events: number }
+  readonly counts: { cuts: number; lists: number; resets: number; events: number }
   cut(): void
   /** Compares what it holds with what the lists say; answers the first difference. */
   difference(): Promise<string | undefined>
@@ -32,7 +32,7 @@ const AGAIN_MS = 50
 /** Keeps a mirror until the test ends. */
 export function mirror(t: TestContext, { url, token, watches }: MirrorOptions): Mirror {
   const held = watches.map(() => new Map<string, Document>())
-  const counts = { cuts: 0, resets: 0, events: 0 }
+  const counts = { cuts: 0, lists: 0, resets: 0, events: 0 }
   const controller = new AbortController()
   let stream: Stream | undefined
   let lastEventId: string | undefined
@@ -64,6 +64,7 @@ export function mirror(t: TestContext, { url, token, watches }: MirrorOptions): 
       isListed = false
       for (const [watch, documents] of (await list()).entries()) held[watch] = documents
       isListed = true
+      counts.lists++
     }
     if (event === 'put') held[data.watch]!.set(data._id, data.document)
     if (event === 'gone') held[data.watch]!.delete(data._id)

@@ -79,10 +79,8 @@ eachEngine((engine) => {
     await isTold(live, 'put new')
     await isTold(again, 'put new')
     await agree(mirrors)
-    assert.deepEqual(
-      [...mirrors[0]!.held[0]!.values()].map((one) => one.title),
-      [title, 'new'],
-    )
+    const titles = new Set([...mirrors[0]!.held[0]!.values()].map((one) => one.title))
+    assert.deepEqual(titles, new Set([title, 'new']))
     await create(other, admin, 'memberships', { user, team: 'b' })
     await until(() => tasks.events.filter((one) => shortOf(one) === 'reset changed').length === 2)
     await create(other, admin, 'tasks', { title: 'theirs', team: 'b' })
