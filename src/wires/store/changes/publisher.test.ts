@@ -78,4 +78,18 @@ eachEngine((engine) => {
       [{ collection: 'books', _id: 'gone', document: { n: 1 } }],
     )
   })
+
+  test('a server without the webhook that starts beside ends nothing', async (t) => {
+    const receiver = await startReceiver(t)
+    const { url, secret } = receiver
+    const databaseUrl = await engine.migratedUrl()
+    const config = { webhooks: [{ url, secret, events: ['store.*'] }] }
+    const app = await startApp(t, engine, { databaseUrl, config })
+    const { token } = await app.register()
+    await startApp(t, engine, { databaseUrl })
+    await until(async () => {
+      await app.request('POST', '/store/books', { token, body: { title: 'a' } })
+      return receiver.events.length > 0
+    })
+  })
 })

@@ -44,11 +44,7 @@ export class ChangePublisher {
       await db.write(sql`delete from store_change_readers where name = ${READER}`)
       return
     }
-    const { generation, position } = await readLogEnd(db)
-    await db.write(sql`
-      insert into store_change_readers (name, generation, xid, seq)
-      values (${READER}, ${generation}, ${position.xid}, ${position.seq})
-      on conflict (name) do nothing`)
+    await beginReader(db)
     this.#stop = db.listen(CHANGES, () => this.#wake())
     this.#wake()
   }
@@ -71,6 +67,8 @@ export class ChangePublisher {
   async #publishAll(): Promise<void> {
     this.#isWoken = false
     try {
+      // A process whose configuration has no such webhook has deleted it, as the old ones may during an upgrade.
+      if (await isWithoutReader(this.#context.db)) await beginReader(this.#context.db)
       while (this.#stop && (await publishSome(this.#context)));
     } catch (error) {
       this.#context.log.warn({ err: error }, 'changes of documents could not be published: it is tried again')
@@ -79,6 +77,18 @@ export class ChangePublisher {
     }
   }
 }
+
+/** Begins at the end of the log, unless there is a reader. */
+async function beginReader(db: Database): Promise<void> {
+  const { generation, position } = await readLogEnd(db)
+  await db.write(sql`
+    insert into store_change_readers (name, generation, xid, seq)
+    values (${READER}, ${generation}, ${position.xid}, ${position.seq})
+    on conflict (name) do nothing`)
+}
+
+const isWithoutReader = async (db: Database): Promise<boolean> =>
+  !(await db.get(sql`select name from store_change_readers where name = ${READER}`))
 
 /** @returns whether there may be more */
 const publishSome = ({ db, events, log }: PublisherContext): Promise<boolean> =>
