@@ -295,6 +295,8 @@ someEngine((engine) => {
     const authorization = AUTHORIZATION[draft.caller]
     const address = filled + (query.length > 0 ? `?${query.join('&')}` : '')
     const headers = {
+      // A stream would not end.
+      accept: 'application/json',
       ...(authorization !== undefined && { authorization: fill(authorization) }),
       // After the caller's own: a route that reads Authorization itself takes other proofs than a session.
       ...Object.fromEntries(Object.entries(draft.headers).map(([name, value]) => [name, fill(value)])),
