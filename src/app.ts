@@ -110,7 +110,7 @@ export type App = {
   readonly warnings: readonly string[]
   /** What `/metrics` has, beside the metrics of requests and of Node. */
   metrics(): readonly DeclaredMetric[]
-  /** All types of events that the wires declare; `*` stands for any name. */
+  /** All types of events that the wires declare; `*` is any name. */
   eventTypes(): readonly string[]
   /** The checks of the frame and of each wire, for `sixwire doctor`. */
   diagnoses(): readonly Diagnosis[]

@@ -22,7 +22,7 @@ export type EventReceiver = {
   drained(): void
   /** Returns the last text, such as an `end` event; the stream then ends. */
   ending(reason: EndReason): string
-  /** The connection is closed. Called once for each stream, whoever ended it. */
+  /** The connection is closed. Called once for each stream, whether the client or the server ended it. */
   closed(): void
 }
 

@@ -7,10 +7,10 @@ export const isPattern = (text: string): boolean =>
   text.split('.').every((part) => part === '*' || WORD.test(part))
 
 /**
- * Whether a pattern matches a type. `*` stands for one word, and at the end for all that follow: `pay.*`,
+ * Whether a pattern matches a type. `*` matches one word, and at the end for all that follow: `pay.*`,
  * `store.*.deleted`.
  *
- * @param type `*` in a type that is declared stands for any name: `store.*.created`
+ * @param type `*` in a type that is declared is any name: `store.*.created`
  */
 export function matches(pattern: string, type: string): boolean {
   const [parts, words] = [pattern.split('.'), type.split('.')]

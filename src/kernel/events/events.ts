@@ -65,7 +65,7 @@ export type Events = {
     object: string,
     definition: EventDefinition<Verb, Row>,
   ): RecordEvents<Verb>
-  /** Declares types whose data their publisher has; `*` in one of them stands for any name: `store.*.created`. */
+  /** Declares types whose data their publisher has; `*` in one of them is any name: `store.*.created`. */
   declare(types: readonly string[]): void
   /** Whether a webhook takes events of this type. */
   takes(type: string): boolean

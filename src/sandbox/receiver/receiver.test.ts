@@ -33,7 +33,7 @@ anyEngine((engine) => {
     assert.equal(again!.eventId, first!.eventId)
     assert.equal(JSON.parse(again!.body).data.email, 'ada@example.com')
 
-    // What somebody else sends, and what is sent again later.
+    // What another sender sends, and what is sent again later.
     const post = (key: string, at: number) => {
       const raw = JSON.stringify({ type: 'auth.user.created' })
       const headers = {

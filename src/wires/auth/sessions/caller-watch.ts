@@ -14,7 +14,7 @@ const nowSql = sql.either({
   postgres: sql`auth_now()`,
 })
 
-/** Follows the callers of answers that stay open. Triggers write down whom something happened to, whoever did it. */
+/** Follows the callers of answers that stay open. Triggers write down which of them has changed, by whatever means. */
 export function createCallerWatch(
   db: Database,
   sessions: Pick<Sessions, 'current' | 'tokenExpiry'>,

@@ -165,7 +165,7 @@ export class Feed implements PageTaker {
       for (const { watch, members } of this.#followers.near(change)) {
         const event = this.#eventOf(watch, change)
         if (event) for (const member of members) this.#pass(member, event)
-        // Anybody may watch by patterns that take milliseconds in a large document.
+        // A watch may ask for patterns that take milliseconds in a large document.
         if (performance.now() - began > SLICE_MS) {
           await setImmediate()
           began = performance.now()
@@ -330,7 +330,7 @@ export class Feed implements PageTaker {
   }
 }
 
-/** Whether somebody has been told of a later moment than that of a change, or of another log. */
+/** Whether a follower has been told of a later moment than that of a change, or of another log. */
 const isStale = ({ generation, seenAt }: LoggedChange, follower: ChangeFollower): boolean =>
   generation !== follower.generation || isBefore(seenAt, follower.seenAt)
 

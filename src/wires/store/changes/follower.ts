@@ -13,7 +13,7 @@ export type Output = {
   ping?(): void
 }
 
-/** What somebody follows, with the values of the caller in it. */
+/** What a caller follows, with the values of the caller in it. */
 export type Following = {
   readonly watches: readonly DocumentWatch[]
   /** Documents by which the watches change: those that `store.user` is read from. */
@@ -22,7 +22,7 @@ export type Following = {
   readonly audience: string
 }
 
-/** Somebody who follows changes. What was sent is not kept: a position says it. */
+/** One stream or poll. What was sent is not kept: the position tells what was. */
 export type ChangeFollower = {
   following: Following
   /** Sources that changed up to here are in it; undefined if it may be wrong, and is to be read again before anything is told. */

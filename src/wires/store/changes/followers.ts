@@ -20,7 +20,7 @@ export class Followers {
     return this.#members.keys()
   }
 
-  /** The collections that somebody watches, or whose documents are sources of somebody. */
+  /** The collections that are watched, or whose documents are sources. */
   collections(): Set<string> {
     return new Set([...this.#watches.collections(), ...this.#sources.collections()])
   }

@@ -10,7 +10,7 @@ import type { WatchRequest } from './watch-request.ts'
 import { watchOf, type DocumentWatch } from './watch.ts'
 
 /**
- * What somebody may follow of what was asked for, now.
+ * What a caller may follow of what was asked for, now.
  *
  * @throws UNAUTHORIZED, FORBIDDEN, and VALIDATION_ERROR for fields that are not shown and changes that are not logged
  */

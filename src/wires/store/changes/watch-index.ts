@@ -17,7 +17,7 @@ export class WatchIndex<Member> {
   readonly #groups = new Map<string, WatchGroup<Member>>()
   readonly #collections = new Map<string, CollectionWatches<Member>>()
 
-  /** The collections that somebody watches. */
+  /** The collections that are watched. */
   collections(): Iterable<string> {
     return this.#collections.keys()
   }

@@ -7,7 +7,7 @@ import { compileMatcher } from '../documents/query/matcher.ts'
 import { isWithin, type Reach } from '../documents/rules/rule.ts'
 import type { LoggedChange, State } from './change.ts'
 
-/** What somebody watches: the documents of a list, as the list would show them. */
+/** What a caller watches: the documents of a list, as the list would show them. */
 export type DocumentWatch = {
   readonly collection: string
   readonly reach: Reach
@@ -19,7 +19,7 @@ export type DocumentWatch = {
   readonly has: (state: State) => boolean
 }
 
-/** Makes the watch of somebody in a collection. */
+/** Makes the watch of a caller in a collection. */
 export function watchOf(
   collection: string,
   asked: Pick<DocumentWatch, 'reach' | 'filter' | 'view' | 'projection'>,

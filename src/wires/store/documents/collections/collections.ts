@@ -65,7 +65,7 @@ export function createCollections(
     get: (name: string): CollectionDefinition => declared.get(name) ?? { ...undeclared, name },
     /** Somebody who reads and writes documents, for the time of one request. */
     viewer: (caller: Caller | undefined): Viewer => createViewer(caller, readValue),
-    /** The documents that values of `store.user` are read from for somebody. */
+    /** The documents that values of `store.user` are read from for a user. */
     sourcesOf: (names: readonly string[], subject: RuleSubject) =>
       names.flatMap((name) => {
         const { collection, template } = sources.get(name)!

@@ -28,7 +28,7 @@ export async function buildWords(context: BuildContext, index: Index, build: num
     }
     const missing = await db.scan(selectMissingSql(index))
     if (missing.length === 0) return
-    // Somebody else has a lock on it.
+    // Another transaction has a lock on it.
     await clock.sleep(LOCKED_MS, { signal: stopping })
   }
 }

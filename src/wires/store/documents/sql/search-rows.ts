@@ -108,7 +108,7 @@ export const selectMissingSql = (index: Index): Sql<{ id: string }> => sql`
 
 /**
  * Some documents whose words are not in an index, behind an id and in order, each with the fields that the paths begin with. They
- * are locked; those that somebody else changes are passed over.
+ * are locked; those that another transaction changes are passed over.
  */
 export function lockMissingSql(
   index: Index,
