@@ -247,7 +247,7 @@ eachEngine((engine) => {
 
   test('what cannot be followed is refused as a list is', async (t) => {
     const { app, ada } = await setUp(t, engine)
-    const patterns = [...'abcdefghij'].map((letter) => ({ title: { $regex: letter } }))
+    const patterns = Array.from({ length: 10 }, (_, i) => ({ title: { $regex: String(i) } }))
     const cases: [query: Record<string, unknown>, status: number, path?: string, token?: string][] = [
       [{}, 400, '/query/collection'],
       [{ collection: 'drafts' }, 400, '/query/collection'],
