@@ -31,7 +31,7 @@ create table store_change_readers (
   seq bigint not null
 );
 
--- Collections whose changes are not logged; '*' stands for all, during a restore.
+-- Collections whose changes are not logged; '*' means all of them, during a restore.
 create table store_unlogged (collection text collate "C" primary key);
 
 create function store_log_documents() returns trigger language plpgsql as $$

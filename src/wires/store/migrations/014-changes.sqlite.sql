@@ -27,7 +27,7 @@ create table store_change_readers (
   seq integer not null
 ) without rowid;
 
--- Collections whose changes are not logged; '*' stands for all, during a restore.
+-- Collections whose changes are not logged; '*' means all of them, during a restore.
 create table store_unlogged (collection text primary key) without rowid;
 
 create trigger store_documents_created after insert on store_documents

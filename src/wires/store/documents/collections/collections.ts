@@ -56,7 +56,7 @@ export function createCollections(
   for (const [name, { collection }] of sources)
     if (!declared.get(collection)!.hasChanges)
       throw new StartError(
-        `store.collections.${collection}.changes: store.user.${name} is read from it: without a log nobody would notice that somebody loses it`,
+        `store.collections.${collection}.changes: must not be false: store.user.${name} is read from this collection, and open streams follow it by its changes`,
       )
   const readValue: ReadUserValue = (name, own) => readUserValue(sources.get(name)!, own.values, readMatching)
   return {

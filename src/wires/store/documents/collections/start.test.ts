@@ -167,7 +167,7 @@ describe('a value of the caller in a rule', () => {
     const memberships = { read: 'admin', changes: false }
     assert.equal(
       refusalOf({ user: { teams }, collections: { memberships } }),
-      'store.collections.memberships.changes: store.user.teams is read from it: without a log nobody would notice that somebody loses it',
+      'store.collections.memberships.changes: must not be false: store.user.teams is read from this collection, and open streams follow it by its changes',
     )
   })
 
