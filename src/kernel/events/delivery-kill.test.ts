@@ -22,7 +22,10 @@ eachEngine((engine) => {
     const databaseUrl = await engine.migratedUrl()
     const folder = await temporaryFolder(t)
     const webhooks = [{ url: receiver.url, secret: receiver.secret, events: ['auth.*'] }]
-    await writeFile(join(folder, 'sixwire.config.ts'), `export default ${JSON.stringify({ webhooks })}`)
+    await writeFile(
+      join(folder, 'sixwire.config.ts'),
+      `export default ${JSON.stringify({ webhooks, auth: { bcryptCost: 4 } })}`,
+    )
     const environment = { SIXWIRE_SECRET: SECRET, SIXWIRE_SANDBOX: 'off' }
     const program = startProgram(t, ['start'], {
       folder,
@@ -34,7 +37,8 @@ eachEngine((engine) => {
       const headers = { 'content-type': 'application/json' }
       assert.equal((await fetch(`${url}/auth/register`, { method: 'POST', headers, body })).status, 201)
     }
-    await until(() => receiver.attempts.length === 8)
+    // If that takes long, the first ones are over and the next ones begin.
+    await until(() => receiver.attempts.length >= 8)
     await program.kill()
 
     receiver.answer = 204
