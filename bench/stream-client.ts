@@ -32,7 +32,7 @@ export type StreamWrite = {
   readonly rests: readonly string[]
 }
 
-/** What the process is told to do, one after the other. */
+/** The commands that the process runs, in order. */
 export type StreamCommand =
   | ({ readonly kind: 'open' } & StreamTarget)
   | { readonly kind: 'close' }

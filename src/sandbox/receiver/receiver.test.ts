@@ -12,7 +12,7 @@ import { webhookSecret } from '../../testing/webhook-receiver.ts'
 type Listed = { type: string; isVerified: boolean; status: number | null; eventId: string; body: string }
 
 anyEngine((engine) => {
-  test('the receiver of the sandbox lists events with their signatures, and fails when it is told to', async (t) => {
+  test('the receiver of the sandbox lists events with their signatures, and fails if a fault is set', async (t) => {
     const port = await freePort()
     const url = `http://localhost:${port}/sandbox/receiver`
     const secret = webhookSecret()

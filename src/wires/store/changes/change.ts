@@ -14,7 +14,7 @@ export type State = { readonly owner: string; readonly json: () => Json }
 export type LoggedChange = {
   readonly collection: string
   readonly id: string
-  /** Of the first of its changes: who has been told of it has been told of everything up to there. */
+  /** Of its first change. A follower that has received the event has received everything up to this position. */
   readonly position: LogPosition
   /** Of the last. */
   readonly until: LogPosition
@@ -26,7 +26,7 @@ export type LoggedChange = {
   readonly now: (State & OwnedDocument) | undefined
 }
 
-/** The changes that rows of the log tell, one for each document, in the order of their first changes. */
+/** The changes that rows of the log eventFor, one for each document, in the order of their first changes. */
 export function changesOf(rows: readonly LogRow[]): LoggedChange[] {
   const changes = new Map<string, Writable>()
   for (const row of rows) {

@@ -15,7 +15,7 @@ export type Stream = {
   readonly status: number
   readonly events: ReceivedEvent[]
   /** Waits for the events that a list shows. */
-  isTold(...expected: string[]): Promise<void>
+  receives(...expected: string[]): Promise<void>
   /** The documents that a client would hold now, by their ids. */
   readonly held: Map<string, any> // eslint-disable-line typescript/no-explicit-any -- JSON of any shape
   readonly isEnded: () => boolean
@@ -80,7 +80,7 @@ export async function follow(
     held,
     isEnded: () => isEnded,
     lastId: () => events.findLast(({ id }) => id !== undefined)?.id,
-    isTold: async (...expected) => {
+    receives: async (...expected) => {
       const shown = () => events.filter(({ event }) => event !== 'ping').map(shortOf)
       await until(() => shown().length >= expected.length)
       assert.deepEqual(shown(), expected)

@@ -50,10 +50,10 @@ eachEngine((engine) => {
   test('tells of what is created, changed and deleted, as a list would show it', async (t) => {
     const { app, create, patch, remove } = await setUp(t, engine)
     const stream = await follow(t, app.url, { query: { collection: 'books' } })
-    await stream.isTold('ready')
+    await stream.receives('ready')
     const book = await create('books', { title: 'a', year: 2001 })
     const { _id } = book
-    await stream.isTold('ready', 'put a')
+    await stream.receives('ready', 'put a')
     assert.deepEqual(stream.events[1]!.data, {
       watch: 0,
       collection: 'books',
@@ -62,10 +62,10 @@ eachEngine((engine) => {
       document: book,
     })
     await patch('books', _id, { title: 'b' })
-    await stream.isTold('ready', 'put a', 'put b')
+    await stream.receives('ready', 'put a', 'put b')
     assert.equal(stream.events[2]!.data.etag, '"2"')
     await remove('books', _id)
-    await stream.isTold('ready', 'put a', 'put b', `gone ${_id}`)
+    await stream.receives('ready', 'put a', 'put b', `gone ${_id}`)
     assert.deepEqual(stream.events[3]!.data, { watch: 0, collection: 'books', _id })
     assert.ok(stream.events.every(({ id }) => id))
   })
@@ -74,39 +74,39 @@ eachEngine((engine) => {
     const { app, create, patch } = await setUp(t, engine)
     const query = { collection: 'books', filter: { year: { $gte: 2000 } } }
     const stream = await follow(t, app.url, { query })
-    await stream.isTold('ready')
+    await stream.receives('ready')
     const { _id } = await create('books', { title: 'a', year: 1999 })
     await patch('books', _id, { year: 2000 })
-    await stream.isTold('ready', 'put a')
+    await stream.receives('ready', 'put a')
     await patch('books', _id, { title: 'b', year: 1999 })
-    await stream.isTold('ready', 'put a', `gone ${_id}`)
+    await stream.receives('ready', 'put a', `gone ${_id}`)
     assert.deepEqual(stream.events[2]!.data, { watch: 0, collection: 'books', _id })
   })
 
-  test('who loses access is told that the document is gone, and not why', async (t) => {
+  test('a caller who loses access gets `gone` with the id alone', async (t) => {
     const { app, bob, create, patch } = await setUp(t, engine)
     const stream = await follow(t, app.url, { token: bob.token, query: { collection: 'projects' } })
-    await stream.isTold('ready')
+    await stream.receives('ready')
     const { _id } = await create('projects', { title: 'a', members: [bob._id] })
-    await stream.isTold('ready', 'put a')
+    await stream.receives('ready', 'put a')
     await patch('projects', _id, { title: 'secret', members: [] })
-    await stream.isTold('ready', 'put a', `gone ${_id}`)
+    await stream.receives('ready', 'put a', `gone ${_id}`)
     assert.deepEqual(stream.events[2]!.data, { watch: 0, collection: 'projects', _id })
   })
 
-  test('each reader is told what is theirs, in their view', async (t) => {
+  test('each caller gets the documents that they may read, in their view', async (t) => {
     const { app, admin, ada, bob, create } = await setUp(t, engine)
     const query = { watch: [{ collection: 'projects' }, { collection: 'people' }, { collection: 'parts' }] }
     const [ofAdmin, ofAda, ofBob] = await Promise.all(
       [admin, ada, bob].map(({ token }) => follow(t, app.url, { token, query })),
     )
-    for (const stream of [ofAdmin!, ofAda!, ofBob!]) await stream.isTold('ready')
+    for (const stream of [ofAdmin!, ofAda!, ofBob!]) await stream.receives('ready')
     await create('projects', { title: 'of ada' })
     await create('people', { title: 'ada', phone: '1' })
     await create('parts', { title: 'part', cost: 5 }, admin)
-    await ofAdmin!.isTold('ready', 'put of ada', 'put ada', 'put part')
-    await ofAda!.isTold('ready', 'put of ada', 'put ada', 'put part')
-    await ofBob!.isTold('ready', 'put ada', 'put part')
+    await ofAdmin!.receives('ready', 'put of ada', 'put ada', 'put part')
+    await ofAda!.receives('ready', 'put of ada', 'put ada', 'put part')
+    await ofBob!.receives('ready', 'put ada', 'put part')
     const fieldsOf = ({ events }: typeof ofAdmin & object) =>
       events.slice(-2).map(({ data }) => [data.document.phone, data.document.cost])
     assert.deepEqual(fieldsOf(ofAdmin!), [
@@ -130,7 +130,7 @@ eachEngine((engine) => {
       { collection: 'books', filter: { year: { $in: [1, 2] } }, fields: '-title' },
     ]
     const stream = await follow(t, app.url, { query: { watch } })
-    await stream.isTold('ready')
+    await stream.receives('ready')
     const { _id } = await create('books', { title: 'a', year: 1 })
     await until(() => stream.events.length === 3)
     assert.deepEqual(
@@ -155,22 +155,22 @@ eachEngine((engine) => {
     const { app, create, patch, remove } = await setUp(t, engine)
     const query = { collection: 'books' }
     const stream = await follow(t, app.url, { query })
-    await stream.isTold('ready')
+    await stream.receives('ready')
     const [kept, changed, gone] = [
       await create('books', { title: 'kept' }),
       await create('books', { title: '1' }),
       await create('books', { title: 'x' }),
     ]
-    await stream.isTold('ready', 'put kept', 'put 1', 'put x')
+    await stream.receives('ready', 'put kept', 'put 1', 'put x')
     const lastEventId = stream.lastId()!
     stream.close()
     for (const title of ['2', '3']) await patch('books', changed._id, { title })
     await remove('books', gone._id)
     await create('books', { title: 'new' })
     const again = await follow(t, app.url, { query, lastEventId })
-    const isTold = (...expected: string[]) =>
+    const receives = (...expected: string[]) =>
       until(() => expected.every((one) => again.events.map(shortOf).includes(one)))
-    await isTold('ready', 'put 3', `gone ${gone._id}`, 'put new')
+    await receives('ready', 'put 3', `gone ${gone._id}`, 'put new')
     assert.ok(!again.events.map(shortOf).includes('put kept'))
     const byCursor = await follow(t, app.url, { query: { ...query, cursor: stream.events[1]!.id } })
     await until(() => byCursor.held.size === 2)
@@ -180,17 +180,17 @@ eachEngine((engine) => {
   test('a cursor of other watches, of another caller, or of no server', async (t) => {
     const { app, ada, bob } = await setUp(t, engine)
     const stream = await follow(t, app.url, { token: ada.token, query: { collection: 'projects' } })
-    await stream.isTold('ready')
+    await stream.receives('ready')
     const lastEventId = stream.lastId()!
     const others = await follow(t, app.url, {
       token: bob.token,
       query: { collection: 'projects' },
       lastEventId,
     })
-    await others.isTold('reset changed')
+    await others.receives('reset changed')
     const filtered = { collection: 'projects', filter: { a: 1 } }
     const other = await follow(t, app.url, { token: ada.token, query: filtered, lastEventId })
-    await other.isTold('reset changed')
+    await other.receives('reset changed')
     for (const cursor of ['x', lastEventId.slice(1), '.']) {
       const { status, body } = await app.request('GET', pathOf({ collection: 'books', cursor }))
       assert.equal(status, 400)
@@ -217,10 +217,10 @@ eachEngine((engine) => {
     assert.deepEqual(reset.body.changes, [{ event: 'reset', reason: 'changed' }])
   })
 
-  test('what is written by SQL is told as well', async (t) => {
+  test('documents that are written by SQL are events as well', async (t) => {
     const { app, databaseUrl } = await setUp(t, engine)
     const stream = await follow(t, app.url, { query: { collection: 'books' } })
-    await stream.isTold('ready')
+    await stream.receives('ready')
     const db = await openDatabase(databaseUrl)
     t.after(() => db.close())
     const [id, time] = ['01arz3ndektsv4rrffq69g5fav', '2027-01-01T00:00:00.000Z']
@@ -228,9 +228,9 @@ eachEngine((engine) => {
     await db.write(sql`
       insert into store_documents (collection, id, owner, version, index_set, ${storedColumn})
       values ('books', ${id}, 'nobody', 1, 0, ${storedSql(text)})`)
-    await stream.isTold('ready', 'put by hand')
+    await stream.receives('ready', 'put by hand')
     await db.write(sql`delete from store_documents where id = ${id}`)
-    await stream.isTold('ready', 'put by hand', `gone ${id}`)
+    await stream.receives('ready', 'put by hand', `gone ${id}`)
   })
 
   test('the log of a collection without changes stays empty', async (t) => {

@@ -1,2 +1,2 @@
-/** The channel on which processes tell each other that documents have changed. */
+/** The channel on which processes notify each other of changed documents. */
 export const CHANGES = 'sixwire_changes'

@@ -3,8 +3,8 @@ import { invalid } from '../../../base/errors.ts'
 import type { LogEnd } from './log.ts'
 
 /**
- * Writes and reads cursors: where in which log, and what is watched by whom. The first part is the same for all who are told
- * of a change, and is written once.
+ * Writes and reads cursors: where in which log, and what is watched by whom. The first part is the same for all followers
+ * that receive a change, and is written once.
  */
 export function createCursors(key: Key) {
   // Thousands of quiet streams are at the same place.
@@ -20,7 +20,7 @@ export function createCursors(key: Key) {
     /**
      * The part of those who watch.
      *
-     * @param name tells whom, what, and by which rules
+     * @param name identifies the caller, the watches and their rules
      */
     audienceOf: (name: string): string => key.mac(name).slice(0, AUDIENCE_LENGTH),
 

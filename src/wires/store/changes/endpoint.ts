@@ -97,7 +97,7 @@ async function begin(
   return { following, boundAt: end.position, caller: countedAs, bind, position, generation, reset }
 }
 
-/** Why a caller with a cursor has to list again, as far as the end of the log tells it. */
+/** Why a caller with a cursor has to list again, as far as the end of the log shows it. */
 async function resetAt(
   { audience, generation, position }: LogEnd & { audience: string },
   { following, end, feed }: { following: Following; end: LogEnd; feed: Feed },

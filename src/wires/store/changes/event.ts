@@ -1,24 +1,24 @@
 import type { LoggedChange } from './change.ts'
 import type { LogEnd } from './log.ts'
-import type { Told } from './watch.ts'
+import type { WatchEvent } from './watch.ts'
 
-/** What followers are told of a change, each with its own number of the watch. The texts are written once for all of them. */
+/** The event of a change, for all followers of a group; each has its own number of the watch. The texts are written once. */
 export class FeedEvent {
   readonly change: LoggedChange
-  readonly #told: Told
+  readonly #event: WatchEvent
   readonly #placeOf: (end: LogEnd) => string
   readonly #texts: string[] = []
 
   /** @param placeOf writes the first part of a cursor */
-  constructor(change: LoggedChange, told: Told, placeOf: (end: LogEnd) => string) {
+  constructor(change: LoggedChange, event: WatchEvent, placeOf: (end: LogEnd) => string) {
     this.change = change
-    this.#told = told
+    this.#event = event
     this.#placeOf = placeOf
   }
 
   /** As JSON, in the answer to a poll. */
   json(watch: number): string {
-    return `{"event":"${this.#told.event}",${this.#fields(watch)}}`
+    return `{"event":"${this.#event.event}",${this.#fields(watch)}}`
   }
 
   /**
@@ -35,7 +35,7 @@ export class FeedEvent {
     const { generation, position } = this.change
     const at = isOneOf ? { ...position, seq: position.seq - 1 } : position
     return eventText(
-      this.#told.event,
+      this.#event.event,
       `{${this.#fields(watch)}}`,
       this.#placeOf({ generation, position: at }),
     )
@@ -44,8 +44,8 @@ export class FeedEvent {
   #fields(watch: number): string {
     const { collection, id } = this.change
     const names = `"watch":${watch},"collection":${JSON.stringify(collection)},"_id":${JSON.stringify(id)}`
-    if (this.#told.event === 'gone') return names
-    const { etag, document } = this.#told
+    if (this.#event.event === 'gone') return names
+    const { etag, document } = this.#event
     return `${names},"etag":${JSON.stringify(etag)},"document":${oneLine(document)}`
   }
 }

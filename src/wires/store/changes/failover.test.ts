@@ -105,19 +105,19 @@ eachEngine((engine) => {
     const create = (title: string) => one.request('POST', '/store/notes', { token, body: { title } })
     const stream = await follow(t, other.url, { query: { collection: 'notes' } })
     await create('a')
-    await stream.isTold('ready', 'put a')
+    await stream.receives('ready', 'put a')
     const listening = sql<{ pid: number }>`
       select pid from pg_stat_activity where datname = current_database() and query ilike 'listen %'`
     const known = await one.app.db.all(listening)
     assert.equal(known.length, 1)
     await one.app.db.all(sql`select pg_terminate_backend(${known[0]!.pid})`)
     await create('b')
-    await stream.isTold('ready', 'put a', 'put b')
+    await stream.receives('ready', 'put a', 'put b')
     await until(async () => {
       const now = await one.app.db.all(listening)
       return now.length === 1 && now[0]!.pid !== known[0]!.pid
     })
     await create('c')
-    await stream.isTold('ready', 'put a', 'put b', 'put c')
+    await stream.receives('ready', 'put a', 'put b', 'put c')
   })
 })

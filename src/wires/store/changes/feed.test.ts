@@ -36,7 +36,7 @@ async function setUp(t: TestContext, engine: Engine, options: StartOptions = {})
   return { app, db, databaseUrl, user, token, create }
 }
 
-const isTold = (stream: Stream, ...texts: string[]) =>
+const receives = (stream: Stream, ...texts: string[]) =>
   until(() => texts.every((text) => stream.events.map(shortOf).includes(text)))
 
 eachEngine((engine) => {
@@ -44,7 +44,7 @@ eachEngine((engine) => {
     const { app, token, create } = await setUp(t, engine)
     const query = { collection: 'books' }
     const first = await follow(t, app.url, { query })
-    await isTold(first, 'ready')
+    await receives(first, 'ready')
     first.close()
     let isOver = false
     const writes = (async () => {
@@ -55,7 +55,7 @@ eachEngine((engine) => {
     await app.request('GET', '/ready')
     const second = await follow(t, app.url, { query })
     await create('books', { title: 'a' })
-    await isTold(second, 'put a')
+    await receives(second, 'put a')
     isOver = true
     await writes
   })
@@ -80,13 +80,13 @@ eachEngine((engine) => {
     await create('books', { title: 'a' })
     const stream = await follow(t, app.url, { query })
     await create('books', { title: 'b' })
-    await isTold(stream, 'put b')
+    await receives(stream, 'put b')
     const lastEventId = stream.lastId()
     await db.write(sql`update store_feed set generation = 'another'`)
     if (engine.name === 'sqlite') await db.write(sql`update sqlite_sequence set seq = 0`)
     await db.write(sql`delete from store_changes`)
     await create('books', { title: 'c' })
-    await isTold(stream, 'reset restored')
+    await receives(stream, 'reset restored')
     const again = await follow(t, app.url, { query, lastEventId })
     await until(() => again.events.length > 0)
     assert.equal(shortOf(again.events[0]!), 'reset restored')
@@ -97,7 +97,7 @@ eachEngine((engine) => {
     const membership = await create('memberships', { user, team: 'a' })
     const task = await create('tasks', { title: 'a', team: 'a' })
     const stream = await follow(t, app.url, { token, query: { collection: 'tasks' } })
-    await isTold(stream, 'ready')
+    await receives(stream, 'ready')
     const write = (title: string) => {
       const text = JSON.stringify({ ...task, title })
       return sql`
@@ -109,23 +109,23 @@ eachEngine((engine) => {
       sql`delete from store_documents where id = ${membership._id}`,
       write('secret'),
     ])
-    await stream.isTold('ready', 'reset changed')
+    await stream.receives('ready', 'reset changed')
     await create('tasks', { title: 'b', team: 'a' })
     await create('memberships', { user, team: 'b' })
-    await stream.isTold('ready', 'reset changed', 'reset changed')
+    await stream.receives('ready', 'reset changed', 'reset changed')
     await create('tasks', { title: 'c', team: 'b' })
-    await isTold(stream, 'put c')
+    await receives(stream, 'put c')
     assert.deepEqual(stream.events.map(shortOf), ['ready', 'reset changed', 'reset changed', 'put c'])
   })
 
   test('an event is one line, however the document was written', async (t) => {
     const { app, db } = await setUp(t, engine)
     const stream = await follow(t, app.url, { query: { collection: 'books' } })
-    await isTold(stream, 'ready')
+    await receives(stream, 'ready')
     await db.write(sql`
       insert into store_documents (collection, id, owner, version, index_set, ${storedColumn})
       values ('books', 'a', 'nobody', 1, 0, ${storedSql('{\n"_id": "a",\r\n"title":\r"a\\nb"}')})`)
-    await isTold(stream, 'put a\nb')
+    await receives(stream, 'put a\nb')
   })
 
   test('a page of the log is bounded by its bytes, and the pages are the log', async (t) => {

@@ -13,7 +13,7 @@ import { createLogReader, PAGE, readLogEnd, type LogEnd, type ChangePage, type R
 import { PingTurns } from './ping-turns.ts'
 import { isBefore, laterOf, type LogPosition } from './position.ts'
 import { RecentChanges } from './recent-changes.ts'
-import { tell, type DocumentWatch } from './watch.ts'
+import { eventFor, type DocumentWatch } from './watch.ts'
 
 const SLICE_MS = 4
 const TURN_MS = 1000
@@ -22,7 +22,7 @@ const IDLE_MS = 30_000
 const FAULT_MS = 1000
 const FIRST_BYTES = 65_536
 
-/** Tells all followers of this process of the changes that concern them, each as it may see them. */
+/** Delivers changes to all followers of this process that they concern, each as the follower may see it. */
 export class Feed implements PageTaker {
   readonly #context: {
     readonly db: Database
@@ -34,8 +34,8 @@ export class Feed implements PageTaker {
   readonly #turns = new PingTurns(PING_TURNS)
   readonly #recent = new RecentChanges()
   readonly #live: LiveLog
-  /** Where everybody has been told to. */
-  #told: LogPosition | undefined
+  /** Changes up to here are delivered to all followers that are not behind. */
+  #delivered: LogPosition | undefined
   #ticking = new AbortController()
   /** The collections of the last read, and those who have come since then and follow others. */
   #read: ReadonlySet<string> = new Set()
@@ -49,7 +49,7 @@ export class Feed implements PageTaker {
     this.#live = new LiveLog(context, this)
   }
 
-  /** Where the feed is, from where on a new follower can be told; it reads from now on, if it did not. */
+  /** Where the feed is, where a new follower can begin; starts to read the log if it is not read. */
   async enter(): Promise<LogEnd> {
     this.#lastUse = this.#context.clock.elapsed()
     return this.#live.start()
@@ -60,7 +60,7 @@ export class Feed implements PageTaker {
     return readLogEnd(this.#context.db)
   }
 
-  /** Adds a follower. It is told what it has missed since its position first. */
+  /** Adds a follower. The changes that it missed since its position are delivered first. */
   follow(follower: ChangeFollower): void {
     this.#add(follower)
     this.#turns.add(follower)
@@ -83,14 +83,14 @@ export class Feed implements PageTaker {
     this.#lastUse = this.#context.clock.elapsed()
   }
 
-  /** The cursor behind what a follower has been told. */
+  /** The cursor behind the events that a follower has received. */
   cursorOf(follower: ChangeFollower): string {
     const { position, isBehind, generation, following } = follower
-    const at = isBehind || !this.#told ? position : laterOf(position, this.#told)
+    const at = isBehind || !this.#delivered ? position : laterOf(position, this.#delivered)
     return `${this.#context.cursors.placeOf({ generation, position: at })}.${following.audience}`
   }
 
-  /** What `/metrics` tells. */
+  /** The figures for `/metrics`. */
   state() {
     let behind = 0
     for (const follower of this.#followers) if (follower.isBehind) behind++
@@ -126,7 +126,7 @@ export class Feed implements PageTaker {
   }
 
   begin(end: LogEnd): void {
-    this.#told = end.position
+    this.#delivered = end.position
     this.#recent.clear(end.position)
     this.#ticking = new AbortController()
     void this.#tick(this.#ticking.signal)
@@ -141,24 +141,24 @@ export class Feed implements PageTaker {
   async takePage(page: ChangePage, before: LogEnd, end: LogEnd): Promise<void> {
     const reason = resetReason(before, page)
     if (reason) this.#resetAll(reason, before, end)
-    else await this.#tellPage(page)
-    this.#told = page.next
+    else await this.#deliverPage(page)
+    this.#delivered = page.next
   }
 
-  async #tellPage(page: ChangePage): Promise<void> {
+  async #deliverPage(page: ChangePage): Promise<void> {
     if (this.#newcomers.size === 0) this.#recent.add(page)
     else this.#recent.clear(page.next)
-    // Before anybody is told of it: the page does not have what they follow.
+    // Before anything is delivered: the page does not have what they follow.
     for (const follower of this.#newcomers) this.#fallBehind(follower)
     const changes = changesOf(page.rows)
     // And with what a change of a source takes away, the page may be more than they may see.
     for (const change of changes)
       for (const { watch, members } of this.#followers.nearSource(change))
-        if (tell(watch, change)) for (const follower of members) this.#fallBehind(follower)
-    await this.#tellAll(changes)
+        if (eventFor(watch, change)) for (const follower of members) this.#fallBehind(follower)
+    await this.#deliverAll(changes)
   }
 
-  async #tellAll(changes: readonly LoggedChange[]): Promise<void> {
+  async #deliverAll(changes: readonly LoggedChange[]): Promise<void> {
     let began = performance.now()
     for (const change of changes) {
       this.#lagMs = Math.max(0, this.#context.clock.now() - change.at)
@@ -176,8 +176,8 @@ export class Feed implements PageTaker {
   }
 
   #eventOf(watch: DocumentWatch, change: LoggedChange): FeedEvent | undefined {
-    const told = tell(watch, change)
-    return told && new FeedEvent(change, told, this.#placeOf)
+    const event = eventFor(watch, change)
+    return event && new FeedEvent(change, event, this.#placeOf)
   }
 
   readonly #places = new WeakMap<LogPosition, string>()
@@ -190,20 +190,20 @@ export class Feed implements PageTaker {
     return place
   }
 
-  /** Tells a follower, unless it is told from the log. */
+  /** Delivers an event to a follower, unless it is behind. */
   #pass({ follower, watch }: Member, event: FeedEvent): void {
     if (follower.isBehind) return
     if (isStale(event.change, follower)) return this.#fallBehind(follower)
-    const before = laterOf(this.#told!, follower.position)
+    const before = laterOf(this.#delivered!, follower.position)
     this.#send(follower, event, watch)
     // The others of its watches may have the change too, and what is asked for its position meanwhile must not pass over it.
     if (follower.isBlocked || follower.following.watches.length > 1) follower.position = before
   }
 
-  /** From here on a follower is told from the log. */
+  /** From here on a follower gets its events from the log. */
   #fallBehind(follower: ChangeFollower): void {
     if (follower.isBehind) return
-    follower.position = laterOf(this.#told!, follower.position)
+    follower.position = laterOf(this.#delivered!, follower.position)
     void this.#catchUp(follower)
   }
 
@@ -214,11 +214,11 @@ export class Feed implements PageTaker {
     follower.isBehind = true
   }
 
-  /** Tells a follower what it has missed, until it is where the others are. */
+  /** Delivers what a follower has missed, until it is where the others are. */
   async #catchUp(follower: ChangeFollower): Promise<void> {
     follower.isBehind = true
-    if (follower.isTelling) return
-    follower.isTelling = true
+    if (follower.isCatchingUp) return
+    follower.isCatchingUp = true
     try {
       const read = createLogReader(this.#context.db, follower.caller)
       const mayGoOn = () => !follower.isClosed && !follower.isBlocked && this.#live.end !== undefined
@@ -226,7 +226,7 @@ export class Feed implements PageTaker {
       let bytes = FIRST_BYTES
       while (mayGoOn() && (!follower.boundAt || isBefore(follower.position, this.#live.end!.position))) {
         await (follower.boundAt
-          ? this.#tellNext(follower, read, bytes)
+          ? this.#deliverNext(follower, read, bytes)
           : this.#bindAgain(follower, follower.position))
         bytes = Math.min(2 * bytes, PAGE.bytes)
       }
@@ -238,16 +238,17 @@ export class Feed implements PageTaker {
       )
       setTimeout(() => void this.#catchUp(follower), FAULT_MS * (0.5 + Math.random())).unref()
     } finally {
-      follower.isTelling = false
+      follower.isCatchingUp = false
     }
   }
 
-  /** Tells a follower a part of what it has missed. */
-  async #tellNext(follower: ChangeFollower, read: ReadLog, bytes: number): Promise<void> {
+  /** Delivers a part of what a follower has missed. */
+  async #deliverNext(follower: ChangeFollower, read: ReadLog, bytes: number): Promise<void> {
     const recent = this.#recent.since(follower.position)
     if (recent && follower.generation === this.#live.end!.generation) {
       const changes = changesOf(recent.rows)
-      if (!changes.some((one) => isStale(one, follower))) return this.#tellOne(follower, changes, recent.next)
+      if (!changes.some((one) => isStale(one, follower)))
+        return this.#deliverTo(follower, changes, recent.next)
     }
     const { watches, sources } = follower.following
     const { resets } = follower
@@ -262,11 +263,11 @@ export class Feed implements PageTaker {
     if (reason) this.#reset(follower, reason, { generation: page.generation, position: page.next })
     else {
       follower.seenAt = page.end
-      await this.#tellOne(follower, changesOf(page.rows), page.next)
+      await this.#deliverTo(follower, changesOf(page.rows), page.next)
     }
   }
 
-  async #tellOne(
+  async #deliverTo(
     follower: ChangeFollower,
     changes: readonly LoggedChange[],
     next: LogPosition,
@@ -274,7 +275,7 @@ export class Feed implements PageTaker {
     const { resets, following, boundAt } = follower
     const isOfSource = (change: LoggedChange) =>
       isBefore(boundAt!, change.until) &&
-      following.sources.some((one) => one.collection === change.collection && tell(one, change))
+      following.sources.some((one) => one.collection === change.collection && eventFor(one, change))
     // First of all: the states of all the others are of a later moment.
     if (changes.some(isOfSource)) return this.#bindAgain(follower, next)
     let began = performance.now()
@@ -330,7 +331,7 @@ export class Feed implements PageTaker {
   }
 }
 
-/** Whether a follower has been told of a later moment than that of a change, or of another log. */
+/** Whether a follower has received states that are newer than a change, or of another log. */
 const isStale = ({ generation, seenAt }: LoggedChange, follower: ChangeFollower): boolean =>
   generation !== follower.generation || isBefore(seenAt, follower.seenAt)
 

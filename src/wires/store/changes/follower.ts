@@ -22,10 +22,10 @@ export type Following = {
   readonly audience: string
 }
 
-/** One stream or poll. What was sent is not kept: the position tells what was. */
+/** One stream or poll. What was sent is not kept: the position shows it. */
 export type ChangeFollower = {
   following: Following
-  /** Sources that changed up to here are in it; undefined if it may be wrong, and is to be read again before anything is told. */
+  /** Sources that changed up to here are in it; undefined if it may be wrong, and is to be read again before anything is delivered. */
   boundAt: LogPosition | undefined
   readonly output: Output
   /** For whom the log is read. */
@@ -35,14 +35,14 @@ export type ChangeFollower = {
   /** Everything up to here was sent, and of what is newer all that the feed has come to, unless it is behind. */
   position: LogPosition
   generation: string
-  /** The end of the log when the states were read that it was told from the log: older ones may be withdrawn. */
+  /** The end of the log when the states that it received last were read from it: older ones may be withdrawn. */
   seenAt: LogPosition
-  /** How often it was told to list again. */
+  /** How many `reset` events it has received. */
   resets: number
-  /** Whether it is to be told from the log, from its position on, and not with the others. */
+  /** Whether it gets its events from the log, from its position on, and not with the others. */
   isBehind: boolean
-  /** Whether it is being told from the log. */
-  isTelling: boolean
+  /** Whether its events are being read from the log. */
+  isCatchingUp: boolean
   /** Whether the output takes nothing now. */
   isBlocked: boolean
   isClosed: boolean

@@ -2,10 +2,10 @@ import type { Database, Transaction } from '../../../db/database.ts'
 import { randomToken } from '../../../base/crypto.ts'
 import { sql } from '../../../db/sql.ts'
 
-/** Steps around a restore, in its transaction: what it changes is not logged; the log begins anew. */
+/** Stops the log. For the transaction of a restore, which ends with `beginLog`: its changes are not logged. */
 export const pauseLogSql = sql`insert into store_unlogged (collection) values ('*') on conflict do nothing`
 
-/** Begins a new log: who followed the old one is told to list again. */
+/** Replaces the log by an empty one. Followers of the old log receive `reset`. */
 export async function beginLog(tx: Pick<Transaction, 'write'>): Promise<void> {
   await tx.write(sql`delete from store_changes`)
   await tx.write(sql`update store_feed set generation = ${randomToken()}, floor_xid = 0, floor_seq = 0`)
@@ -30,7 +30,7 @@ export async function openLog(db: Database, unlogged: readonly string[]): Promis
     sql`select has_function_privilege('pg_control_system()', 'execute') as "mayRead"`,
   )
   if (own?.mayRead !== 1) return
-  // A dump that is read into another cluster brings numbers of transactions that are to come there.
+  // In a dump that is restored into another cluster, transaction ids may be higher than those of the new cluster.
   await db.transaction(async (tx) => {
     const [system] = await tx.write<{ system: string }>(sql`
       update store_feed set system = own.system

@@ -27,7 +27,7 @@ eachEngine((engine) => {
       t.after(() => client.end())
       const stream = await follow(t, app.url, { query: { collection: 'books' } })
       await create('before')
-      await stream.isTold('ready', 'put before')
+      await stream.receives('ready', 'put before')
 
       await client.query('begin')
       await client.query('select pg_current_xact_id()')
@@ -37,7 +37,7 @@ eachEngine((engine) => {
           insert into store_documents (collection, id, owner, version, index_set, body)
           values ('books', 'a', 'nobody', 1, 0, '{"_id":"a","title":"held"}')`)
       await delay(LOOKS_MS)
-      await stream.isTold('ready', 'put before')
+      await stream.receives('ready', 'put before')
       const { text } = await app.request('GET', '/metrics')
       const [, lag] = /^sixwire_changes_lag_seconds (\S+)$/m.exec(text)!
       assert.ok(Number(lag) >= LOOKS_MS / 2000, `the metric shows ${lag}`)
@@ -45,11 +45,11 @@ eachEngine((engine) => {
         query: { collection: 'books' },
         lastEventId: stream.events[0]!.id,
       })
-      await late.isTold('ready', 'put before')
+      await late.receives('ready', 'put before')
       await client.query('commit')
       const told = isHere ? ['put held', 'put meanwhile'] : ['put meanwhile']
-      await stream.isTold('ready', 'put before', ...told)
-      await late.isTold('ready', 'put before', ...told)
+      await stream.receives('ready', 'put before', ...told)
+      await late.receives('ready', 'put before', ...told)
       assert.equal(stream.isEnded(), false)
     })
 })

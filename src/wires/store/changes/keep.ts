@@ -37,7 +37,7 @@ async function deleteUpTo(
 ): Promise<void> {
   const [last] = await db.scan<LogPosition>(lastSql, { limitMs: SCAN_LIMIT_MS })
   if (!last) return
-  // Before the rows go: who is behind the floor is told to list again, and loses nothing.
+  // Before the rows are deleted: a follower that is behind the floor then receives `reset`, and misses nothing.
   await db.write(raiseFloorSql(last))
   while (!stopping.aborted) {
     const deleted = await db.write(deleteFirstSql(db.dialect, last, ROWS_A_DELETE))

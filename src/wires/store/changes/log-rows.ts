@@ -1,3 +1,4 @@
+import { isOneOf } from '../../../db/is-one-of.ts'
 import { sql, type Dialect, type Sql } from '../../../db/sql.ts'
 import type { LogPosition } from './position.ts'
 
@@ -50,21 +51,13 @@ const isAfter = ({ xid, seq }: LogPosition): Sql =>
     postgres: sql`(c.xid, c.seq) > (cast(cast(${xid} as text) as xid8), cast(${seq} as bigint)) and c.xid < ${XMIN}`,
   })}`
 
-const isOneOf = (collections: readonly string[]): Sql => {
-  const names = JSON.stringify(collections)
-  return sql`c.collection ${sql.either({
-    sqlite: sql`in (select value from json_each(${names}))`,
-    postgres: sql`= any (array(select json_array_elements_text(cast(${names} as json))))`,
-  })}`
-}
-
 const BYTES = sql.either({
   sqlite: sql`coalesce(octet_length(c.old), 0) + coalesce(octet_length(d.doc), 0)`,
   postgres: sql`c.bytes + coalesce(d.bytes, 0)`,
 })
 
 /**
- * Changes of collections behind a position, in order, up to about 4 MiB; at least one row, which tells the state of the log.
+ * Changes of collections behind a position, in order, up to about 4 MiB; at least one row, which has the state of the log.
  * `found` is how many there are up to the limit.
  *
  * @param collections undefined: all of them
@@ -90,7 +83,7 @@ export const selectChangesSql = (
           select ${sql.literal(isSqlite ? '' : 'c.xid,')} c.seq, c.collection, c.id, c.version, c.owner, c.at, c.old,
             d.version as now_version, d.owner as now_owner, d.body, ${BYTES} as bytes
           from store_changes c left join store_documents d on d.collection = c.collection and d.id = c.id
-          where ${isAfter(after)} ${collections ? sql`and ${isOneOf(collections)}` : sql.literal('')}
+          where ${isAfter(after)} ${collections ? sql`and ${isOneOf('c.collection', collections)}` : sql.literal('')}
           order by ${order}
           limit ${limit}
         ) as c

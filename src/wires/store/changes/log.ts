@@ -64,7 +64,7 @@ export async function readLogEnd(db: Database): Promise<LogEnd> {
 
 const endOf = ({ end_xid: xid, end_seq: seq }: LogState): LogPosition => ({ xid, seq })
 
-/** What the rows of a read of up to `limit` tell. */
+/** The page that a read of up to `limit` rows returned. */
 export function pageOf(all: readonly LogRow[], limit = PAGE.limit): ChangePage {
   const state = all[0]!
   const rows = state.seq === null ? [] : all

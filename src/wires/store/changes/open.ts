@@ -8,7 +8,7 @@ import { openLog } from './generation.ts'
 import { scheduleKeeping, type KeepOptions } from './keep.ts'
 import { ChangePublisher, DOCUMENT_EVENTS } from './publisher.ts'
 
-/** Opens the log of changes and what tells of it. */
+/** Opens the log of changes, its feed and its publisher. */
 export function openChanges(context: WireContext, collections: Collections, options: KeepOptions) {
   const { db, clock, events, log, metrics, settings } = context
   const cursors = createCursors(deriveKey(settings.secret, 'store.changes'))
@@ -19,7 +19,7 @@ export function openChanges(context: WireContext, collections: Collections, opti
   const gauge = (name: string, help: string, read: (state: ReturnType<Feed['state']>) => number) =>
     metrics.gauge({ name, help, labels: [] }, async () => [{ labels: {}, value: read(feed.state()) }])
   gauge('sixwire_changes_followers', 'Open streams and polls of changes', ({ followers }) => followers)
-  gauge('sixwire_changes_behind', 'Those of them that are told from the log', ({ behind }) => behind)
+  gauge('sixwire_changes_behind', 'Those of them that are behind, and read the log', ({ behind }) => behind)
   gauge(
     'sixwire_changes_lag_seconds',
     'How long after it happened the last change was passed on, or for how long changes wait for an open transaction',

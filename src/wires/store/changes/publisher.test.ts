@@ -9,7 +9,7 @@ import { until } from '../../../testing/until.ts'
 import { startReceiver } from '../../../testing/webhook-receiver.ts'
 
 eachEngine((engine) => {
-  test('a webhook is told of documents of the collections that it takes', async (t) => {
+  test('a webhook gets the events of documents of the collections that it takes', async (t) => {
     const receiver = await startReceiver(t)
     const { url, secret } = receiver
     const databaseUrl = await engine.migratedUrl()

@@ -40,7 +40,7 @@ export class ChangePublisher {
   async start(): Promise<void> {
     const { db, events } = this.#context
     if (!DOCUMENT_EVENTS.some((type) => events.takes(type))) {
-      // A webhook that is added later is not told of what happened before.
+      // A webhook that is added later does not get what happened before.
       await db.write(sql`delete from store_change_readers where name = ${READER}`)
       return
     }

@@ -21,7 +21,7 @@ const store = {
   },
 } as const
 
-const isTold = (stream: Stream, ...texts: string[]) =>
+const receives = (stream: Stream, ...texts: string[]) =>
   until(() => texts.every((text) => stream.events.map(shortOf).includes(text)))
 
 async function create(app: TestApp, token: string, collection: string, body: unknown) {
@@ -55,10 +55,10 @@ eachEngine((engine) => {
 
     const books = { collection: 'books' }
     const early = await follow(t, one.url, { query: books })
-    await isTold(early, 'ready')
+    await receives(early, 'ready')
     await create(one, admin, 'books', { title: 'lost' })
     await create(one, admin, 'memberships', { user, team: 'a' })
-    await isTold(early, 'put lost')
+    await receives(early, 'put lost')
     early.close()
     const live = await follow(t, one.url, { query: books })
     const tasks = await follow(t, other.url, { token, query: { collection: 'tasks' } })
@@ -66,25 +66,25 @@ eachEngine((engine) => {
       mirror(t, { url: () => url, token: undefined, watches: [books] }),
     )
     await agree(mirrors)
-    await isTold(tasks, 'ready')
+    await receives(tasks, 'ready')
 
     const restored = await one.request('POST', `/store/backup/${saved.body._id}/restore`, { token: admin })
     assert.equal(restored.status, 200, restored.text)
-    await isTold(live, 'reset restored')
-    await isTold(tasks, 'reset restored', 'reset changed')
+    await receives(live, 'reset restored')
+    await receives(tasks, 'reset restored', 'reset changed')
     const again = await follow(t, other.url, { query: books, lastEventId: early.lastId() })
-    await again.isTold('reset restored')
+    await again.receives('reset restored')
     await create(other, admin, 'tasks', { title: 'not theirs', team: 'a' })
     await create(other, admin, 'books', { title: 'new' })
-    await isTold(live, 'put new')
-    await isTold(again, 'put new')
+    await receives(live, 'put new')
+    await receives(again, 'put new')
     await agree(mirrors)
     const titles = new Set([...mirrors[0]!.held[0]!.values()].map((one) => one.title))
     assert.deepEqual(titles, new Set([title, 'new']))
     await create(other, admin, 'memberships', { user, team: 'b' })
     await until(() => tasks.events.filter((one) => shortOf(one) === 'reset changed').length === 2)
     await create(other, admin, 'tasks', { title: 'theirs', team: 'b' })
-    await isTold(tasks, 'put theirs')
+    await receives(tasks, 'put theirs')
     assert.ok(!JSON.stringify(tasks.events).includes('not theirs'))
   })
 
@@ -95,25 +95,25 @@ eachEngine((engine) => {
     const early = await follow(t, app.url, { query })
     const stream = await follow(t, app.url, { query })
     await create(app, token, 'books', { title: 'a' })
-    await isTold(early, 'put a')
+    await receives(early, 'put a')
     early.close()
     await create(app, token, 'books', { title: 'b' })
-    await isTold(stream, 'put b')
+    await receives(stream, 'put b')
     // As if it had been written before.
     const age = (hours: number) =>
       app.app.db.write(sql`update store_changes set at = at - ${hours * HOUR_MS}`)
     await age(23)
     app.clock.advance(MINUTE_MS)
     const within = await follow(t, other.url, { query, lastEventId: early.lastId() })
-    await within.isTold('ready', 'put b')
+    await within.receives('ready', 'put b')
     within.close()
     await age(1)
     await isKept(app, (rows) => rows === 0)
     const late = await follow(t, other.url, { query, lastEventId: early.lastId() })
-    await isTold(late, 'reset expired')
+    await receives(late, 'reset expired')
     await create(app, token, 'books', { title: 'c' })
-    await isTold(late, 'put c')
-    await isTold(stream, 'put c')
+    await receives(late, 'put c')
+    await receives(stream, 'put c')
     const told = stream.events.map(shortOf).filter((one) => one !== 'ping')
     assert.deepEqual(told, ['ready', 'put a', 'put b', 'put c'])
   })
@@ -125,7 +125,7 @@ eachEngine((engine) => {
     const query = { collection: 'books' }
     const first = await follow(t, app.url, { query })
     const { _id } = await create(app, token, 'books', { title: 'a' })
-    await isTold(first, 'put a')
+    await receives(first, 'put a')
     const early = first.lastId()
     const text = 'x'.repeat(100_000)
     for (let n = 0; n < 25; n++) {
@@ -136,11 +136,11 @@ eachEngine((engine) => {
     await isKept(app, (rows) => rows <= 11)
     assert.ok((await countOf(app)) >= 9)
     const late = await follow(t, other.url, { query, lastEventId: early })
-    await isTold(late, 'reset expired')
+    await receives(late, 'reset expired')
     const recent = await follow(t, other.url, { query, lastEventId: first.lastId() })
-    await isTold(recent, 'ready')
+    await receives(recent, 'ready')
     await create(app, token, 'books', { title: 'b' })
-    for (const one of [first, late, recent]) await isTold(one, 'put b')
+    for (const one of [first, late, recent]) await receives(one, 'put b')
     assert.ok(![first, recent].some(({ events }) => events.some(({ event }) => event === 'reset')))
   })
 })

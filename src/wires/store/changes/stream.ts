@@ -6,7 +6,7 @@ import type { ChangeFollower, Output, ResetReason } from './follower.ts'
 /** A follower that is about to begin. */
 export type NewFollower = Omit<
   ChangeFollower,
-  'output' | 'seenAt' | 'resets' | 'isBehind' | 'isTelling' | 'isBlocked' | 'isClosed'
+  'output' | 'seenAt' | 'resets' | 'isBehind' | 'isCatchingUp' | 'isBlocked' | 'isClosed'
 > & {
   /** Whether what the client holds may be wrong. */
   readonly reset: ResetReason | undefined
@@ -19,7 +19,7 @@ export const withOutput = ({ reset: _, ...follower }: NewFollower, output: Outpu
   seenAt: follower.position,
   resets: 0,
   isBehind: true,
-  isTelling: false,
+  isCatchingUp: false,
   isBlocked: false,
   isClosed: false,
 })

@@ -19,7 +19,7 @@ const collections = {
 } as const
 
 eachEngine((engine) => {
-  test('of a thousand changes that somebody may not see nothing arrives, and of one document that leaves its id alone', async (t) => {
+  test('of 1,000 changes that a user may not see nothing arrives; of a document that leaves, only its id', async (t) => {
     const app = await startApp(t, engine, { config: { store: { collections } } })
     const [ada, bob] = [await app.register(), await app.register()]
     const create = async (body: unknown) =>
@@ -27,17 +27,17 @@ eachEngine((engine) => {
     const shared = await create({ title: 'shared', members: [bob._id] })
     const foreign = await create({ title: 'foreign' })
     const stream = await follow(t, app.url, { token: bob.token, query: { collection: 'tasks' } })
-    await stream.isTold('ready')
+    await stream.receives('ready')
     const write = (document: Record<string, unknown>) => sql`
       update store_documents set ${storedColumn} = ${storedSql(JSON.stringify(document))}, version = version + 1
       where id = ${String(document['_id'])}`
     for (let n = 0; n < CHANGES; n += 100)
       await app.app.db.batch(Array.from({ length: 100 }, (_, i) => write({ ...foreign, secret: n + i })))
     await app.app.db.write(write({ ...shared, members: [], secret: 'no byte of it' }))
-    await stream.isTold('ready', `gone ${shared._id}`)
+    await stream.receives('ready', `gone ${shared._id}`)
     assert.deepEqual(stream.events.at(-1)!.data, { watch: 0, collection: 'tasks', _id: shared._id })
     await create({ title: 'end', members: [bob._id] })
-    await stream.isTold('ready', `gone ${shared._id}`, 'put end')
+    await stream.receives('ready', `gone ${shared._id}`, 'put end')
     assert.ok(!JSON.stringify(stream.events).includes('secret'))
   })
 
@@ -92,7 +92,7 @@ eachEngine((engine) => {
     assert.equal(whole.body.changes[0].document.title, 'a secret')
   })
 
-  test('each of two views is told its own, over many changes', async (t) => {
+  test('two callers with different views get their own, over many changes', async (t) => {
     const declared = {
       notes: { read: 'public', create: 'user', hidden: ['cost'], showTo: { phone: 'owner' } },
     } as const
@@ -105,7 +105,7 @@ eachEngine((engine) => {
     const streams = await Promise.all(
       [admin, ada, bob].map(({ token }) => follow(t, app.url, { token, query: { collection: 'notes' } })),
     )
-    for (const stream of streams) await stream.isTold('ready')
+    for (const stream of streams) await stream.receives('ready')
     for (let n = 1; n <= 30; n++)
       await app.request('PATCH', `/store/notes/${_id}`, {
         token: admin.token,

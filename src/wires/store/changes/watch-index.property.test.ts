@@ -8,7 +8,7 @@ import type { Json } from '../documents/query/filter.ts'
 import { parseFilter } from '../documents/query/parse.ts'
 import { matches } from '../documents/query/reference.fixture.ts'
 import type { LoggedChange, State } from './change.ts'
-import { tell, watchOf } from './watch.ts'
+import { eventFor, watchOf } from './watch.ts'
 import { WatchIndex } from './watch-index.ts'
 
 type Asked = {
@@ -88,7 +88,7 @@ function changeOf({ before, now }: { before: readonly Stored[]; now: Stored | un
   }
 }
 
-test('a change is told to whom the rules say, and those are found without looking at all', () => {
+test('a change has the events that the model has, and the index finds their watches', () => {
   fc.assert(
     fc.property(
       fc.array(anyAsked, { minLength: 1, maxLength: 20, size: 'max' }),
@@ -103,7 +103,7 @@ test('a change is told to whom the rules say, and those are found without lookin
           const change = changeOf(one)
           const told = new Map<number, string>()
           for (const { watch, members } of index.near(change)) {
-            const event = tell(watch, change)?.event
+            const event = eventFor(watch, change)?.event
             if (event) for (const number of members) told.set(number, event)
           }
           const expected = asked.flatMap((watch, number): [number, string][] => {

@@ -3,7 +3,7 @@ import type { Json } from '../documents/query/filter.ts'
 import type { LoggedChange, State } from './change.ts'
 import { termsOf, type WatchTerm, type DocumentWatch } from './watch.ts'
 
-/** Those who watch the same, and so are told the same. */
+/** The members that watch the same, and so receive the same events. */
 export type WatchGroup<Member> = { readonly watch: DocumentWatch; readonly members: Set<Member> }
 
 /** Watches of one collection: by the values that a document must have to be in them, and those without such values. */

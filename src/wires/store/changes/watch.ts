@@ -14,7 +14,7 @@ export type DocumentWatch = {
   readonly filter: FilterTree
   readonly view: FieldView | undefined
   readonly projection: Projection | undefined
-  /** The same for watches that are told the same of every change. */
+  /** Equal for watches that receive the same event of every change. */
   readonly name: string
   readonly has: (state: State) => boolean
 }
@@ -41,12 +41,12 @@ export function watchOf(
 }
 
 /** What a change is to a watch: the document as it shows it, `gone`, or nothing. */
-export type Told =
+export type WatchEvent =
   | { readonly event: 'put'; readonly etag: string; readonly document: string }
   | { readonly event: 'gone' }
 
 /** Tells a watch of a change: that the document is in it, or that it was. */
-export function tell(watch: DocumentWatch, { before, now }: LoggedChange): Told | undefined {
+export function eventFor(watch: DocumentWatch, { before, now }: LoggedChange): WatchEvent | undefined {
   if (now && watch.has(now)) {
     const { view, projection } = watch
     const body = show(view, now)

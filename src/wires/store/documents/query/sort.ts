@@ -38,7 +38,7 @@ const refused = (message: string): ApiError => invalid({ path: AT, message })
  */
 export function parseSort(text: string): Sort {
   if (/(?:^|[,"-])\$score(?:$|[,"])/.test(text))
-    throw refused('$score sorts what search finds, by itself: sort=$score, together with search.')
+    throw refused('$score orders the results of a search: use sort=$score alone, together with search.')
   if (text.length > MAX_LENGTH) throw refused(`A sort has at most ${MAX_LENGTH} characters.`)
   const fields = /^\s*[{[]/.test(text) ? fieldsOfObject(text) : text.split(',').map(parseField)
   if (fields.length > MAX_KEYS) throw refused(`A sort has at most ${MAX_KEYS} fields.`)

@@ -148,9 +148,14 @@ eachEngine((engine) => {
         /^plain cannot be searched: store\.collections\.plain\.search/,
       ],
       ['plain', { search: '' }, '/query/search', /^plain cannot be searched/],
-      ['books', { sort: '$score' }, '/query/sort', /^\$score sorts what search finds/],
-      ['books', { search: 'a', sort: '-$score' }, '/query/sort', /^\$score sorts what search finds/],
-      ['books', { search: 'a', sort: 'title,$score' }, '/query/sort', /^\$score sorts what search finds/],
+      ['books', { sort: '$score' }, '/query/sort', /^\$score orders the results of a search/],
+      ['books', { search: 'a', sort: '-$score' }, '/query/sort', /^\$score orders the results of a search/],
+      [
+        'books',
+        { search: 'a', sort: 'title,$score' },
+        '/query/sort',
+        /^\$score orders the results of a search/,
+      ],
       ['books', { search: 'a'.repeat(1001) }, '/query/search', /at most 1000 characters/],
     ] as [string, Query, string, RegExp][])
       test(`${collection} ${JSON.stringify(query).slice(0, 60)} is refused at ${path}`, async () => {
