@@ -10,6 +10,7 @@ import { writeDeclarations } from './build/declarations.ts'
 import { lateBuiltins } from './build/late-builtins.ts'
 import { licensesOf } from './build/licenses.ts'
 import { namedInSource } from './build/named-in-source.ts'
+import { bundlePages } from './build/pages.ts'
 
 const ROOT = new URL('../', import.meta.url)
 const DIST = new URL('dist/', ROOT)
@@ -74,7 +75,13 @@ await rm(DIST, { recursive: true, force: true })
 const named = await namedInSource(SOURCE)
 const chunks = await bundle(named)
 await copyAssets(named)
-await writeFile(pathTo('THIRD-PARTY-LICENSES.txt', DIST), await licensesOf(chunks, named.packageAssets))
+const pages = await bundlePages()
+await mkdir(pathTo('pages/', DIST))
+for (const [name, bytes] of pages.files) await writeFile(pathTo(`pages/${name}`, DIST), bytes)
+await writeFile(
+  pathTo('THIRD-PARTY-LICENSES.txt', DIST),
+  await licensesOf([...chunks, ...pages.chunks], named.packageAssets),
+)
 await writeDeclarations(
   ROOT,
   doors.map(([, source]) => source),

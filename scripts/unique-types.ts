@@ -9,7 +9,7 @@ const TESTS = /\.(test|fixture|long)\.ts$/
 
 /** The names that more than one file of a directory exports, with these files. */
 export function repeatedTypes(directory: string): [name: string, files: string[]][] {
-  const files = globSync('**/*.ts', { cwd: directory }).filter((file) => !TESTS.test(file))
+  const files = globSync('**/*.{ts,tsx}', { cwd: directory }).filter((file) => !TESTS.test(file))
   const declarations = files.toSorted().flatMap((file) =>
     Array.from(readFileSync(join(directory, file), 'utf8').matchAll(DECLARATION), ([, name]) => ({
       name: name!,

@@ -9,7 +9,7 @@ import { route } from './http/route.ts'
 import { startApp } from './testing/app.ts'
 import { assemble, refused } from './testing/assemble.ts'
 import { stillClock } from './testing/clock.ts'
-import { eachEngine } from './testing/engines.ts'
+import { someEngine } from './testing/engines.ts'
 import { until } from './testing/until.ts'
 import { defineWire, type ConfiguredWire } from './kernel/wire.ts'
 import { auth } from './wires/auth/index.ts'
@@ -185,7 +185,7 @@ describe('the wires of an application', () => {
 })
 
 // What a program in plain JavaScript may say, which no compiler has seen.
-eachEngine((engine) => {
+someEngine((engine) => {
   describe('SIXWIRE_WIRES', () => {
     for (const [names, wires] of [
       ['core', ['core']],

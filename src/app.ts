@@ -1,12 +1,12 @@
 import type { Logger } from './base/logger.ts'
 import { asset } from './base/asset.ts'
-import { systemClock, type Clock } from './base/clock.ts'
+import { isoTime, systemClock, type Clock } from './base/clock.ts'
 import { errors, type ApiError } from './base/errors.ts'
 import { newId } from './base/ids.ts'
 import { oneLine } from './base/one-line.ts'
 import { checkRoutes, checkRunning } from './kernel/check-routes.ts'
 import { checkSchemas } from './kernel/check-schemas.ts'
-import { thrownBy } from './kernel/config-file.ts'
+import { configFileName, thrownBy } from './kernel/config-file.ts'
 import { checkVariables, loadSettings, type Settings } from './kernel/config.ts'
 import type { Database } from './db/database.ts'
 import { StartError } from './base/start-error.ts'
@@ -14,20 +14,36 @@ import { readMigrations } from './db/migrations.ts'
 import { openDatabase } from './db/open.ts'
 import type { Diagnosis } from './kernel/diagnosis.ts'
 import { frameDiagnoses } from './kernel/frame-diagnoses.ts'
+import { createAudit } from './kernel/audit/audit.ts'
+import { createAuditLog, type AuditLog } from './kernel/audit/audit-log.ts'
+import { recordDenial } from './kernel/audit/denials.ts'
+import { defineAuditRetention } from './kernel/audit/retention.ts'
 import { createPolicy } from './kernel/policy.ts'
 import { ExpectedCallers } from './http/expected-callers.ts'
 import type { RouteGroup } from './http/route.ts'
 import { eventLog } from './http/event-log.ts'
+import { scopesOf } from './http/scopes.ts'
+import { createPageLoader, type LoadPages } from './http/page-files.ts'
+import { listenError } from './http/listen-error.ts'
 import { createServer, type Server } from './http/server.ts'
 import { createEventDelivery } from './kernel/events/event-delivery.ts'
 import { checkWebhooks, type WebhookEndpoint } from './kernel/events/option.ts'
 import { createIdempotencyStore } from './kernel/idempotency.ts'
 import { declareJobMetrics } from './kernel/jobs/job-metrics.ts'
+import type { JobOperations } from './kernel/jobs/job-operations.ts'
 import { createJobs, type JobRunner } from './kernel/jobs/jobs.ts'
 import { createLifecycle, type Stage } from './kernel/lifecycle.ts'
 import { createLog, type Log } from './kernel/log.ts'
 import { createMetrics, type DeclaredMetric } from './kernel/metrics.ts'
+import { declareStreamMetrics } from './kernel/stream-metrics.ts'
 import { migrateWithLog } from './kernel/migrate-with-log.ts'
+import { createLogOperations, type LogOperations } from './kernel/request-log/operations.ts'
+import { createRequestLog, NO_REQUEST_LOG, type RequestLog } from './kernel/request-log/request-log.ts'
+import { defineLogRetention } from './kernel/request-log/retention.ts'
+import { checkScreens } from './kernel/screens/check-screens.ts'
+import type { ShownScreen } from './kernel/screens/screen.ts'
+import type { SettingInForce } from './kernel/setting-in-force.ts'
+import { settingsInForce } from './kernel/settings-in-force.ts'
 import { createProcesses, type ProcessWatch } from './kernel/processes.ts'
 import { createProcessRateLimiter, createRateLimiter } from './kernel/rate-limits.ts'
 import type { SandboxLists } from './kernel/sandbox-lists.ts'
@@ -66,6 +82,8 @@ export type AppOptions = {
   config?: Config
   /** Environment variables; they take precedence over the configuration. Default: `process.env`. */
   environment?: Record<string, string | undefined>
+  /** Where a variable of the environment is from, for `GET /core/config`: `.env`. Default: the environment. */
+  sourceOf?: (variable: string) => string | undefined
   /** The application's folder. Default: the current one. */
   folder?: string
   /** The clock of timers and times. Default: the system's. */
@@ -101,6 +119,12 @@ export type App = {
   health(): ReadonlyMap<string, () => Promise<void>>
   /** The further checks of each wire, by name. */
   checks(): ReadonlyMap<string, ReadonlyMap<string, () => Promise<void>>>
+  /** What operators do with background jobs. */
+  readonly jobs: JobOperations
+  /** What operators do with the request log. */
+  readonly logs: LogOperations
+  /** Who did what that concerns accounts, money, keys and whole collections. */
+  readonly audit: AuditLog
   /** Rejects, as `listen` does, if the policy would open data that was guarded. */
   checkPolicy(): Promise<void>
   readonly log: Logger
@@ -149,12 +173,13 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   const jobs = createJobs(db, clock, log.log, processes.id)
   processes.onEnd((ended) => [jobs.releaseSql(ended)])
   const running: Running[] = []
+  const pages = createPageLoader()
   let sandbox: Sandbox | undefined
   try {
     const settings = environment['SIXWIRE_SECRET'] ? loaded : await finishRotation(loaded, db, clock)
     sandbox =
       settings.sandbox && standIns
-        ? await loadSandbox({ db, clock, jobs, settings, endpoints: webhooks, log: log.log })
+        ? await loadSandbox({ db, clock, jobs, settings, endpoints: webhooks, log: log.log, pages })
         : undefined
     // A stand-in may be used without the wire, by a client of the application's own.
     await sandbox?.open(unconfiguredVariables(all, environment))
@@ -162,6 +187,7 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
     return await assemble({
       config,
       environment,
+      sourceOf: options.sourceOf,
       settings,
       clock,
       log,
@@ -175,6 +201,7 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
       absentWires: all.filter((wire) => !wires.includes(wire)).map(({ name }) => name),
       running,
       sandbox,
+      pages,
     })
   } catch (error) {
     await endWires(running, log.log)
@@ -204,6 +231,7 @@ const loadSandbox = async (context: Parameters<typeof createSandbox>[0]): Promis
 type Parts = {
   config: Config
   environment: Variables
+  sourceOf: AppOptions['sourceOf']
   settings: Settings
   clock: Clock
   log: Log
@@ -219,23 +247,21 @@ type Parts = {
   /** The wires that are set up, in their order; `assemble` adds them. */
   running: Running[]
   sandbox: Sandbox | undefined
+  /** Loads the files of all pages. */
+  pages: LoadPages
 }
 
 async function assemble(parts: Parts): Promise<App> {
   const { config, environment, settings, clock, db, jobs, processes, wires, running, sandbox } = parts
-  const { log, answered } = parts.log
+  const { log, answered, onProblem } = parts.log
   const startedAt = performance.now()
   const metrics = createMetrics()
   declareJobMetrics(metrics, db, clock)
-  metrics.gauge(
-    { name: 'sixwire_streams_open', help: 'Event streams of this process that are open', labels: [] },
-    async () => [{ labels: {}, value: server.streams() }],
-  )
-  const countStreamEnd = metrics.counter({
-    name: 'sixwire_streams_ended_total',
-    help: 'Event streams of this process that have ended since its start, by why: expired, revoked, changed, restart, slow, finished or closed',
-    labels: ['reason'],
-  })
+  const countStreamEnd = declareStreamMetrics(metrics, () => server.streams())
+  const requestLog: RequestLog = settings.requestLog
+    ? createRequestLog({ db, clock, log, process: processes.id, settings: settings.requestLog })
+    : NO_REQUEST_LOG
+  onProblem((line) => requestLog.problem(line))
   const delivery = createEventDelivery({ db, clock, log, jobs, metrics }, parts.webhooks)
   const rateLimiter = createRateLimiter(db, clock)
   const idempotency = createIdempotencyStore(db, clock, settings.secret, processes)
@@ -251,6 +277,7 @@ async function assemble(parts: Parts): Promise<App> {
       await endWires(running, log)
       delivery.close()
       await sandbox?.close()
+      await requestLog.stop()
       await processes.stop(isQuiet)
       await db.close()
       log.flush()
@@ -259,11 +286,18 @@ async function assemble(parts: Parts): Promise<App> {
 
   const health = new Map<string, () => Promise<void>>()
   const checks = new Map<string, ReadonlyMap<string, () => Promise<void>>>()
+  const audit = createAudit(clock)
+  const auditLog = createAuditLog(db)
+  defineAuditRetention({ db, clock, jobs }, settings.auditDays)
+  if (settings.requestLog) defineLogRetention({ db, clock, jobs }, settings.requestLog)
+  const processLimiter = createProcessRateLimiter(clock)
+  const logs = createLogOperations({ db, clock, audit }, settings.requestLog)
   const context = {
     db,
     clock,
     jobs,
     events: delivery.events,
+    audit,
     processes,
     log,
     record: eventLog({ log, countEvent: metrics.countEvent }),
@@ -276,7 +310,16 @@ async function assemble(parts: Parts): Promise<App> {
       uptime: () => Math.round(performance.now() - startedAt) / 1000,
       wires: () => health,
       webhooks: delivery.webhooks,
+      jobs: jobs.operations,
+      audit: auditLog,
       metrics: () => metrics.read(),
+      now: () => isoTime(clock.now()),
+      logs,
+      figures: () => figuresOf(parts),
+      diagnoses: () => diagnosesOf(),
+      settings: () => inForce(parts),
+      screens: () => screens,
+      scopes: () => scopesOf(groups),
     },
   }
   for (const wire of wires) {
@@ -291,36 +334,37 @@ async function assemble(parts: Parts): Promise<App> {
   delivery.events.check(parts.absentWires)
 
   const accounts = running.find((one) => one.authenticate)
-  const groups = running.map(({ routes, variants, bodyLimit }, at) => {
-    const { name, description } = wires[at]!
-    return { wire: name, description, routes, variants, ...(bodyLimit !== undefined && { bodyLimit }) }
-  })
+  const groups = routeGroupsOf(parts)
   checkRoutes(groups, accounts !== undefined)
   // The tests compile the schemas of Sixwire's own wires.
   for (const { wire, routes } of groups) if (!Object.hasOwn(BUILT_IN, wire)) checkSchemas(wire, routes)
+  const screens = screensOf(parts)
   const server = await createServer({
     groups,
     policy,
     authenticate: accounts?.authenticate ?? (async () => undefined),
     callers: accounts?.callers,
     maxStreams: settings.streams,
-    onStreamEnd: (reason) => countStreamEnd({ reason }),
+    onStreamEnd: countStreamEnd,
     clock,
     // On SQLite a session is read without a round trip.
     expectedCallers: db.dialect === 'postgres' ? new ExpectedCallers() : undefined,
-    limiters: { database: rateLimiter, process: createProcessRateLimiter(clock) },
+    limiters: { database: rateLimiter, process: processLimiter },
     limitsOn: settings.rateLimits,
     idempotency,
     newId: () => newId(clock.now()),
     log,
     countEvent: metrics.countEvent,
+    onDenied: (call) => recordDenial({ db, audit, limiter: processLimiter, log }, call),
     onAnswer(answer) {
       metrics.observe(answer)
       answered(answer)
+      requestLog.answered(answer)
     },
     description: { title: settings.name, version: settings.version, url: settings.publicUrl },
     origins: settings.origins,
     production: settings.production,
+    console: settings.console && accounts ? parts.pages : undefined,
     mounts: sandbox ? [{ prefix: '/sandbox', plugin: sandbox.plugin }] : [],
     hosts: settings.production ? undefined : settings.hosts,
     trustProxy: settings.trustProxy,
@@ -342,20 +386,19 @@ async function assemble(parts: Parts): Promise<App> {
 
   const warnings = [...warningsOf(settings, environment), ...running.flatMap((one) => one.warnings ?? [])]
 
-  async function migrate(): Promise<void> {
-    const frame = await readFrameMigrations(db)
-    const own = await Promise.all(
-      wires.map(async ({ name, migrations }) =>
-        migrations ? readMigrations(name, migrations, db.dialect) : [],
-      ),
-    )
-    const sandboxMigrations = sandbox ? await readMigrations('sandbox', sandbox.migrations, db.dialect) : []
-    await migrateWithLog({ db, clock, log }, [...frame, ...own.flat(), ...sandboxMigrations])
-  }
+  const diagnosesOf = (): Diagnosis[] => [
+    ...frameDiagnoses({ db, clock, settings }, warnings),
+    ...running.flatMap(({ diagnoses = [] }, at) =>
+      diagnoses.map((one) => ({ ...one, name: `${wires[at]!.name}: ${one.name}` })),
+    ),
+  ]
+
+  const migrate = async () => migrateWithLog({ db, clock, log }, await readAllMigrations(parts))
 
   async function startWires(): Promise<void> {
     for (const line of warnings) log.warn(line)
     await processes.start()
+    requestLog.start()
     await idempotency.start()
     await delivery.start()
     await sandbox?.start(
@@ -403,21 +446,62 @@ async function assemble(parts: Parts): Promise<App> {
     listen: () => life.begin(listen),
     health: () => health,
     checks: () => checks,
+    jobs: jobs.operations,
+    logs,
+    audit: auditLog,
     metrics: () => metrics.declared(),
     eventTypes: () => delivery.events.types(),
     checkPolicy: () => checkServedPolicy(db, settings),
     log,
     notConfigured: unconfiguredProviders(wires, environment),
     warnings,
-    diagnoses: () => [
-      ...frameDiagnoses({ db, clock, settings }, warnings),
-      ...running.flatMap(({ diagnoses = [] }, at) =>
-        diagnoses.map((one) => ({ ...one, name: `${wires[at]!.name}: ${one.name}` })),
-      ),
-    ],
+    diagnoses: diagnosesOf,
     sealed: () => [...FRAME_SEALED, ...running.flatMap((one) => one.sealed ?? [])],
     close: () => life.close(),
   }
+}
+
+/** The routes of each wire. */
+const routeGroupsOf = ({ running, wires }: Parts): RouteGroup[] =>
+  running.map(({ routes, variants, bodyLimit }, at) => {
+    const { name, description } = wires[at]!
+    return { wire: name, description, routes, variants, ...(bodyLimit !== undefined && { bodyLimit }) }
+  })
+
+/** @throws StartError if a screen does not fit its routes */
+const screensOf = ({ running, wires }: Parts): readonly ShownScreen[] =>
+  running.flatMap(({ routes, screens }, at) =>
+    screens ? checkScreens(wires[at]!.name, routes, screens) : [],
+  )
+
+const figuresOf = ({ running, wires }: Parts) =>
+  running.flatMap(({ figures = [] }, at) => figures.map((figure) => ({ wire: wires[at]!.name, figure })))
+
+/** The migrations of the frame, of each wire and of the sandbox. */
+async function readAllMigrations({ db, wires, sandbox }: Parts) {
+  const frame = await readFrameMigrations(db)
+  const own = await Promise.all(
+    wires.map(async ({ name, migrations }) =>
+      migrations ? readMigrations(name, migrations, db.dialect) : [],
+    ),
+  )
+  const sandboxMigrations = sandbox ? await readMigrations('sandbox', sandbox.migrations, db.dialect) : []
+  return [...frame, ...own.flat(), ...sandboxMigrations]
+}
+
+/** What is in force, and where it is from. */
+const inForce = (parts: Parts): SettingInForce[] => {
+  const { config, environment, settings, sandbox, sourceOf = () => 'environment' } = parts
+  return settingsInForce(
+    { ...parts, input: config },
+    {
+      sourceOf: (name) => {
+        if (environment[name]) return sourceOf(name) ?? 'environment'
+        return sandbox?.variables[name] === undefined ? undefined : 'sandbox'
+      },
+      configFile: configFileName(settings.appDir) ?? 'sixwire.config.ts',
+    },
+  )
 }
 
 /** An error of Sixwire's own wires is a bug, reported with its stack; one of an application's wire is one line. */
@@ -458,18 +542,4 @@ async function endWires(running: readonly Running[], log: Logger): Promise<void>
     } catch (error) {
       log.error({ err: error }, 'a wire did not close cleanly')
     }
-}
-
-/** The error line for a port that can't be opened. */
-function listenError(error: unknown, host: string, port: number): unknown {
-  const { code = '', message } = error as NodeJS.ErrnoException
-  if (code === 'EADDRINUSE')
-    return new StartError(
-      `PORT: another program listens at ${host}:${port} already: end it, or choose another port`,
-    )
-  if (code === 'EACCES')
-    return new StartError(`PORT: this user may not listen at ${host}:${port}: choose a port from 1024 on`)
-  if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL' || code === 'EAI_AGAIN')
-    return new StartError(`HOST: "${host}" is not an address of this machine: ${message}`)
-  return error
 }

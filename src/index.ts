@@ -56,8 +56,13 @@ export {
 } from './http/event-stream.ts'
 export type { RawRequest } from './http/raw-request.ts'
 export { answer, jsonText, route, type Route } from './http/route.ts'
+export type { AccountRole, SessionKind } from './http/access.ts'
+export type { Actor } from './http/actor.ts'
+export type { Audit, AuditEntry } from './kernel/audit/audit.ts'
 export type { EventDefinition, Events, PublishedEvent, RecordEvents } from './kernel/events/events.ts'
 export type { WebhookOption } from './kernel/events/option.ts'
+export type { Figure } from './kernel/figures.ts'
+export type { Danger, ScreenAction, ScreenColumn, WireScreen } from './kernel/screens/screen.ts'
 export {
   defineWire,
   type ApiOf,
@@ -71,6 +76,14 @@ export { createOutbound, jsonOf, type Outbound } from './outbound/outbound.ts'
 export { outcomeOf, type Outcome } from './providers/outcome.ts'
 export { receiveErrors } from './providers/receive.ts'
 export { auth } from './wires/auth/index.ts'
+export { apple, type AppleEntry, type AppleOptions } from './wires/auth/identity-providers/apple.ts'
+export {
+  microsoft,
+  type MicrosoftEntry,
+  type MicrosoftOptions,
+} from './wires/auth/identity-providers/microsoft.ts'
+export { oidc, type OidcEntry, type OidcOptions } from './wires/auth/identity-providers/oidc.ts'
+export type { ProviderEntry } from './wires/auth/identity-providers/provider-entry.ts'
 export { core } from './wires/core/index.ts'
 export { messaging } from './wires/messaging/index.ts'
 export type { MailProvider, TextProvider } from './wires/messaging/provider.ts'

@@ -97,12 +97,44 @@ eachEngine((engine) => {
       assert.equal(await balance(token), 0)
     })
 
+    test('declares a screen of the console', async () => {
+      const { token, email } = await app.register()
+      await api.call('POST /loyalty/redeem', { token, body: { points: 30 } })
+      const { accounts } = await api.call('GET /loyalty/accounts', { token: admin })
+      const account = accounts.find((one) => one.email === email)
+      assert.deepEqual([account?.points, account?.bookings], [70, 1])
+      const { status, body } = await app.request('GET', '/core/screens', { token: admin })
+      assert.equal(status, 200)
+      const [screen] = body.screens
+      assert.deepEqual(
+        [screen.wire, screen.name, screen.list, screen.rows, screen.key, screen.isPaged],
+        ['loyalty', 'points', 'GET /loyalty/accounts', 'accounts', 'email', true],
+      )
+      assert.deepEqual(screen.columns, [
+        { field: 'email', title: 'Email', kind: 'email' },
+        { field: 'points', title: 'Points', kind: 'number' },
+        { field: 'bookings', title: 'Bookings', kind: 'number' },
+      ])
+      const [grant] = screen.actions
+      assert.deepEqual(grant.from, { email: 'email' })
+      assert.deepEqual([grant.danger, grant.isOfRecord, grant.isIdempotent], ['confirm', true, true])
+      assert.deepEqual(grant.fields.at(-1), {
+        name: 'points',
+        in: 'body',
+        title: 'Points',
+        kind: 'number',
+        isRequired: true,
+        minimum: 1,
+        maximum: 1_000_000,
+      })
+    })
+
     test('describes its routes in /openapi.json', async () => {
       const { body } = await app.request('GET', '/openapi.json')
       const { paths, tags } = resolved(body)
       assert.deepEqual(
         Object.keys(paths).filter((path) => path.startsWith('/loyalty')),
-        ['/loyalty/balance', '/loyalty/grants', '/loyalty/redeem'],
+        ['/loyalty/balance', '/loyalty/accounts', '/loyalty/grants', '/loyalty/redeem'],
       )
       assert.deepEqual(paths['/loyalty/redeem'].post.tags, ['loyalty'])
       assert.deepEqual(paths['/loyalty/redeem'].post.operationId, 'loyaltyRedeem')

@@ -1,5 +1,5 @@
 /** What spreadsheets take for the beginning of a formula, in both widths of characters (OWASP, CSV injection). */
-const FORMULA = /^[=+\-@\t\r\uff0b\uff0d\uff1d\uff20]/
+const FORMULA = /^[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/
 const NEEDS_QUOTES = /[",\r\n]/
 
 /**

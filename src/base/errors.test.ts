@@ -41,6 +41,8 @@ test('the common errors have the codes and states of the specification', () => {
     UNAUTHORIZED: 401,
     FORBIDDEN: 403,
     EMAIL_NOT_VERIFIED: 403,
+    RECENT_SIGN_IN_REQUIRED: 403,
+    SECOND_FACTOR_MISSING: 403,
     NOT_FOUND: 404,
     METHOD_NOT_ALLOWED: 405,
     CONFLICT: 409,

@@ -79,6 +79,14 @@ export const errors = defineErrors({
     403,
     'Verify your email address first: open the link in the verification email. POST /auth/resend-verification sends a new one.',
   ],
+  recent_sign_in_required: [
+    403,
+    'This requires a proof within the last 10 minutes that it is you: call POST /auth/confirm, or sign in again, and repeat it.',
+  ],
+  second_factor_missing: [
+    403,
+    'This account needs a second factor: add a passkey or an authenticator app with /auth/passkeys or /auth/totp, then repeat it.',
+  ],
   not_found: [404, 'Resource not found.'],
   method_not_allowed: [405, 'This route does not support the method.'],
   conflict: [409, 'The request conflicts with an existing record.'],

@@ -1,6 +1,6 @@
 /** What a call is rejected with that its signal aborts. React Native's signals have no reason. */
 export const abortError = ({ reason }: AbortSignal): Error =>
-  (reason as Error | undefined) ?? Object.assign(new Error('The call was aborted.'), { name: 'AbortError' })
+  (reason as Error | undefined) ?? Object.assign(new Error('Aborted.'), { name: 'AbortError' })
 
 /** Waits for work of which other calls wait too: a signal ends this waiting only. */
 export const orAbort = <T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> =>

@@ -27,6 +27,289 @@ type ServerInfo = {
   uptime: number
 }
 
+type Overview = {
+  name: string
+  version: string
+  /** Sixwire's version. */
+  platform: string
+  production: boolean
+  policy: 'open' | 'guarded'
+  /** ISO 8601, UTC. */
+  at: string
+  health: {
+    status: 'healthy' | 'unhealthy'
+    /** Seconds since the start. */
+    uptime: number
+    database: 'connected' | 'disconnected'
+    /** Milliseconds that the database took to answer; null if it did not. */
+    latencyMs: number | null
+    wires: Record<string, 'ready' | 'error'>
+  }
+  /** The last 24 hours of all replicas, oldest first; the last has not ended. */
+  requests?: {
+    /** When it begins. */
+    at: string
+    requests: number
+    /** Of the requests: with a status of 4xx. */
+    refusals: number
+    /** Of the requests: with a status of 5xx. */
+    failures: number
+    meanMs: number
+  }[]
+  jobs?: {
+    kind: string
+    /** Those that run are ready, too. */
+    state: 'ready' | 'running' | 'waiting' | 'failed'
+    count: number
+  }[]
+  openFaults?: number
+  figures: {
+    wire: string
+    name: string
+    title: string
+    kind: 'count' | 'bytes' | 'time' | 'text'
+    /** A value above 0, or of a time none, needs attention. */
+    isWarning?: boolean
+    value: number | string | null
+  }[]
+  /** What sixwire doctor finds, faults first. */
+  findings: {
+    /** The check of sixwire doctor. */
+    check: string
+    severity: 'warning' | 'fault'
+    problem: string
+    remedy: string
+  }[]
+}
+
+type SettingsInForce = {
+  settings: {
+    option: string
+    variable: string | null
+    /** Masked if it may be a secret. */
+    value: unknown
+    /** default, environment, .env, the name of a file, sandbox … */
+    source: string
+  }[]
+}
+
+type ScreenList = {
+  screens: Screen[]
+}
+
+type Screen = {
+  wire: string
+  name: string
+  title: string
+  list: string
+  /** The field of the answer that has the records. */
+  rows: string
+  /** The field that identifies a record. */
+  key: string
+  isPaged: boolean
+  filters: {
+    name: string
+    in: 'path' | 'query' | 'body'
+    title: string
+    kind: 'text' | 'number' | 'boolean' | 'time' | 'email' | 'choice' | 'json'
+    isRequired: boolean
+    description?: string
+    options?: string[]
+    minimum?: number
+    maximum?: number
+    maxLength?: number
+    default?: unknown
+  }[]
+  columns: {
+    field: string
+    title: string
+    kind: 'text' | 'number' | 'boolean' | 'time' | 'email' | 'choice' | 'json'
+  }[]
+  detail?: {
+    route: string
+    from: Record<string, string>
+  }
+  actions: {
+    route: string
+    title: string
+    danger: 'none' | 'confirm' | 'proof'
+    isOfRecord: boolean
+    from: Record<string, string>
+    fields: {
+      name: string
+      in: 'path' | 'query' | 'body'
+      title: string
+      kind: 'text' | 'number' | 'boolean' | 'time' | 'email' | 'choice' | 'json'
+      isRequired: boolean
+      description?: string
+      options?: string[]
+      minimum?: number
+      maximum?: number
+      maxLength?: number
+      default?: unknown
+    }[]
+    isIdempotent: boolean
+  }[]
+}
+
+type RequestLogPage = {
+  entries: RequestLogEntry[]
+  limit: number
+  /** Absent on the last page. */
+  nextCursor?: string
+  /** Requests and problems of the hours from since to until which were counted, and not written. */
+  omitted: number
+  keeps?: {
+    days: number
+    rows: number
+    /** Successful requests that one process writes in a second. */
+    perSecond: number
+    slowMs: number
+  }
+}
+
+type RequestLogEntry = {
+  _id: string
+  /** problem: a warning or an error of the server’s log. */
+  kind: 'request' | 'problem'
+  /** ISO 8601, UTC. */
+  at: string
+  /** The process that wrote it, another one at each start. */
+  process: string
+  requestId?: string
+  method?: string
+  /** Absent if no route has the path. */
+  route?: string
+  /** Without its query. */
+  path?: string
+  /** 499: the client disconnected before it was answered. */
+  status?: number
+  ms?: number
+  caller?: {
+    kind: 'user' | 'key'
+    id: string
+  }
+  ip?: string
+  /** The code of the error that was answered. */
+  code?: string
+  level?: 'warn' | 'error' | 'fatal'
+  message?: string
+  /** What was logged with it. */
+  fields?: Record<string, unknown>
+  /** The _id of its fault. */
+  fault?: string
+}
+
+type FaultPage = {
+  faults: Fault[]
+  limit: number
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
+type Fault = {
+  _id: string
+  name: string
+  /** Of the last occurrence, as are place, stack and lastRequestId. */
+  message: string
+  /** The first line outside of packages and of Node. */
+  place?: string
+  stack?: string
+  count: number
+  /** A resolved one that happens again is open. */
+  state: 'open' | 'resolved'
+  /** ISO 8601, UTC. */
+  firstAt: string
+  /** ISO 8601, UTC. */
+  lastAt: string
+  lastRequestId?: string
+  lastProcess: string
+  /** ISO 8601, UTC. */
+  resolvedAt?: string
+  /** The id of a user or a service key. */
+  resolvedBy?: string
+}
+
+type JobPage = {
+  jobs: Job[]
+  /** Absent with `total=none`. */
+  total?: number
+  limit: number
+  offset: number
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
+type Job = {
+  _id: string
+  kind: string
+  /** ready: it runs when it is due; waiting: an earlier job of its lane is not done; failed: for good, until it is retried or discarded. */
+  state: 'ready' | 'running' | 'waiting' | 'failed'
+  /** Jobs of a kind and lane run one after the other. */
+  lane?: string
+  attempts: number
+  /** After so many it fails for good. Absent: it is tried until it succeeds. */
+  attemptsMax?: number
+  /** Why the last attempt failed. */
+  error?: string
+  /** When it is due. Of a job that is ready or waiting. */
+  runAt?: string
+  /** Since when it runs. */
+  startedAt?: string
+  /** When it failed for good. */
+  failedAt?: string
+  /** ISO 8601, UTC. */
+  createdAt: string
+  /** Whether it has failed and a wire of this server does it. */
+  canRetry: boolean
+  /** Whether it may be deleted now. */
+  canDiscard: boolean
+}
+
+type JobCounts = {
+  counts: {
+    kind: string
+    state: 'ready' | 'running' | 'waiting' | 'failed'
+    count: number
+  }[]
+}
+
+type JobsRetried = {
+  count: number
+}
+
+type JobWithPayload = {
+  _id: string
+  kind: string
+  /** ready: it runs when it is due; waiting: an earlier job of its lane is not done; failed: for good, until it is retried or discarded. */
+  state: 'ready' | 'running' | 'waiting' | 'failed'
+  /** Jobs of a kind and lane run one after the other. */
+  lane?: string
+  attempts: number
+  /** After so many it fails for good. Absent: it is tried until it succeeds. */
+  attemptsMax?: number
+  /** Why the last attempt failed. */
+  error?: string
+  /** When it is due. Of a job that is ready or waiting. */
+  runAt?: string
+  /** Since when it runs. */
+  startedAt?: string
+  /** When it failed for good. */
+  failedAt?: string
+  /** ISO 8601, UTC. */
+  createdAt: string
+  /** Whether it has failed and a wire of this server does it. */
+  canRetry: boolean
+  /** Whether it may be deleted now. */
+  canDiscard: boolean
+  /** What it works on. Service keys get it with the scope * only. */
+  payload?: unknown
+}
+
+type JobDiscarded = {
+  message: string
+}
+
 type WebhookList = {
   webhooks: Webhook[]
 }
@@ -50,7 +333,8 @@ type Webhook = {
 
 type WebhookDeliveryPage = {
   deliveries: WebhookDelivery[]
-  total: number
+  /** Absent with `total=none`. */
+  total?: number
   limit: number
   offset: number
   /** Absent on the last page. */
@@ -118,7 +402,8 @@ type SentWhatsapp = {
 
 type LogEntryPage = {
   logs: LogEntry[]
-  total: number
+  /** Absent with `total=none`. */
+  total?: number
   limit: number
   offset: number
   /** Absent on the last page. */
@@ -139,6 +424,88 @@ type LogEntry = {
   error?: string
   /** ISO 8601, UTC. */
   createdAt: string
+}
+
+type Message = {
+  _id: string
+  channel: 'email' | 'sms' | 'whatsapp'
+  to: string
+  /** Only of emails that a caller sent, not of those of the service. */
+  subject?: string
+  template?: string
+  status: 'queued' | 'sending' | 'sent' | 'failed' | 'delivered' | 'bounced'
+  /** The provider’s id of the message; absent until a provider accepted it. */
+  messageId?: string
+  provider?: string
+  error?: string
+  /** ISO 8601, UTC. */
+  createdAt: string
+  /** The user who sent it. Absent: the server itself. */
+  owner?: string
+  /** How often a provider was called. */
+  attempts: number
+  updatedAt: string
+  /** Calls of providers and their reports, oldest first. */
+  history: MessageEvent[]
+  /** Whether its content is still stored, encrypted. */
+  hasContent: boolean
+  canResend: boolean
+}
+
+type MessageEvent = {
+  at: string
+  event: 'called' | 'sent' | 'retry' | 'unknown' | 'failed' | 'delivered' | 'bounced' | 'resent'
+  provider?: string
+  /** What the provider said. */
+  text?: string
+}
+
+type MessageContent = {
+  subject?: string
+  html?: string
+  text?: string
+  attachments: MessageAttachment[]
+  /** The path of a page with the HTML, for 15 minutes, for a frame with the attribute sandbox. */
+  page?: string
+}
+
+type MessageAttachment = {
+  filename: string
+  contentType: string
+  /** In bytes. */
+  size: number
+}
+
+type MessageTemplateList = {
+  templates: MessageTemplate[]
+}
+
+type MessageTemplate = {
+  name: string
+  channel: 'email' | 'sms'
+  /** False if it is a file of the application. */
+  isBuiltIn: boolean
+  /** As it is written. */
+  subject?: string
+  /** What it shows, beside app and appUrl, which every template has. */
+  values: TemplateValue[]
+  /** Values to try it with. */
+  sample: Record<string, unknown>
+  /** What is wrong with its files. */
+  error?: string
+}
+
+type TemplateValue = {
+  name: string
+  isRequired: boolean
+}
+
+type RenderedTemplate = {
+  subject?: string
+  html?: string
+  text: string
+  /** The path of a page with the HTML, for 15 minutes, for a frame with the attribute sandbox. Absent for texts, and if the values are too long for an address. */
+  page?: string
 }
 
 type MessagingHealth = {
@@ -166,15 +533,33 @@ type Wallet = {
   name?: string
   /** ISO 8601, UTC, with milliseconds. */
   createdAt: string
+  /** The user whose it is; for operators. */
+  owner?: string
 }
 
 type WalletPage = {
   wallets: Wallet[]
-  total: number
+  /** Absent with `total=none`. */
+  total?: number
   limit: number
   offset: number
   /** Absent on the last page. */
   nextCursor?: string
+}
+
+type WalletBalances = {
+  balances: WalletBalance[]
+}
+
+type WalletBalance = {
+  chain: string
+  symbol: string
+  /** The contract of a token. Absent: the native coin. */
+  token?: string
+  /** Decimal. Absent if the chain gives no answer. */
+  balance?: string
+  /** Why there is no balance. */
+  error?: string
 }
 
 type AddressBalance = {
@@ -225,11 +610,14 @@ type OnchainTransaction = {
   walletId?: string
   /** ISO 8601, UTC, with milliseconds. */
   createdAt?: string
+  /** The user who sent it; in lists, for operators. */
+  owner?: string
 }
 
 type OnchainTransactionPage = {
   transactions: OnchainTransaction[]
-  total: number
+  /** Absent with `total=none`. */
+  total?: number
   limit: number
   offset: number
   /** Absent on the last page. */
@@ -272,7 +660,8 @@ type Nft = {
 
 type OwnedNftPage = {
   nfts: OwnedNft[]
-  total: number
+  /** Absent with `total=none`. */
+  total?: number
   limit: number
   offset: number
 }
@@ -345,7 +734,9 @@ type Me = {
   createdAt: string
   emailVerified: boolean
   metadata: Record<string, unknown>
-  role: 'user' | 'admin'
+  role: 'user' | 'viewer' | 'admin'
+  /** The number for codes by SMS, in E.164. Absent if the user has none. */
+  phone?: string
 }
 
 type Confirmation = {
@@ -361,7 +752,8 @@ type Tokens = {
 
 type SessionPage = {
   sessions: Session[]
-  total: number
+  /** Absent with `total=none`. */
+  total?: number
   limit: number
   offset: number
   /** Absent on the last page. */
@@ -382,6 +774,136 @@ type Session = {
   current: boolean
 }
 
+type PasskeyOptions = {
+  /** For navigator.credentials.get, by PublicKeyCredential.parseRequestOptionsFromJSON. */
+  options: PasskeyRequestOptions
+}
+
+/** For navigator.credentials.get, by PublicKeyCredential.parseRequestOptionsFromJSON. */
+type PasskeyRequestOptions = {
+  challenge: string
+  rpId: string
+  /** In milliseconds. */
+  timeout: number
+  userVerification: 'required' | 'preferred' | 'discouraged'
+  /** The passkeys of the account; absent for a sign-in without an address. */
+  allowCredentials?: PasskeyDescriptor[]
+}
+
+type PasskeyDescriptor = {
+  id: string
+  type: 'public-key'
+  transports: string[]
+}
+
+type PasskeySignIn = {
+  user: PasskeyUser
+  /** The access token, a JWT: sent as "Authorization: Bearer <token>". */
+  token: string
+  /** Single-use; exchange it for a new pair at POST /auth/refresh. */
+  refreshToken: string
+}
+
+type PasskeyUser = {
+  _id: string
+  email: string
+  /** Absent if the user has none. */
+  name?: string
+}
+
+type NewPasskeyOptions = {
+  /** For navigator.credentials.create, by PublicKeyCredential.parseCreationOptionsFromJSON. */
+  options: PasskeyCreationOptions
+}
+
+/** For navigator.credentials.create, by PublicKeyCredential.parseCreationOptionsFromJSON. */
+type PasskeyCreationOptions = {
+  challenge: string
+  rp: {
+    id: string
+    name: string
+  }
+  user: {
+    id: string
+    name: string
+    displayName: string
+  }
+  pubKeyCredParams: {
+    type: 'public-key'
+    alg: number
+  }[]
+  /** In milliseconds. */
+  timeout: number
+  attestation: 'none'
+  excludeCredentials: PasskeyDescriptor[]
+  authenticatorSelection: {
+    residentKey: 'required'
+    requireResidentKey: boolean
+    userVerification: 'required' | 'preferred' | 'discouraged'
+  }
+  extensions: {
+    credProps: boolean
+  }
+}
+
+type CreatedPasskey = {
+  passkey: Passkey
+  recoveryCodes?: string[]
+}
+
+type Passkey = {
+  _id: string
+  name: string
+  /** ISO 8601, UTC. */
+  createdAt: string
+  /** Absent if it was not used since. */
+  lastUsedAt?: string
+  /** Whether its authenticator keeps a backup, such as in the account of a phone. */
+  synced: boolean
+}
+
+type Passkeys = {
+  passkeys: Passkey[]
+}
+
+type RenamedPasskey = {
+  passkey: Passkey
+}
+
+type TotpOffer = {
+  /** In base 32, to be typed into an app that cannot scan. */
+  secret: string
+  /** In the Key Uri Format of authenticator apps: otpauth://totp/… */
+  uri: string
+  qr: {
+    /** The URI as a QR code of half blocks, for a dark terminal. */
+    text: string
+    /** The URI as a QR code, black on white. */
+    svg: string
+  }
+}
+
+type FactorConfirmation = {
+  message: string
+  /** Ten codes, each for one use. They are shown only now. */
+  recoveryCodes?: string[]
+}
+
+type RecoveryCodes = {
+  /** Ten codes, each for one use. They are shown only now. */
+  recoveryCodes: string[]
+}
+
+type IdentityProviders = {
+  providers: {
+    name: string
+    /** Its name for people. */
+    label: string
+    /** Where the browser starts. */
+    url: string
+  }[]
+}
+
 type MagicLinkLogin = {
   user: MagicLinkUser
   /** The access token, a JWT: sent as "Authorization: Bearer <token>". */
@@ -393,6 +915,244 @@ type MagicLinkLogin = {
 type MagicLinkUser = {
   _id: string
   email: string
+}
+
+type CodeLogin = {
+  user: MagicLinkUser
+  /** The access token, a JWT: sent as "Authorization: Bearer <token>". */
+  token: string
+  /** Single-use; exchange it for a new pair at POST /auth/refresh. */
+  refreshToken: string
+}
+
+type VerifiedPhone = {
+  phone: string
+}
+
+type SecondFactorLogin = {
+  user: SecondFactorUser
+  /** The access token, a JWT: sent as "Authorization: Bearer <token>". */
+  token: string
+  /** Single-use; exchange it for a new pair at POST /auth/refresh. */
+  refreshToken: string
+  /** If `trustDevice` was sent: proves this device in place of a factor for 30 days. */
+  deviceToken?: string
+}
+
+type SecondFactorUser = {
+  _id: string
+  email: string
+  /** Absent if the user has none. */
+  name?: string
+}
+
+type Factors = {
+  /** How many there are. */
+  passkeys: number
+  /** Whether there is an authenticator app. */
+  totp: boolean
+  /** How many are not used. */
+  recoveryCodes: number
+  /** Whether the server requires a passkey or an authenticator app. */
+  required: boolean
+  /** If one is required and missing: when the account can do nothing but add one. */
+  dueAt?: string
+}
+
+type TrustedDevices = {
+  devices: TrustedDevice[]
+}
+
+type TrustedDevice = {
+  _id: string
+  /** ISO 8601, UTC. */
+  createdAt: string
+  /** ISO 8601, UTC. */
+  lastUsedAt: string
+  /** ISO 8601, UTC. */
+  expiresAt: string
+  ip: string
+  userAgent: string
+}
+
+type FirstAdmin = {
+  user: User
+  /** The access token, a JWT: sent as "Authorization: Bearer <token>". */
+  token: string
+  /** Single-use; exchange it for a new pair at POST /auth/refresh. */
+  refreshToken: string
+}
+
+type UserPage = {
+  users: UserSummary[]
+  /** Absent with `total=none`. */
+  total?: number
+  limit: number
+  offset: number
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
+type UserSummary = {
+  _id: string
+  email: string
+  /** Absent if the user has none. */
+  name?: string
+  /** `viewer` reads what an administrator reads, nothing sealed, and changes nothing. With `SIXWIRE_ADMINS`. */
+  role: 'user' | 'viewer' | 'admin'
+  emailVerified: boolean
+  disabled: boolean
+  /** Whether the address accepts no password now. */
+  locked: boolean
+  /** ISO 8601, UTC. */
+  createdAt: string
+  /** ISO 8601, UTC. */
+  lastSignInAt?: string
+}
+
+type UserDetailsReply = {
+  user: UserDetails
+}
+
+type UserDetails = {
+  _id: string
+  email: string
+  /** Absent if the user has none. */
+  name?: string
+  /** `viewer` reads what an administrator reads, nothing sealed, and changes nothing. With `SIXWIRE_ADMINS`. */
+  role: 'user' | 'viewer' | 'admin'
+  emailVerified: boolean
+  disabled: boolean
+  /** Whether the address accepts no password now. */
+  locked: boolean
+  /** ISO 8601, UTC. */
+  createdAt: string
+  /** ISO 8601, UTC. */
+  lastSignInAt?: string
+  metadata: Record<string, unknown>
+  /** In E.164. */
+  phone?: string
+  hasPassword: boolean
+  factors: {
+    passkeys: number
+    totp: boolean
+    /** How many are unused. */
+    recoveryCodes: number
+  }
+  /** At identity providers. */
+  identities: {
+    issuer: string
+    subject: string
+    /** ISO 8601, UTC. */
+    createdAt: string
+  }[]
+  /** How many have not expired. */
+  sessions: number
+}
+
+type Impersonation = {
+  /** An access token, with the administrator in the claim `act` (RFC 8693). */
+  token: string
+  user: {
+    _id: string
+    email: string
+  }
+  sessionId: string
+  readOnly: boolean
+  /** ISO 8601, UTC. */
+  expiresAt: string
+}
+
+type ServiceKeyPage = {
+  keys: ServiceKey[]
+  /** Absent with `total=none`. */
+  total?: number
+  limit: number
+  offset: number
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
+type ServiceKey = {
+  _id: string
+  name: string
+  scopes: string[]
+  /** ISO 8601, UTC. */
+  createdAt: string
+  /** To the minute. Absent if it was never used. */
+  lastUsedAt?: string
+  /** ISO 8601, UTC. */
+  revokedAt?: string
+}
+
+type CreatedKey = {
+  _id: string
+  name: string
+  scopes: string[]
+  /** Sent as "Authorization: Bearer sk_…". */
+  key: string
+}
+
+type AuditPage = {
+  entries: AuditEntry[]
+  /** Absent with `total=none`. */
+  total?: number
+  limit: number
+  offset: number
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
+type AuditEntry = {
+  _id: string
+  /** ISO 8601, UTC. */
+  createdAt: string
+  action: string
+  outcome: 'done' | 'denied'
+  /** Kind and id. */
+  target?: string
+  /** The address of a user or the name of a key, as it is now. */
+  targetName?: string
+  actor: {
+    /** command: the command line; system: the server itself; stranger: not signed in. */
+    kind: 'user' | 'key' | 'command' | 'system' | 'stranger'
+    id?: string
+    /** The address of the user or the name of the key, as it is now. */
+    name?: string
+    role?: 'user' | 'viewer' | 'admin'
+  }
+  /** The administrator who acted as the user. */
+  impersonatorId?: string
+  sessionId?: string
+  ip?: string
+  userAgent?: string
+  requestId?: string
+  route?: string
+  before?: Record<string, unknown>
+  after?: Record<string, unknown>
+  reason?: string
+}
+
+type ConsoleState = {
+  /** Of the installation. */
+  name: string
+  production: boolean
+  /** Whether the next account that registers becomes the administrator. */
+  firstRun: boolean
+  policy: 'open' | 'guarded'
+  wires: string[]
+  /** Whether stand-ins take the place of providers. */
+  sandbox: boolean
+}
+
+type ConsoleSession = {
+  /** The access token, for 10 minutes. */
+  token: string
+  user: {
+    _id: string
+    email: string
+    role: 'viewer' | 'admin'
+  }
 }
 
 type AuthHealth = {
@@ -469,6 +1229,58 @@ type PaymentRequest = {
   paymentUri: string
 }
 
+type PaymentRequestPage = {
+  requests: PaymentRequestItem[]
+  /** Absent with `total=none`. */
+  total?: number
+  limit: number
+  offset: number
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
+type PaymentRequestItem = {
+  _id: string
+  /** Where to pay. No other request has this address. */
+  receiverAddress: string
+  /** In the smallest unit of the token. */
+  amount: string
+  /** The decimal as it was asked for. */
+  displayAmount: string
+  token: string
+  chain: string
+  /** pending; detected while what arrived is not deep enough; confirmed, or overpaid if it is more than asked for; underpaid; expired; cancelled; late if it arrived after the expiry. */
+  status: 'pending' | 'detected' | 'confirmed' | 'overpaid' | 'underpaid' | 'expired' | 'cancelled' | 'late'
+  /** ISO 8601, UTC, with milliseconds. */
+  expiresAt: string
+  /** ISO 8601, UTC, with milliseconds. */
+  createdAt: string
+  /** Its transaction in GET /pay/transactions/:id. */
+  transactionId: string
+  /** For wallet programs, such as by a QR code (EIP-681). */
+  paymentUri: string
+  /** All that arrived, in the smallest unit. */
+  receivedAmount: string
+  /** Of the block in which the amount was complete, else of the last one in which some arrived. */
+  confirmations: number
+  /** What a contract sent in the native coin may lack here. */
+  transactionHashes: string[]
+  /** What arrived in another token or on another chain. It changes no status. */
+  unexpected: UnexpectedPayment[]
+  /** To whom it belongs. */
+  userId: string
+  /** Decimal places of the token. */
+  exponent: number
+}
+
+type UnexpectedPayment = {
+  chain: string
+  /** The symbol if the token is configured, else its contract. */
+  token: string
+  /** In the smallest unit of that token. */
+  amount: string
+}
+
 type PaymentRequestDetails = {
   _id: string
   /** Where to pay. No other request has this address. */
@@ -499,17 +1311,10 @@ type PaymentRequestDetails = {
   unexpected: UnexpectedPayment[]
 }
 
-type UnexpectedPayment = {
-  chain: string
-  /** The symbol if the token is configured, else its contract. */
-  token: string
-  /** In the smallest unit of that token. */
-  amount: string
-}
-
 type TransactionPage = {
   transactions: Transaction[]
-  total: number
+  /** Absent with `total=none`. */
+  total?: number
   limit: number
   offset: number
   /** Absent on the last page. */
@@ -594,6 +1399,12 @@ type TransactionDetails = {
   createdAt: string
   /** ISO 8601, UTC, with milliseconds. */
   updatedAt: string
+  /** The provider’s id of the payment. */
+  paymentId?: string
+  /** Decimal places of the currency at this provider. */
+  exponent: number
+  /** What can still be refunded: the exact decimal in major units. */
+  displayRefundable: string
   refunds: TransactionRefund[]
   dispute?: TransactionDispute
   /** Each change of status, oldest first. */
@@ -627,6 +1438,154 @@ type TransactionChange = {
   cause: string
 }
 
+type TransactionTimeline = {
+  entries: TransactionTimelineEntry[]
+}
+
+type TransactionTimelineEntry = {
+  /** When it happened, or was seen here; of a receipt the time of its block. */
+  at: string
+  /** status: the status changed; call: this server called the provider; object: something was seen at the provider; event: the provider sent an event; receipt: tokens or coin arrived. */
+  kind: 'status' | 'call' | 'object' | 'event' | 'receipt'
+  /** Of kind status: the new status. */
+  status?: string
+  /** Of kind status: the request, event or reconciliation. */
+  cause?: string
+  /** create, capture or refund. */
+  call?: string
+  /** The idempotency key at the provider. */
+  callId?: string
+  /** session, charge, refund, dispute or reversal. */
+  object?: string
+  /** The provider’s id of the object. */
+  objectId?: string
+  /** Of a call, an object or an event. */
+  state?: string
+  /** The exact decimal in major units; in the smallest unit if currency is not that of the transaction. */
+  amount?: string
+  currency?: string
+  /** Why it was refused, failed or is unknown. */
+  reason?: string
+  /** Why the payment is refunded. */
+  refundReason?: string
+  /** When the provider created the object. */
+  createdAt?: string
+  /** Of an event, for GET /pay/events/:id. */
+  id?: string
+  provider?: string
+  /** The provider’s id of an event. */
+  eventId?: string
+  /** Of an event, in the provider’s word. */
+  type?: string
+  chain?: string
+  block?: number
+  /** Absent: a contract sent coin. */
+  hash?: string
+  /** Of a receipt, in the smallest unit. */
+  units?: string
+  /** Of the token; absent: the native coin. */
+  contract?: string
+}
+
+type PaymentSummary = {
+  from: string
+  to: string
+  sums: PaymentSums[]
+  /** By the currency of the payout, which may be another one than that of the payment. */
+  fees: PaymentFeeSums[]
+  /** false: there are more than 100000 payments, and the newest of them are summed. */
+  isComplete: boolean
+}
+
+type PaymentSums = {
+  provider: 'cardpay' | 'walletpay' | 'onchain'
+  currency: string
+  /** Decimal places of the currency at this provider. */
+  exponent: number
+  /** With by=status. */
+  status?: 'pending' | 'completed' | 'failed' | 'expired' | 'cancelled' | 'partially_refunded' | 'refunded' | 'disputed' | 'lost'
+  /** With by=day: of the creation, in UTC. */
+  day?: string
+  payments: number
+  /** What was asked for. In the smallest unit. */
+  amount: string
+  /** What was paid. In the smallest unit. */
+  captured: string
+  /** What completed refunds gave back. In the smallest unit. */
+  refunded: string
+  /** What open disputes concern. In the smallest unit. */
+  disputed: string
+  /** What disputes and reversals took. In the smallest unit. */
+  lost: string
+}
+
+type PaymentFeeSums = {
+  currency: string
+  exponent: number
+  /** Those of which the provider has told the fee. */
+  payments: number
+  /** What the provider took. In the smallest unit. */
+  fee: string
+  /** What it left, before refunds. In the smallest unit. */
+  net: string
+}
+
+type PaymentProviderEventPage = {
+  events: PaymentProviderEvent[]
+  /** Absent with `total=none`. */
+  total?: number
+  limit: number
+  offset: number
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
+type PaymentProviderEvent = {
+  _id: string
+  provider: 'cardpay' | 'walletpay'
+  /** The provider’s id. */
+  eventId: string
+  /** The provider’s word. */
+  type: string
+  /** pending until it is handled; done; ignored if it is of a kind that is not used, or about nothing of this server; failed. */
+  state: 'pending' | 'done' | 'ignored' | 'failed'
+  /** Why it is ignored or failed. */
+  reason?: string
+  /** The transaction that it is about. */
+  transactionId?: string
+  /** How often it was handled. */
+  attempts: number
+  /** ISO 8601, UTC, with milliseconds. */
+  receivedAt: string
+  /** When it is handled next; absent: not again. */
+  nextAttemptAt?: string
+}
+
+type PaymentProviderEventDetails = {
+  _id: string
+  provider: 'cardpay' | 'walletpay'
+  /** The provider’s id. */
+  eventId: string
+  /** The provider’s word. */
+  type: string
+  /** pending until it is handled; done; ignored if it is of a kind that is not used, or about nothing of this server; failed. */
+  state: 'pending' | 'done' | 'ignored' | 'failed'
+  /** Why it is ignored or failed. */
+  reason?: string
+  /** The transaction that it is about. */
+  transactionId?: string
+  /** How often it was handled. */
+  attempts: number
+  /** ISO 8601, UTC, with milliseconds. */
+  receivedAt: string
+  /** When it is handled next; absent: not again. */
+  nextAttemptAt?: string
+  /** The ids by which the payment is found; absent for a kind that is not used. */
+  subject?: Record<string, unknown>
+  /** What the provider sent, without what may be personal or secret, which is ***. Absent if the event was read from the provider’s list, or is large. */
+  payload?: Record<string, unknown>
+}
+
 type PayHealth = {
   status: 'healthy' | 'unhealthy'
   providers: {
@@ -638,6 +1597,8 @@ type PayHealth = {
 
 type StoredFile = {
   _id: string
+  /** The id of the user, or of the service key, that uploaded it. For administrators and service keys. */
+  owner?: string
   /** The name under which it is stored. */
   filename: string
   /** The name as uploaded, without folders. */
@@ -661,11 +1622,31 @@ type FileMetadata = Record<string, unknown>
 
 type StoredFilePage = {
   files: StoredFile[]
-  total: number
+  /** Absent with `total=none`. */
+  total?: number
   limit: number
   offset: number
   /** Absent on the last page. */
   nextCursor?: string
+}
+
+type FileBulkResult = {
+  dryRun: boolean
+  files: number
+  /** Without resized images. */
+  bytes: number
+}
+
+type FileUsage = {
+  files: number
+  /** Without resized images. */
+  bytes: number
+  owners: {
+    owner: string
+    files: number
+    /** Without resized images. */
+    bytes: number
+  }[]
 }
 
 type FileLink = {
@@ -784,8 +1765,8 @@ type Document = {
 
 type DocumentPage = {
   data: AnsweredDocument[]
-  /** How many documents the filter finds, on all pages. */
-  total: number
+  /** How many documents the filter finds, on all pages. Absent with total=none. */
+  total?: number
   /** The limit that was applied. */
   limit: number
   offset: number
@@ -818,6 +1799,61 @@ type Explanation = {
   indexes: DocumentIndex[]
 }
 
+type CollectionFields = {
+  /** How many documents the collection has. */
+  documents: number
+  /** How many were read. */
+  sample: number
+  fields: FieldSample[]
+}
+
+type FieldSample = {
+  /** Dotted; the elements of arrays have no part. */
+  path: string
+  /** How many documents have the field with each type of JSON. */
+  types: Record<string, number>
+  /** How many documents of the sample have the field. */
+  documents: number
+}
+
+type BulkReport = {
+  /** How many documents match, from the cursor on. */
+  matched: number
+  /** How many of them are changed or deleted. */
+  changed: number
+  /** How many were changed or deleted by others since they were counted; they stay as they are. */
+  skipped: number
+  /** How many were refused, each for itself. */
+  failed: number
+  /** How many are left: send this as expected, with nextCursor. */
+  remaining: number
+  /** Why documents were refused, of the first 20. */
+  errors: {
+    _id: string
+    code: string
+    message: string
+  }[]
+  /** Absent if none are left. */
+  nextCursor?: string
+}
+
+type ImportReport = {
+  /** How many documents are created. */
+  created: number
+  /** How many documents that were there are replaced. */
+  replaced: number
+  /** How many lines were skipped, because there is such a document. */
+  skipped: number
+  /** How many lines were refused, each for itself. */
+  failed: number
+  /** Why lines were refused, of the first 20. */
+  errors: {
+    line: number
+    code: string
+    message: string
+  }[]
+}
+
 type Backup = {
   _id: string
   status: 'running' | 'completed' | 'failed'
@@ -837,6 +1873,11 @@ type Backup = {
   createdAt: string
   /** When it was completed or failed. */
   completedAt?: string
+  /** How far a running one is, in bytes of what it saves. Written every 5 seconds; absent before. */
+  progress?: {
+    done: number
+    total: number
+  }
   /** Why it failed. */
   error?: string
   /** The files that a safety backup does not hold, because their bytes are missing. */
@@ -845,11 +1886,46 @@ type Backup = {
 
 type BackupPage = {
   backups: Backup[]
-  total: number
+  /** Absent with `total=none`. */
+  total?: number
   limit: number
   offset: number
   /** Absent on the last page. */
   nextCursor?: string
+}
+
+type RestorePreview = {
+  /** The moment that the archive holds. */
+  createdAt: string
+  /** The version of Sixwire that made it. */
+  sixwire: string
+  /** Documents. */
+  documents: {
+    /** Documents in the archive. */
+    archived: number
+    /** Documents that are stored now. */
+    stored: number
+  }
+  /** Files. */
+  files: {
+    /** Files in the archive. */
+    archived: number
+    /** Files that are stored now. */
+    stored: number
+  }
+  /** Bytes of files. */
+  bytes: {
+    /** Bytes of files in the archive. */
+    archived: number
+    /** Bytes of files that are stored now. */
+    stored: number
+  }
+  /** Those of the archive and those that are stored, by name, with their documents. */
+  collections: {
+    name: string
+    archived: number
+    stored: number
+  }[]
 }
 
 type Restored = {
@@ -893,6 +1969,142 @@ export interface Api {
     reply: string
     errors: never
   }
+  /** Get the state of the installation */
+  'GET /core/overview': {
+    reply: Overview
+    errors: never
+  }
+  /** Get the settings that are in force */
+  'GET /core/config': {
+    reply: SettingsInForce
+    errors: never
+  }
+  /** List screens of the wires */
+  'GET /core/screens': {
+    reply: ScreenList
+    errors: never
+  }
+  /** List requests and problems */
+  'GET /core/logs': {
+    query: {
+      /** problem: a warning or an error of the server’s log. */
+      kind?: 'request' | 'problem' | undefined
+      /** A status, or a class of them. */
+      status?: string | undefined
+      method?: string | undefined
+      route?: string | undefined
+      /** The id of a user or a service key. */
+      caller?: string | undefined
+      requestId?: string | undefined
+      /** The _id of a fault. */
+      fault?: string | undefined
+      since?: string | undefined
+      /** Before this time. */
+      until?: string | undefined
+      /** A part of the path, the error code or the message. */
+      q?: string | undefined
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+    }
+    reply: RequestLogPage
+    errors: never
+  }
+  /** Follow requests and problems */
+  'GET /core/logs/stream': {
+    query: {
+      /** problem: a warning or an error of the server’s log. */
+      kind?: 'request' | 'problem' | undefined
+      /** A status, or a class of them. */
+      status?: string | undefined
+      method?: string | undefined
+      route?: string | undefined
+      /** The id of a user or a service key. */
+      caller?: string | undefined
+      requestId?: string | undefined
+      /** The _id of a fault. */
+      fault?: string | undefined
+      since?: string | undefined
+      /** Before this time. */
+      until?: string | undefined
+      /** A part of the path, the error code or the message. */
+      q?: string | undefined
+      /** The _id of an entry. */
+      after?: string | undefined
+    }
+    reply: string
+    errors: 'TOO_MANY_STREAMS'
+  }
+  /** List faults */
+  'GET /core/logs/faults': {
+    query: {
+      state?: 'open' | 'resolved' | undefined
+      /** A part of the name, the message or the place. */
+      q?: string | undefined
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+    }
+    reply: FaultPage
+    errors: never
+  }
+  /** Resolve a fault */
+  'POST /core/logs/faults/:id/resolve': {
+    reply: Fault
+    errors: 'NOT_FOUND'
+  }
+  /** List background jobs */
+  'GET /core/jobs': {
+    query: {
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      offset?: number | undefined
+      /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+      /** With none the records are not counted, and the answer has no total. */
+      total?: 'count' | 'none' | undefined
+      kind?: string | undefined
+      state?: 'ready' | 'running' | 'waiting' | 'failed' | undefined
+      /** A part of the error, in any case. */
+      error?: string | undefined
+    }
+    reply: JobPage
+    errors: never
+  }
+  /** Count background jobs by kind and state */
+  'GET /core/jobs/counts': {
+    reply: JobCounts
+    errors: never
+  }
+  /** Retry all failed jobs that match */
+  'POST /core/jobs/retry': {
+    body: {
+      filter: {
+        kind?: string | undefined
+        /** A part of the error, in any case. */
+        error?: string | undefined
+      }
+    }
+    reply: JobsRetried
+    errors: 'NOT_FOUND'
+  }
+  /** Get a background job with its payload */
+  'GET /core/jobs/:id': {
+    reply: JobWithPayload
+    errors: 'NOT_FOUND'
+  }
+  /** Discard a job */
+  'DELETE /core/jobs/:id': {
+    reply: JobDiscarded
+    errors: 'NOT_FOUND' | 'CONFLICT'
+  }
+  /** Retry a failed job */
+  'POST /core/jobs/:id/retry': {
+    reply: Job
+    errors: 'NOT_FOUND' | 'CONFLICT'
+  }
   /** List webhooks */
   'GET /core/webhooks': {
     reply: WebhookList
@@ -911,6 +2123,8 @@ export interface Api {
       offset?: number | undefined
       /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
       cursor?: string | undefined
+      /** With none the records are not counted, and the answer has no total. */
+      total?: 'count' | 'none' | undefined
       state?: 'waiting' | 'delivered' | 'failed' | undefined
       /** Its name. */
       webhook?: string | undefined
@@ -1004,14 +2218,66 @@ export interface Api {
       /** An address or number; recipients in cc and bcc match, too. */
       to?: string | undefined
       status?: 'queued' | 'sending' | 'sent' | 'failed' | 'delivered' | 'bounced' | undefined
+      /** Text within the recipient, the subject or the name of the template; or an id. */
+      q?: string | undefined
+      /** The id of a user: only what is theirs. For operators. */
+      owner?: string | undefined
       /** At most 1000; a larger value counts as 1000. */
       limit?: number | undefined
       offset?: number | undefined
       /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
       cursor?: string | undefined
+      /** With none the records are not counted, and the answer has no total. */
+      total?: 'count' | 'none' | undefined
     }
     reply: LogEntryPage
     errors: never
+  }
+  /** Get a message */
+  'GET /messaging/logs/:id': {
+    reply: Message
+    errors: 'NOT_FOUND'
+  }
+  /** Get the content of a message */
+  'GET /messaging/logs/:id/content': {
+    reply: MessageContent
+    errors: 'NOT_FOUND'
+  }
+  /** Send a failed message again */
+  'POST /messaging/logs/:id/resend': {
+    reply: Message
+    errors: 'NOT_FOUND' | 'CONFLICT'
+    idempotent: true
+  }
+  /** List templates */
+  'GET /messaging/templates': {
+    reply: MessageTemplateList
+    errors: never
+  }
+  /** Get a template */
+  'GET /messaging/templates/:name': {
+    reply: MessageTemplate
+    errors: 'NOT_FOUND'
+  }
+  /** Preview a template */
+  'POST /messaging/templates/:name/preview': {
+    body: {
+      /** Default: the sample of the template. */
+      data?: Record<string, unknown> | undefined
+    }
+    reply: RenderedTemplate
+    errors: 'NOT_FOUND'
+  }
+  /** Show the HTML of a mail as a page */
+  'GET /messaging/preview': {
+    query: {
+      /** From the field page of another answer. */
+      token: string
+      /** The colours of a mail that has both. Default: as the reader prefers. */
+      scheme?: 'light' | 'dark' | undefined
+    }
+    reply: Blob
+    errors: 'NOT_FOUND'
   }
   /** Check whether messages can be sent */
   'GET /messaging/health': {
@@ -1070,11 +2336,17 @@ export interface Api {
   /** List wallets */
   'GET /onchain/wallets': {
     query: {
+      /** Text within the name or the address; or an id. */
+      q?: string | undefined
+      /** The id of a user: only what is theirs. For operators. */
+      owner?: string | undefined
       /** At most 1000; a larger value counts as 1000. */
       limit?: number | undefined
       offset?: number | undefined
       /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
       cursor?: string | undefined
+      /** With none the records are not counted, and the answer has no total. */
+      total?: 'count' | 'none' | undefined
     }
     reply: WalletPage
     errors: never
@@ -1082,6 +2354,11 @@ export interface Api {
   /** Get a wallet */
   'GET /onchain/wallets/:id': {
     reply: Wallet
+    errors: 'NOT_FOUND'
+  }
+  /** Read the balances of a wallet */
+  'GET /onchain/wallets/:id/balances': {
+    reply: WalletBalances
     errors: 'NOT_FOUND'
   }
   /** Read a balance */
@@ -1140,9 +2417,15 @@ export interface Api {
       offset?: number | undefined
       /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
       cursor?: string | undefined
+      /** With none the records are not counted, and the answer has no total. */
+      total?: 'count' | 'none' | undefined
       walletId?: string | undefined
       /** Default: all chains. */
       chain?: string | undefined
+      /** stuck: pending, and in no block for longer than onchain.stuckSeconds. */
+      status?: 'pending' | 'stuck' | 'confirmed' | 'failed' | undefined
+      /** The id of a user: only what is theirs. For operators. */
+      owner?: string | undefined
     }
     reply: OnchainTransactionPage
     errors: never
@@ -1268,7 +2551,7 @@ export interface Api {
       password: string
     }
     reply: Login
-    errors: 'INVALID_CREDENTIALS' | 'ACCOUNT_LOCKED'
+    errors: 'INVALID_CREDENTIALS' | 'SECOND_FACTOR_REQUIRED' | 'ACCOUNT_LOCKED'
   }
   /** Retrieve the signed-in user */
   'GET /auth/me': {
@@ -1303,7 +2586,7 @@ export interface Api {
       refreshToken: string
     }
     reply: Tokens
-    errors: 'UNAUTHORIZED'
+    errors: 'UNAUTHORIZED' | 'SECOND_FACTOR_REQUIRED'
   }
   /** List sessions, newest first */
   'GET /auth/sessions': {
@@ -1313,6 +2596,8 @@ export interface Api {
       offset?: number | undefined
       /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
       cursor?: string | undefined
+      /** With none the records are not counted, and the answer has no total. */
+      total?: 'count' | 'none' | undefined
     }
     reply: SessionPage
     errors: never
@@ -1322,6 +2607,11 @@ export interface Api {
     reply: Confirmation
     errors: 'NOT_FOUND' | 'RECENT_SIGN_IN_REQUIRED'
   }
+  /** Revoke all other sessions */
+  'DELETE /auth/sessions': {
+    reply: Confirmation
+    errors: never
+  }
   /** Change the password and revoke all other sessions */
   'POST /auth/change-password': {
     body: {
@@ -1330,6 +2620,116 @@ export interface Api {
     }
     reply: Confirmation
     errors: 'INVALID_CREDENTIALS' | 'ACCOUNT_LOCKED'
+  }
+  /** Get the options of a sign-in with a passkey */
+  'POST /auth/passkeys/sign-in-options': {
+    body: object
+    reply: PasskeyOptions
+    errors: 'PROVIDER_NOT_CONFIGURED'
+  }
+  /** Sign in with a passkey */
+  'POST /auth/passkeys/sign-in': {
+    body: {
+      /** The answer of navigator.credentials.get, by its toJSON(). */
+      passkey: {
+        /** base64url. */
+        id: string
+        /** base64url. */
+        rawId: string
+        type: 'public-key'
+        response: {
+          /** base64url. */
+          clientDataJSON: string
+          /** base64url. */
+          authenticatorData: string
+          /** base64url. */
+          signature: string
+          /** base64url. */
+          userHandle?: string | undefined
+        }
+        /** Ignored. */
+        authenticatorAttachment?: unknown
+        /** Ignored. */
+        clientExtensionResults?: unknown
+      }
+    }
+    reply: PasskeySignIn
+    errors: 'PROVIDER_NOT_CONFIGURED' | 'INVALID_PASSKEY' | 'INVALID_CREDENTIALS' | 'SECOND_FACTOR_REQUIRED'
+  }
+  /** Get the options of a new passkey */
+  'POST /auth/passkeys/options': {
+    body: object
+    reply: NewPasskeyOptions
+    errors: 'PROVIDER_NOT_CONFIGURED' | 'CONFLICT'
+  }
+  /** Add a passkey to the account */
+  'POST /auth/passkeys': {
+    body: {
+      /** The answer of navigator.credentials.create, by its toJSON(). */
+      passkey: {
+        /** base64url. */
+        id: string
+        /** base64url. */
+        rawId: string
+        type: 'public-key'
+        response: {
+          /** base64url. */
+          clientDataJSON: string
+          /** base64url. */
+          attestationObject: string
+          transports?: string[] | undefined
+        }
+        /** Ignored. */
+        authenticatorAttachment?: unknown
+        /** Ignored. */
+        clientExtensionResults?: unknown
+      }
+      name?: string | undefined
+    }
+    reply: CreatedPasskey
+    errors: 'PROVIDER_NOT_CONFIGURED' | 'INVALID_PASSKEY' | 'CONFLICT'
+  }
+  /** List the passkeys of the account, oldest first */
+  'GET /auth/passkeys': {
+    reply: Passkeys
+    errors: never
+  }
+  /** Rename a passkey */
+  'PATCH /auth/passkeys/:id': {
+    body: {
+      name: string
+    }
+    reply: RenamedPasskey
+    errors: 'NOT_FOUND'
+  }
+  /** Remove a passkey from the account */
+  'DELETE /auth/passkeys/:id': {
+    reply: Confirmation
+    errors: 'NOT_FOUND' | 'CONFLICT'
+  }
+  /** Create a secret for an authenticator app */
+  'POST /auth/totp': {
+    reply: TotpOffer
+    errors: 'RECENT_SIGN_IN_REQUIRED'
+  }
+  /** Add the authenticator app that has the secret */
+  'POST /auth/totp/verify': {
+    body: {
+      /** Six digits. */
+      code: string
+    }
+    reply: FactorConfirmation
+    errors: 'INVALID_CODE' | 'RECENT_SIGN_IN_REQUIRED'
+  }
+  /** Remove the authenticator app */
+  'DELETE /auth/totp': {
+    reply: Confirmation
+    errors: 'NOT_FOUND' | 'CONFLICT' | 'RECENT_SIGN_IN_REQUIRED'
+  }
+  /** Replace the recovery codes */
+  'POST /auth/recovery-codes': {
+    reply: RecoveryCodes
+    errors: 'CONFLICT' | 'RECENT_SIGN_IN_REQUIRED'
   }
   /** Send an email with a link to reset the password */
   'POST /auth/forgot-password': {
@@ -1355,6 +2755,8 @@ export interface Api {
     query: {
       /** A path on `APP_URL` where the frontend goes on. */
       redirect?: string | undefined
+      /** Returns to the page at `/console` instead of `APP_URL`. */
+      page?: 'console' | undefined
     }
     reply: never
     errors: 'PROVIDER_NOT_CONFIGURED'
@@ -1366,6 +2768,7 @@ export interface Api {
       state?: string | undefined
       iss?: string | undefined
       error?: string | undefined
+      user?: string | undefined
     }
     reply: never
     errors: 'PROVIDER_NOT_CONFIGURED'
@@ -1375,6 +2778,8 @@ export interface Api {
     query: {
       /** A path on `APP_URL` where the frontend goes on. */
       redirect?: string | undefined
+      /** Returns to the page at `/console` instead of `APP_URL`. */
+      page?: 'console' | undefined
     }
     reply: never
     errors: 'PROVIDER_NOT_CONFIGURED'
@@ -1386,14 +2791,51 @@ export interface Api {
       state?: string | undefined
       iss?: string | undefined
       error?: string | undefined
+      user?: string | undefined
     }
     reply: never
     errors: 'PROVIDER_NOT_CONFIGURED'
   }
-  /** Send an email with a link to sign in */
+  /** List the identity providers */
+  'GET /auth/providers': {
+    reply: IdentityProviders
+    errors: never
+  }
+  /** Start the sign-in at an identity provider */
+  'GET /auth/providers/:name': {
+    query: {
+      /** A path on `APP_URL` where the frontend goes on. */
+      redirect?: string | undefined
+      /** Returns to the page at `/console` instead of `APP_URL`. */
+      page?: 'console' | undefined
+    }
+    reply: never
+    errors: 'PROVIDER_NOT_CONFIGURED'
+  }
+  /** Finish the sign-in at an identity provider */
+  'GET /auth/providers/:name/callback': {
+    query: {
+      code?: string | undefined
+      state?: string | undefined
+      iss?: string | undefined
+      error?: string | undefined
+      user?: string | undefined
+    }
+    reply: never
+    errors: 'PROVIDER_NOT_CONFIGURED'
+  }
+  /** Receive the form of an identity provider */
+  'POST /auth/providers/:name/callback': {
+    body: URLSearchParams
+    reply: never
+    errors: 'PROVIDER_NOT_CONFIGURED'
+  }
+  /** Send an email with a link and a code to sign in */
   'POST /auth/magic-link': {
     body: {
       email: string
+      /** A random text that the browser keeps, such as `crypto.randomUUID()`: what was requested with it is used in the same browser. */
+      browser?: string | undefined
     }
     reply: Confirmation
     errors: 'PROVIDER_NOT_CONFIGURED'
@@ -1404,9 +2846,63 @@ export interface Api {
     body: {
       /** From the link in the email. */
       token: string
+      /** A random text that the browser keeps, such as `crypto.randomUUID()`: what was requested with it is used in the same browser. */
+      browser?: string | undefined
+      /** The user has said that they requested this link in another browser. */
+      confirmed?: true | undefined
     }
     reply: MagicLinkLogin
-    errors: 'INVALID_TOKEN' | 'INVALID_CREDENTIALS' | 'REGISTRATION_CLOSED'
+    errors: 'INVALID_TOKEN' | 'INVALID_CREDENTIALS' | 'SECOND_FACTOR_REQUIRED' | 'REGISTRATION_CLOSED' | 'OTHER_BROWSER'
+  }
+  /** Send an SMS with a code to sign in */
+  'POST /auth/sms-code': {
+    body: {
+      /** In E.164. */
+      phone: string
+      /** A random text that the browser keeps, such as `crypto.randomUUID()`: what was requested with it is used in the same browser. */
+      browser?: string | undefined
+    }
+    reply: Confirmation
+    errors: 'PROVIDER_NOT_CONFIGURED'
+    idempotent: true
+  }
+  /** Sign in with the code of an email or an SMS */
+  'POST /auth/verify-code': {
+    body: {
+      email?: string | undefined
+      /** In E.164. */
+      phone?: string | undefined
+      /** Six digits, also with a space between them. */
+      code: string
+      /** A random text that the browser keeps, such as `crypto.randomUUID()`: what was requested with it is used in the same browser. */
+      browser?: string | undefined
+    }
+    reply: CodeLogin
+    errors: 'INVALID_CODE' | 'INVALID_CREDENTIALS' | 'SECOND_FACTOR_REQUIRED' | 'REGISTRATION_CLOSED' | 'ACCOUNT_LOCKED'
+  }
+  /** Send an SMS with a code to a number that the account is to have */
+  'POST /auth/phone': {
+    body: {
+      /** In E.164. */
+      phone: string
+    }
+    reply: Confirmation
+    errors: 'PROVIDER_NOT_CONFIGURED'
+    idempotent: true
+  }
+  /** Prove a phone number with the code of the SMS */
+  'POST /auth/phone/verify': {
+    body: {
+      /** Six digits, also with a space between them. */
+      code: string
+    }
+    reply: VerifiedPhone
+    errors: 'INVALID_CODE' | 'ACCOUNT_LOCKED' | 'CONFLICT'
+  }
+  /** Remove the phone number of the account */
+  'DELETE /auth/phone': {
+    reply: Confirmation
+    errors: 'NOT_FOUND'
   }
   /** Verify an email address with the token of an email */
   'POST /auth/verify-email': {
@@ -1422,6 +2918,330 @@ export interface Api {
     reply: Confirmation
     errors: 'PROVIDER_NOT_CONFIGURED'
     idempotent: true
+  }
+  /** Send an email to a new address, with a link that changes the address of the account */
+  'POST /auth/change-email': {
+    body: {
+      email: string
+    }
+    reply: Confirmation
+    errors: 'PROVIDER_NOT_CONFIGURED'
+    idempotent: true
+  }
+  /** Change the address of an account with the token of an email */
+  'POST /auth/verify-email-change': {
+    body: {
+      /** From the link in the email. */
+      token: string
+    }
+    reply: Confirmation
+    errors: 'INVALID_TOKEN' | 'EMAIL_TAKEN' | 'UNAUTHORIZED'
+  }
+  /** Undo a change of address with the token of the email to the old address */
+  'POST /auth/undo-email-change': {
+    body: {
+      /** From the link in the email. */
+      token: string
+    }
+    reply: Confirmation
+    errors: 'INVALID_TOKEN'
+  }
+  /** Finish a sign-in with a second factor */
+  'POST /auth/second-factor': {
+    body: {
+      /** From `details` of the error SECOND_FACTOR_REQUIRED. */
+      challenge: string
+      /** Six digits of an authenticator app. */
+      code?: string | undefined
+      /** One of the ten recovery codes. */
+      recoveryCode?: string | undefined
+      /** The answer of navigator.credentials.get, by its toJSON(). */
+      passkey?: {
+        /** base64url. */
+        id: string
+        /** base64url. */
+        rawId: string
+        type: 'public-key'
+        response: {
+          /** base64url. */
+          clientDataJSON: string
+          /** base64url. */
+          authenticatorData: string
+          /** base64url. */
+          signature: string
+          /** base64url. */
+          userHandle?: string | undefined
+        }
+        /** Ignored. */
+        authenticatorAttachment?: unknown
+        /** Ignored. */
+        clientExtensionResults?: unknown
+      } | undefined
+      /** From a sign-in with `trustDevice` within 30 days. */
+      deviceToken?: string | undefined
+      /** Whether to trust this device for 30 days. */
+      trustDevice?: boolean | undefined
+    }
+    reply: SecondFactorLogin
+    errors: 'INVALID_CHALLENGE' | 'INVALID_CODE' | 'INVALID_PASSKEY' | 'INVALID_CREDENTIALS' | 'ACCOUNT_LOCKED'
+  }
+  /** Get the options of a passkey that finishes a sign-in */
+  'POST /auth/second-factor/passkey-options': {
+    body: {
+      /** From `details` of the error SECOND_FACTOR_REQUIRED. */
+      challenge: string
+    }
+    reply: PasskeyOptions
+    errors: 'INVALID_CHALLENGE'
+  }
+  /** Prove again who you are, before a sensitive call */
+  'POST /auth/confirm': {
+    body: {
+      password?: string | undefined
+      /** Six digits of an authenticator app. */
+      code?: string | undefined
+      /** One of the ten recovery codes. */
+      recoveryCode?: string | undefined
+      /** The answer of navigator.credentials.get, by its toJSON(). */
+      passkey?: {
+        /** base64url. */
+        id: string
+        /** base64url. */
+        rawId: string
+        type: 'public-key'
+        response: {
+          /** base64url. */
+          clientDataJSON: string
+          /** base64url. */
+          authenticatorData: string
+          /** base64url. */
+          signature: string
+          /** base64url. */
+          userHandle?: string | undefined
+        }
+        /** Ignored. */
+        authenticatorAttachment?: unknown
+        /** Ignored. */
+        clientExtensionResults?: unknown
+      } | undefined
+    }
+    reply: Confirmation
+    errors: 'INVALID_CREDENTIALS' | 'INVALID_CODE' | 'INVALID_PASSKEY' | 'ACCOUNT_LOCKED'
+  }
+  /** Get the options of a passkey that confirms who you are */
+  'POST /auth/confirm/passkey-options': {
+    reply: PasskeyOptions
+    errors: never
+  }
+  /** Retrieve which second factors the account has */
+  'GET /auth/factors': {
+    reply: Factors
+    errors: never
+  }
+  /** List the devices that need no second factor, newest first */
+  'GET /auth/devices': {
+    reply: TrustedDevices
+    errors: never
+  }
+  /** End the trust in a device */
+  'DELETE /auth/devices/:id': {
+    reply: Confirmation
+    errors: never
+  }
+  /** Create the first administrator and sign in */
+  'POST /auth/first-admin': {
+    body: {
+      token: string
+      email: string
+      password: string
+      name?: string | undefined
+    }
+    reply: FirstAdmin
+    errors: 'INVALID_TOKEN' | 'EMAIL_TAKEN'
+  }
+  /** List users, newest first */
+  'GET /auth/users': {
+    query: {
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      offset?: number | undefined
+      /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+      /** With none the records are not counted, and the answer has no total. */
+      total?: 'count' | 'none' | undefined
+      /** A part of the address or the name. Case does not matter. */
+      q?: string | undefined
+      /** `viewer` reads what an administrator reads, nothing sealed, and changes nothing. With `SIXWIRE_ADMINS`. */
+      role?: 'user' | 'viewer' | 'admin' | undefined
+      state?: 'active' | 'disabled' | 'unverified' | 'locked' | undefined
+    }
+    reply: UserPage
+    errors: never
+  }
+  /** Create a user */
+  'POST /auth/users': {
+    body: {
+      email: string
+      name?: string | undefined
+      password?: string | undefined
+      /** `viewer` reads what an administrator reads, nothing sealed, and changes nothing. With `SIXWIRE_ADMINS`. */
+      role?: 'user' | 'viewer' | 'admin' | undefined
+      verified?: boolean | undefined
+    }
+    reply: UserDetailsReply
+    errors: 'EMAIL_TAKEN' | 'PROVIDER_NOT_CONFIGURED' | 'RECENT_SIGN_IN_REQUIRED'
+    idempotent: true
+  }
+  /** Get a user */
+  'GET /auth/users/:id': {
+    reply: UserDetailsReply
+    errors: 'NOT_FOUND'
+  }
+  /** Update a user */
+  'PATCH /auth/users/:id': {
+    body: {
+      name?: string | null | undefined
+      metadata?: Record<string, unknown> | undefined
+      /** `viewer` reads what an administrator reads, nothing sealed, and changes nothing. With `SIXWIRE_ADMINS`. */
+      role?: 'user' | 'viewer' | 'admin' | undefined
+      disabled?: boolean | undefined
+    }
+    reply: UserDetailsReply
+    errors: 'NOT_FOUND' | 'CONFLICT' | 'RECENT_SIGN_IN_REQUIRED'
+  }
+  /** Delete a user */
+  'DELETE /auth/users/:id': {
+    reply: Confirmation
+    errors: 'NOT_FOUND' | 'CONFLICT'
+  }
+  /** Unlock a user */
+  'POST /auth/users/:id/unlock': {
+    reply: Confirmation
+    errors: 'NOT_FOUND'
+  }
+  /** Send a user a link to reset the password */
+  'POST /auth/users/:id/reset': {
+    reply: Confirmation
+    errors: 'NOT_FOUND' | 'CONFLICT' | 'PROVIDER_NOT_CONFIGURED'
+  }
+  /** Invite a user again */
+  'POST /auth/users/:id/invite': {
+    reply: Confirmation
+    errors: 'NOT_FOUND' | 'CONFLICT' | 'PROVIDER_NOT_CONFIGURED'
+  }
+  /** Mark the address of a user as verified */
+  'POST /auth/users/:id/verify': {
+    reply: Confirmation
+    errors: 'NOT_FOUND' | 'RECENT_SIGN_IN_REQUIRED'
+  }
+  /** Act as a user */
+  'POST /auth/users/:id/impersonate': {
+    body: {
+      /** For the audit log. */
+      reason: string
+      readOnly?: boolean | undefined
+    }
+    reply: Impersonation
+    errors: 'NOT_FOUND' | 'CONFLICT'
+  }
+  /** List the sessions of a user, newest first */
+  'GET /auth/users/:id/sessions': {
+    query: {
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      offset?: number | undefined
+      /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+      /** With none the records are not counted, and the answer has no total. */
+      total?: 'count' | 'none' | undefined
+    }
+    reply: SessionPage
+    errors: 'NOT_FOUND'
+  }
+  /** Revoke all sessions of a user */
+  'DELETE /auth/users/:id/sessions': {
+    reply: Confirmation
+    errors: 'NOT_FOUND'
+  }
+  /** Revoke a session of a user */
+  'DELETE /auth/users/:id/sessions/:sid': {
+    reply: Confirmation
+    errors: 'NOT_FOUND'
+  }
+  /** List service keys, newest first */
+  'GET /auth/keys': {
+    query: {
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      offset?: number | undefined
+      /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+      /** With none the records are not counted, and the answer has no total. */
+      total?: 'count' | 'none' | undefined
+    }
+    reply: ServiceKeyPage
+    errors: never
+  }
+  /** Create a service key */
+  'POST /auth/keys': {
+    body: {
+      name: string
+      /** `*`, the name of a wire, that with `:read` for what changes nothing, or a scope of routes such as `pay:refund`. */
+      scopes: string[]
+    }
+    reply: CreatedKey
+    errors: never
+  }
+  /** Revoke a service key */
+  'DELETE /auth/keys/:id': {
+    reply: Confirmation
+    errors: 'NOT_FOUND'
+  }
+  /** Remove all second factors of an account */
+  'DELETE /auth/users/:id/factors': {
+    reply: Confirmation
+    errors: never
+  }
+  /** List the audit log */
+  'GET /auth/audit': {
+    query: {
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      offset?: number | undefined
+      /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+      /** With none the records are not counted, and the answer has no total. */
+      total?: 'count' | 'none' | undefined
+      /** An action, or all of a noun. */
+      action?: string | undefined
+      /** The id of a user or a service key, or one of user, key, command, system, stranger. */
+      actor?: string | undefined
+      target?: string | undefined
+      /** At this time or later. */
+      since?: string | undefined
+      /** Before this time. */
+      until?: string | undefined
+    }
+    reply: AuditPage
+    errors: never
+  }
+  /** Get the state of the console before a sign-in */
+  'GET /console/state': {
+    reply: ConsoleState
+    errors: never
+  }
+  /** Open or continue a session of the console */
+  'POST /console/session': {
+    body: {
+      refreshToken?: string | undefined
+    }
+    reply: ConsoleSession
+    errors: 'UNAUTHORIZED' | 'FORBIDDEN' | 'NOT_FOUND' | 'RECENT_SIGN_IN_REQUIRED' | 'SECOND_FACTOR_REQUIRED'
+  }
+  /** End the session of the console */
+  'DELETE /console/session': {
+    reply: Confirmation
+    errors: 'FORBIDDEN' | 'NOT_FOUND'
   }
   /** Check whether users can sign in, and how */
   'GET /auth/health': {
@@ -1566,6 +3386,33 @@ export interface Api {
     errors: 'PROVIDER_NOT_CONFIGURED' | 'PROVIDER_ERROR' | 'FORBIDDEN' | 'UNAVAILABLE'
     idempotent: true
   }
+  /** List payment requests */
+  'GET /pay/onchain/payment': {
+    query: {
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      offset?: number | undefined
+      /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+      /** With none the records are not counted, and the answer has no total. */
+      total?: 'count' | 'none' | undefined
+      /** It follows from the chain, so requests are looked at until a page is full, 1,000 at most: a page may have fewer, or none, and a nextCursor. */
+      status?: 'pending' | 'detected' | 'confirmed' | 'overpaid' | 'underpaid' | 'expired' | 'cancelled' | 'late' | undefined
+      chain?: string | undefined
+      /** The symbol. */
+      token?: string | undefined
+      /** The receiver address, in any case. */
+      address?: string | undefined
+      /** To whom it belongs; for operators only. */
+      owner?: string | undefined
+      /** Created at this time or later. */
+      from?: string | undefined
+      /** Created before this time. */
+      to?: string | undefined
+    }
+    reply: PaymentRequestPage
+    errors: 'PROVIDER_NOT_CONFIGURED'
+  }
   /** Get a payment request */
   'GET /pay/onchain/payment/:id': {
     reply: PaymentRequestDetails
@@ -1579,6 +3426,8 @@ export interface Api {
       offset?: number | undefined
       /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
       cursor?: string | undefined
+      /** With none the records are not counted, and the answer has no total. */
+      total?: 'count' | 'none' | undefined
       provider?: 'cardpay' | 'walletpay' | 'onchain' | undefined
       status?: 'pending' | 'completed' | 'failed' | 'expired' | 'cancelled' | 'partially_refunded' | 'refunded' | 'disputed' | 'lost' | undefined
       /** The id of a checkout session, order or payment request. */
@@ -1589,6 +3438,14 @@ export interface Api {
       email?: string | undefined
       /** To whom it belongs. */
       userId?: string | undefined
+      /** As userId; for operators only. */
+      owner?: string | undefined
+      /** Of the payment, in upper case, or the symbol of a token. */
+      currency?: string | undefined
+      /** At least this amount was asked for. A decimal in major units of the payment’s own currency. */
+      minAmount?: string | undefined
+      /** At most this amount was asked for. A decimal in major units of the payment’s own currency. */
+      maxAmount?: string | undefined
       /** Created at this time or later. */
       from?: string | undefined
       /** Created before this time. */
@@ -1610,6 +3467,14 @@ export interface Api {
       email?: string | undefined
       /** To whom it belongs. */
       userId?: string | undefined
+      /** As userId; for operators only. */
+      owner?: string | undefined
+      /** Of the payment, in upper case, or the symbol of a token. */
+      currency?: string | undefined
+      /** At least this amount was asked for. A decimal in major units of the payment’s own currency. */
+      minAmount?: string | undefined
+      /** At most this amount was asked for. A decimal in major units of the payment’s own currency. */
+      maxAmount?: string | undefined
       /** Created at this time or later. */
       from?: string | undefined
       /** Created before this time. */
@@ -1622,6 +3487,77 @@ export interface Api {
   'GET /pay/transactions/:id': {
     reply: TransactionDetails
     errors: 'NOT_FOUND'
+  }
+  /** Get the timeline of a transaction */
+  'GET /pay/transactions/:id/timeline': {
+    reply: TransactionTimeline
+    errors: 'NOT_FOUND'
+  }
+  /** Sum payments by currency */
+  'GET /pay/summary': {
+    query: {
+      provider?: 'cardpay' | 'walletpay' | 'onchain' | undefined
+      status?: 'pending' | 'completed' | 'failed' | 'expired' | 'cancelled' | 'partially_refunded' | 'refunded' | 'disputed' | 'lost' | undefined
+      /** The id of a checkout session, order or payment request. */
+      reference?: string | undefined
+      /** A reference of your own, such as the number of an order; several payments may have the same. */
+      merchantReference?: string | undefined
+      /** The buyer’s, in any case. */
+      email?: string | undefined
+      /** To whom it belongs. */
+      userId?: string | undefined
+      /** As userId; for operators only. */
+      owner?: string | undefined
+      /** Of the payment, in upper case, or the symbol of a token. */
+      currency?: string | undefined
+      /** At least this amount was asked for. A decimal in major units of the payment’s own currency. */
+      minAmount?: string | undefined
+      /** At most this amount was asked for. A decimal in major units of the payment’s own currency. */
+      maxAmount?: string | undefined
+      /** Created at this time or later. */
+      from?: string | undefined
+      /** Created before this time. */
+      to?: string | undefined
+      /** What the sums are split by. */
+      by?: 'status' | 'day' | undefined
+    }
+    reply: PaymentSummary
+    errors: never
+  }
+  /** List events of payment providers */
+  'GET /pay/events': {
+    query: {
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      offset?: number | undefined
+      /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+      /** With none the records are not counted, and the answer has no total. */
+      total?: 'count' | 'none' | undefined
+      provider?: 'cardpay' | 'walletpay' | undefined
+      state?: 'pending' | 'done' | 'ignored' | 'failed' | undefined
+      /** The whole type. */
+      type?: string | undefined
+      /** The provider’s id. */
+      eventId?: string | undefined
+      transactionId?: string | undefined
+      /** Received at this time or later. */
+      from?: string | undefined
+      /** Received before this time. */
+      to?: string | undefined
+    }
+    reply: PaymentProviderEventPage
+    errors: never
+  }
+  /** Get an event of a payment provider */
+  'GET /pay/events/:id': {
+    reply: PaymentProviderEventDetails
+    errors: 'NOT_FOUND'
+  }
+  /** Handle an event of a payment provider again */
+  'POST /pay/events/:id/replay': {
+    reply: PaymentProviderEventDetails
+    errors: 'NOT_FOUND' | 'INVALID_STATE'
   }
   /** Cancel a payment that is not paid */
   'POST /pay/transactions/:id/cancel': {
@@ -1649,14 +3585,56 @@ export interface Api {
       offset?: number | undefined
       /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
       cursor?: string | undefined
+      /** With none the records are not counted, and the answer has no total. */
+      total?: 'count' | 'none' | undefined
       /** A leading minus sorts in descending order. */
       sort?: 'createdAt' | '-createdAt' | 'originalName' | '-originalName' | 'contentType' | '-contentType' | 'size' | '-size' | undefined
-      /** A media type, or all of a kind: image/*. */
-      contentType?: string | undefined
+      /** A part of the original name; the letters a to z in either case. */
+      q?: string | undefined
       /** The whole original name. */
       name?: string | undefined
+      /** A media type, or all of a kind: image/*. */
+      contentType?: string | undefined
+      /** The id of the user, or of the service key, that uploaded them. For administrators and service keys. */
+      owner?: string | undefined
     }
     reply: StoredFilePage
+    errors: never
+  }
+  /** Delete many files */
+  'POST /store/files/bulk': {
+    body: {
+      action: 'delete'
+      /** The files, or filter in place of it. */
+      ids?: string[] | undefined
+      /** All files that GET /store/files finds with it; {} is all files. */
+      filter?: {
+        /** A part of the original name; the letters a to z in either case. */
+        q?: string | undefined
+        /** The whole original name. */
+        name?: string | undefined
+        /** A media type, or all of a kind: image/*. */
+        contentType?: string | undefined
+        /** The id of the user, or of the service key, that uploaded them. For administrators and service keys. */
+        owner?: string | undefined
+      } | undefined
+      /** Only counts them. */
+      dryRun?: boolean | undefined
+      /** How many files there are: 409 with the number if it is another one. Not for a dry run. */
+      expected?: number | undefined
+    }
+    reply: FileBulkResult
+    errors: 'CONFLICT' | 'RECENT_SIGN_IN_REQUIRED' | 'UNAVAILABLE'
+  }
+  /** Get the storage that files take */
+  'GET /store/files/usage': {
+    query: {
+      /** How many owners are listed. */
+      limit?: number | undefined
+      /** Lists this one only, if it has files. */
+      owner?: string | undefined
+    }
+    reply: FileUsage
     errors: never
   }
   /** Get the record of a file */
@@ -1761,6 +3739,12 @@ export interface Api {
       search?: string | undefined
       /** The nextCursor of the previous page, sent with the same filter, search and sort. Unlike offset, it costs the same at any depth. */
       cursor?: string | undefined
+      /** none: the documents that the filter finds are not counted, so a page need not look at all of them. */
+      total?: 'count' | 'none' | undefined
+      /** Only documents of this account or service key. For administrators and service keys. */
+      owner?: string | undefined
+      /** Cuts text of more characters, and arrays and objects with more characters of JSON; a document has about 4 KiB then. `$preview` in each document has what was cut, how many fields are left out, its owner and its ETag. For administrators and service keys, and without fields and expand. */
+      preview?: number | undefined
       /** Fields to answer, joined by commas, or to leave out if each begins with a minus. Dotted paths are allowed; _id is always answered. */
       fields?: string | undefined
       /** Relations joined by commas, such as author,lines.product, whose documents are answered as `$expanded`, up to three levels deep, as the caller may see them. */
@@ -1788,6 +3772,75 @@ export interface Api {
     reply: Explanation
     errors: never
   }
+  /** List the fields of a collection */
+  'GET /store/:collection/fields': {
+    query: {
+      /** How many documents are read at most. */
+      sample?: number | undefined
+    }
+    reply: CollectionFields
+    errors: never
+  }
+  /** Change or delete many documents */
+  'POST /store/:collection/bulk': {
+    body: {
+      /** A MongoDB query: the documents that it finds. Either this or ids. */
+      filter?: Record<string, unknown> | undefined
+      /** The _id of each document. */
+      ids?: string[] | undefined
+      /** Only documents of this account or service key. */
+      owner?: string | undefined
+      action: 'delete' | 'set' | 'unset'
+      /** With set: values by dotted paths, as $set of a PATCH. */
+      set?: Record<string, unknown> | undefined
+      /** With unset: the dotted paths of the fields to remove. */
+      unset?: string[] | undefined
+      /** Only counts the documents. */
+      dryRun?: boolean | undefined
+      /** How many documents match, as a dry run or the last answer says: 409 if it is another number. Required unless it is a dry run. */
+      expected?: number | undefined
+      /** The nextCursor of the last answer: goes on behind the documents that are done. */
+      cursor?: string | undefined
+    }
+    reply: BulkReport
+    errors: 'CONFLICT' | 'RECENT_SIGN_IN_REQUIRED'
+    idempotent: true
+  }
+  /** Export documents */
+  'GET /store/:collection/export': {
+    query: {
+      /** ndjson: a document of JSON on each line. csv: a table with headings; what is neither text nor a number is JSON in its cell. */
+      format?: 'ndjson' | 'csv' | undefined
+      /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex and $elemMatch; dotted paths are allowed. */
+      filter?: string | undefined
+      /** Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first; of a search, $score: the best first. */
+      sort?: string | undefined
+      /** Fields to answer, joined by commas, or to leave out if each begins with a minus. Dotted paths are allowed; _id is always answered. */
+      fields?: string | undefined
+      /** Only documents of this account or service key. */
+      owner?: string | undefined
+      /** Whether each document has its owner, as `$owner`, which an import keeps. */
+      owners?: boolean | undefined
+    }
+    reply: Blob
+    errors: 'UNAVAILABLE'
+  }
+  /** Import documents */
+  'POST /store/:collection/import': {
+    query: {
+      /** ndjson: a document of JSON on each line. csv: a table with headings; what is neither text nor a number is JSON in its cell. */
+      format?: 'ndjson' | 'csv' | undefined
+      /** Whether the lines are only checked. */
+      dryRun?: boolean | undefined
+      /** keep: _id, createdAt and updatedAt of a line are kept, if it has them. new: each document gets a new _id. */
+      ids?: 'keep' | 'new' | undefined
+      /** What happens to a line with the _id of a document: it is skipped, replaces all fields of the document, or is refused. */
+      conflict?: 'skip' | 'replace' | 'fail' | undefined
+    }
+    body: FormData
+    reply: ImportReport
+    errors: 'UNAVAILABLE'
+  }
   /** Get a document */
   'GET /store/:collection/:id': {
     query: {
@@ -1801,6 +3854,10 @@ export interface Api {
   }
   /** Update a document */
   'PUT /store/:collection/:id': {
+    query: {
+      /** Whether the fields that the body does not have are removed: the document is then as it was sent. Fields that the caller may not see or change stay. */
+      replace?: boolean | undefined
+    }
     body: {
       /** Set by the server; ignored here. */
       _id?: unknown
@@ -1844,6 +3901,8 @@ export interface Api {
       offset?: number | undefined
       /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
       cursor?: string | undefined
+      /** With none the records are not counted, and the answer has no total. */
+      total?: 'count' | 'none' | undefined
     }
     reply: BackupPage
     errors: never
@@ -1857,6 +3916,11 @@ export interface Api {
   'GET /store/backups/:id/archive': {
     reply: Blob
     errors: 'NOT_FOUND' | 'CONFLICT' | 'PRECONDITION_FAILED' | 'RANGE_NOT_SATISFIABLE' | 'UNAVAILABLE'
+  }
+  /** Check a backup */
+  'GET /store/backups/:id/check': {
+    reply: RestorePreview
+    errors: 'NOT_FOUND' | 'CONFLICT' | 'BACKUP_DAMAGED' | 'UNAVAILABLE'
   }
   /** Delete a backup */
   'DELETE /store/backups/:id': {

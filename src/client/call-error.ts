@@ -1,3 +1,21 @@
+/** What can prove a second factor of an account. */
+export type SecondFactorKind = 'passkey' | 'totp' | 'recovery-code'
+
+/** Of SECOND_FACTOR_REQUIRED: the sign-in that goes on with a second factor. */
+export type ChallengeDetails = {
+  challenge: string
+  factors: SecondFactorKind[]
+  /** ISO 8601, UTC. */
+  expiresAt?: string
+}
+
+/** The details of an error, by its code. */
+export type CallErrorDetails<Code> = Code extends 'SECOND_FACTOR_REQUIRED'
+  ? ChallengeDetails
+  : Record<string, unknown> | undefined
+
+type ServerError = { code?: string; message?: string; details?: object }
+
 /**
  * An error that the server answered.
  *
@@ -17,34 +35,27 @@ export class CallError<Code extends string = string> extends Error {
   declare readonly status: number
   /** The code of the error, such as `NOT_FOUND`; `UNKNOWN` if the answer is not the server's own. */
   declare readonly code: Code
-  declare readonly details: Record<string, unknown> | undefined
+  declare readonly details: CallErrorDetails<Code>
   declare readonly headers: Headers
-  constructor(
-    route: string,
-    response: Response,
-    error: { code?: string; message?: string; details?: Record<string, unknown> },
-  ) {
+  constructor(route: string, response: Response, error: ServerError) {
     super(error.message ?? `The server answered ${response.status}.`)
     this.route = route
     this.status = response.status
     this.code = (error.code ?? 'UNKNOWN') as Code
-    this.details = error.details
+    this.details = error.details as CallErrorDetails<Code>
     this.headers = response.headers
   }
 }
 
-/** The error of an answer; empty if something between client and server answered. */
-function errorIn(text: string): { code?: string; message?: string; details?: Record<string, unknown> } {
+/** The error of an answer; its code is UNKNOWN if something between client and server answered. */
+export async function readError(route: string, response: Response): Promise<CallError> {
+  const text = await response.text()
+  let error: unknown
   try {
-    const { error } = JSON.parse(text) as { error?: unknown }
-    return typeof error === 'object' && error !== null ? error : {}
-  } catch {
-    return {}
-  }
+    ;({ error } = JSON.parse(text) as { error?: unknown })
+  } catch {}
+  return new CallError(route, response, Object(error) as ServerError)
 }
-
-export const readError = async (route: string, response: Response): Promise<CallError> =>
-  new CallError(route, response, errorIn(await response.text()))
 
 /**
  * Whether a value is an error that the server answered, with this code if one is given. `isError` of a client takes the codes

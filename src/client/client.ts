@@ -1,6 +1,7 @@
 import type { Api as OwnApi } from './api.ts'
 import { orAbort } from './abort.ts'
-import { createAuth, type Auth } from './auth.ts'
+import { createAuth } from './auth.ts'
+import type { Auth } from './auth-types.ts'
 import { CallError, isError, readError } from './call-error.ts'
 import { createCollection, etags, type Collection } from './collection.ts'
 import type { ClientChanges } from './changes/index.ts'
@@ -17,6 +18,7 @@ import type {
   KeyOf,
 } from './route-types.ts'
 import { ClientSession, type KeptSession, type SessionStorage, type SessionTokens } from './session.ts'
+import type { ClientSignIn } from './sign-in/index.ts'
 
 /** What a call came to: its reply, or the error that the server answered. */
 export type TryResult<Data, Code extends string> =
@@ -119,6 +121,8 @@ class Caller {
   declare readonly session: ClientSession
   declare readonly baseUrl: string
   declare readonly options: ClientOptions
+  #signIn: Promise<ClientSignIn> | undefined
+  #changes: Promise<ClientChanges> | undefined
 
   constructor(baseUrl: string, options: ClientOptions) {
     this.baseUrl = baseUrl
@@ -153,11 +157,8 @@ class Caller {
   /** The session of the user who is signed in when a call begins. Throws UNAUTHORIZED if it has to be refreshed and has ended. */
   async #sessionFor(key: string): Promise<KeptSession | undefined> {
     const { session } = this
-    let meant = session.current
-    if (!meant) {
-      await session.loaded
-      meant = session.current
-    }
+    if (!session.current) await session.loaded
+    const meant = session.current
     const usable = await session.usable()
     // Else the call is sent for nobody, or for another user who has signed in.
     if (meant && meant.user._id !== usable?.user._id)
@@ -175,7 +176,7 @@ class Caller {
     const request = requestOf(key, input, headers, token)
     const send = async () =>
       onProgress && !own
-        ? (await import('./progress.ts')).sendWithProgress(url, request, onProgress)
+        ? (await this.loadUpload()).sendWithProgress(url, request, onProgress)
         : (own ?? fetch)(url, request)
     const mayRepeat = isRepeatable(input) && (isSafe(key, headers) || key === REFRESH)
     const response = await sendRepeatedly(send, mayRepeat ? retries : 0, input.signal)
@@ -188,6 +189,15 @@ class Caller {
     const signal = AbortSignal.timeout?.(REFRESH_LIMIT_MS)
     return (await this.call(REFRESH, { token: null, body: { refreshToken }, signal })) as SessionTokens
   }
+
+  // What is loaded at its first use.
+  loadSignIn = (): Promise<ClientSignIn> =>
+    (this.#signIn ??= import('./sign-in/index.ts').then(({ signInOf }) => signInOf(this, CallError)))
+  loadChanges = (): Promise<ClientChanges> =>
+    (this.#changes ??= import('./changes/index.ts').then(({ changesOf }) =>
+      changesOf(this, CallError, etags),
+    ))
+  loadUpload = () => import('./upload.ts')
 }
 
 /**
@@ -201,10 +211,7 @@ class Caller {
  */
 export function createClient<Api = OwnApi>(baseUrl: string, options: ClientOptions = {}): Client<Api> {
   const caller = new Caller(baseUrl, options)
-  const { call, raw, session } = caller
-  let changes: Promise<ClientChanges> | undefined
-  const loadChanges = (): Promise<ClientChanges> =>
-    (changes ??= import('./changes/index.ts').then(({ changesOf }) => changesOf(caller, etags, CallError)))
+  const { call, raw, loadChanges, loadUpload } = caller
   const client: Client<Record<string, object>> = {
     call,
     raw,
@@ -219,14 +226,9 @@ export function createClient<Api = OwnApi>(baseUrl: string, options: ClientOptio
     isError: (error: unknown, keyOrCode: string, code?: string): error is CallError<never> =>
       code === undefined ? isError(error, keyOrCode) : isError(error, code) && error.route === keyOrCode,
     collection: (name: string) => createCollection(raw, loadChanges, name),
-    upload(file, { name, metadata, ...input } = {}) {
-      const body = new FormData()
-      if (name === undefined) body.append('file', file)
-      else body.append('file', file, name)
-      if (metadata) body.append('metadata', JSON.stringify(metadata))
-      return call('POST /store/upload', { ...input, body })
-    },
-    auth: createAuth(call, session),
+    upload: async (file, options) =>
+      call('POST /store/upload', (await loadUpload()).uploadInput(file, options)),
+    auth: createAuth(caller),
   }
   return client as unknown as Client<Api>
 }

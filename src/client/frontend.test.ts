@@ -84,7 +84,7 @@ anyEngine((engine) => {
       folder = await frontendFolder(ending, {
         // Only their types are checked.
         'src/examples.ts': `${examples!.filter((block) => !ofOthers!.includes(block)).join('\n')}
-          export { data, total, user, sessions, again, unsubscribe, bytes }`,
+          export { signIn, data, total, user, sessions, again, unsubscribe, bytes }`,
         'src/shop.ts': `${ofOthers!.join('\n')}\nexport { points }`,
         'src/api.ts': api.output,
         'src/main.ts': MAIN,
@@ -123,7 +123,8 @@ anyEngine((engine) => {
       ['client', 4_096],
       // Loaded at first use.
       ['changes', 5_376],
-      ['progress', 512],
+      ['sign-in', 2_816],
+      ['upload', 640],
     ] as const)
       test(`has at most ${most} bytes of the ${name}, compressed`, async () => {
         const assets = join(folder, 'dist/assets')
@@ -218,6 +219,84 @@ anyEngine((engine) => {
       await opened.goto(link)
       await opened.waitForFunction(() => 'failure' in globalThis)
       await shown(opened, 'grace@example.com')
+    })
+
+    test('adds a passkey, signs in with it, and proves a second factor with it', async () => {
+      const page = await openTab()
+      const devtools = await context.newCDPSession(page)
+      await devtools.send('WebAuthn.enable')
+      const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+        options: {
+          protocol: 'ctap2',
+          transport: 'internal',
+          hasResidentKey: true,
+          hasUserVerification: true,
+          isUserVerified: true,
+          automaticPresenceSimulation: true,
+        },
+      })
+      const { email, password } = await app.register()
+      const account = { email, password }
+      const created = await page.evaluate(async (account) => {
+        await six.auth.signIn(account)
+        const { passkey, recoveryCodes } = await six.auth.passkeys.create({ name: 'Laptop' })
+        await six.auth.passkeys.rename(passkey._id, 'Phone')
+        const [listed] = await six.auth.passkeys.list()
+        await six.auth.confirm({ passkey: true })
+        await six.auth.signOut()
+        return [six.auth.passkeys.isSupported(), passkey.name, listed!.name, recoveryCodes!.length]
+      }, account)
+      assert.deepEqual(created, [true, 'Laptop', 'Phone', 10])
+      const emails = await page.evaluate(async (account) => {
+        const { email: signedIn } = await six.auth.passkeys.signIn()
+        await six.auth.signOut()
+        const { email: suggested } = await six.auth.passkeys.signIn({ conditional: true })
+        await six.auth.signOut()
+        const error = await six.auth.signIn(account).catch((caught: unknown) => caught)
+        if (!six.isError(error, 'SECOND_FACTOR_REQUIRED')) throw error
+        const { email: proven } = await six.auth.secondFactor({ passkey: true })
+        await six.auth.signOut()
+        // As in a browser of before 2025.
+        const own = (globalThis as unknown as { PublicKeyCredential: unknown }).PublicKeyCredential as Record<
+          string,
+          unknown
+        > & {
+          prototype: { toJSON?: unknown }
+        }
+        own['parseRequestOptionsFromJSON'] = own['parseCreationOptionsFromJSON'] = undefined
+        own.prototype.toJSON = undefined
+        const { email: earlier } = await six.auth.passkeys.signIn()
+        const [passkey] = await six.auth.passkeys.list()
+        await six.auth.passkeys.remove(passkey!._id)
+        await six.auth.passkeys.create()
+        await six.auth.signOut()
+        return [signedIn, suggested, proven, earlier]
+      }, account)
+      assert.deepEqual(new Set(emails), new Set([email]))
+      await devtools.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: false })
+      const aborted = await page.evaluate(async () => {
+        const older = six.auth.passkeys
+          .signIn({ conditional: true })
+          .catch((error: unknown) => (error as Error).name)
+        await new Promise((resolve) => setTimeout(resolve, 300))
+        const controller = new AbortController()
+        const newer = six.auth.passkeys
+          .signIn({ signal: controller.signal })
+          .catch((error: unknown) => (error as Error).name)
+        const first = await older
+        controller.abort()
+        return [first, await newer]
+      })
+      assert.deepEqual(aborted, ['AbortError', 'AbortError'])
+      // A page may be open for longer than options are valid.
+      await page.clock.install()
+      const options = () => page.waitForRequest((request) => request.url().endsWith('/sign-in-options'))
+      for (const begin of [
+        () => page.evaluate(() => void six.auth.passkeys.signIn({ conditional: true })),
+        () => page.clock.fastForward(240_000),
+      ])
+        await Promise.all([options(), begin()])
+      await page.close()
     })
 
     test('shows with React what another window does, over one connection for all tabs', async () => {

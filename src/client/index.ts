@@ -7,8 +7,16 @@
  * @module
  */
 export type { Api } from './api.ts'
-export type { Auth } from './auth.ts'
-export { CallError, isError } from './call-error.ts'
+export type {
+  Auth,
+  ClientPasskey,
+  ClientPasskeys,
+  ClientTotp,
+  CodeAddress,
+  RecoveryCodeList,
+  SecondFactorProof,
+} from './auth-types.ts'
+export { CallError, isError, type ChallengeDetails, type SecondFactorKind } from './call-error.ts'
 export { createClient, type TryResult, type Client, type ClientOptions } from './client.ts'
 export type { Collection, DocumentPage, Filter, Patch, Stored } from './collection.ts'
 export type { CallOptions, CallCode, CallInput, KeyOf, CallReply } from './route-types.ts'

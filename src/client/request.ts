@@ -10,7 +10,7 @@ const isStream = (body: unknown): boolean => isOf('ReadableStream', body)
 
 /** Whether `fetch` sends a body unchanged; `fetch` or the caller sets the content type. */
 const isReady = (body: unknown): boolean =>
-  isStream(body) || ['URLSearchParams', 'FormData', 'Blob', 'Uint8Array'].some((name) => isOf(name, body))
+  ['ReadableStream', 'URLSearchParams', 'FormData', 'Blob', 'Uint8Array'].some((name) => isOf(name, body))
 
 /** A stream is used up by its first attempt. */
 export const isRepeatable = ({ body }: AnyInput): boolean => !isStream(body)
@@ -52,11 +52,10 @@ export function requestOf(
   return {
     method: key.slice(0, key.indexOf(' ')),
     headers,
-    ...(body !== undefined && {
-      body: isJson ? JSON.stringify(body) : (body as NonNullable<RequestInit['body']>),
-    }),
-    ...(isStream(body) && { duplex: 'half' as const }),
-    ...(signal && { signal }),
+    body: isJson ? JSON.stringify(body) : (body as NonNullable<RequestInit['body']>),
+    // A stream needs it.
+    duplex: 'half' as const,
+    signal,
   }
 }
 

@@ -6,7 +6,7 @@ const LONGEST_WAIT_MS = 30_000
 
 // The routes of Sixwire that take an `Idempotency-Key`. Only the server's code knows it, so a test compares both.
 const KEYED =
-  /^POST \/(messaging\/(sms|whatsapp|email(\/template)?)|onchain\/(?!contracts\/read$).+|auth\/(register|forgot-password|magic-link|resend-verification)|pay\/(?!.+\/webhook$).+|store\/(upload|backup|:collection))$/
+  /^POST \/(messaging\/(sms|whatsapp|email(\/te.+)?|logs.+)|onchain\/(?!.+read).+|auth\/(register|users|forgot-.+|magic-link|resend-.+|sms-code|phone|change-email)|pay\/(?!.+(webhook|replay)$).+|store\/(upload|backup|:\w+(\/b.+)?))$/
 
 /** Whether a route of Sixwire's own takes an `Idempotency-Key`. */
 export const takesKey = (key: string): boolean => KEYED.test(key)
@@ -32,9 +32,7 @@ export const isSafe = (key: string, headers: Headers): boolean =>
 /** Waits; a signal ends it early. */
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   let timer: ReturnType<typeof setTimeout>
-  const slept = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms)
-  })
+  const slept = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))
   return orAbort(slept, signal).finally(() => clearTimeout(timer))
 }
 

@@ -12,9 +12,20 @@ export type SessionTokens = { token: string; refreshToken: string }
 /** The user who is signed in. */
 export type SignedInUser = { _id: string; email: string; name?: string }
 
-export type KeptSession = SessionTokens & { user: SignedInUser; renewAt?: number }
+/** The tokens of a sign-in, and whose they are. */
+export type AnsweredSignIn = SessionTokens & { user: SignedInUser; deviceToken?: string }
+
+export type KeptSession = SessionTokens & { user: SignedInUser; renewAt?: number | undefined }
 
 type Listener = (user: SignedInUser | undefined) => void
+
+/** How a tab hears of what other tabs store; only browsers have it. */
+type StorageEvents = {
+  addEventListener(
+    type: 'storage',
+    listener: (event: { key: string | null; newValue: string | null; storageArea: unknown }) => void,
+  ): void
+}
 
 const MARGIN_MS = 30_000
 
@@ -61,6 +72,8 @@ function inTurn(): <T>(work: () => T | Promise<T>) => Promise<T> {
  */
 export class ClientSession {
   declare current: KeptSession | undefined
+  /** Why the last sign-in or refresh failed: a second factor may finish it. */
+  declare failure: unknown
   /** Resolves when the storage was read. */
   declare readonly loaded: Promise<void>
   readonly #key: string
@@ -87,7 +100,12 @@ export class ClientSession {
         : Promise.resolve()
     // Each call that waits for it fails with the error.
     this.loaded.catch(() => undefined)
-    if (storage) this.#watchOtherTabs()
+    const { addEventListener } = globalThis as Partial<StorageEvents>
+    addEventListener?.('storage', (event) => {
+      // A storage that is cleared names no key.
+      if (event.storageArea === storage && (event.key === key || event.key === null))
+        this.#set(parseSession(event.newValue))
+    })
   }
 
   onChange(listener: Listener): () => void {
@@ -152,6 +170,7 @@ export class ClientSession {
     try {
       return sessionOf(await this.#refresh(refreshToken), user)
     } catch (error) {
+      this.failure = error
       if (!isRefusal(error)) throw error
       return undefined
     }
@@ -178,23 +197,11 @@ export class ClientSession {
     if (locks) return locks.request(this.#key, work)
     return this.#renewals(work)
   }
-
-  #watchOtherTabs(): void {
-    const { addEventListener } = globalThis as {
-      addEventListener?: (
-        type: string,
-        listener: (event: { key: string | null; newValue: string | null; storageArea: unknown }) => void,
-      ) => void
-    }
-    addEventListener?.('storage', ({ key, newValue, storageArea }) => {
-      // A storage that is cleared names no key.
-      if (storageArea === this.#storage && (key === this.#key || key === null))
-        this.#set(parseSession(newValue))
-    })
-  }
 }
 
-function sessionOf({ token, refreshToken }: SessionTokens, user: SignedInUser): KeptSession {
-  const renewAt = renewalOf(token)
-  return { token, refreshToken, user, ...(renewAt !== undefined && { renewAt }) }
-}
+const sessionOf = ({ token, refreshToken }: SessionTokens, user: SignedInUser): KeptSession => ({
+  token,
+  refreshToken,
+  user,
+  renewAt: renewalOf(token),
+})

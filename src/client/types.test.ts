@@ -72,7 +72,7 @@ export type Compiled = [
   No<Accepts<KeyOf<Known>, 'GET /nothing'>>,
   No<Accepts<KeyOf<Known>, 'GET /auth/login'>>,
   Yes<Equal<Reply<'POST /auth/login'>['refreshToken'], string>>,
-  Yes<Equal<Reply<'GET /store/:collection'>['total'], number>>,
+  Yes<Equal<Reply<'GET /store/:collection'>['total'], number | undefined>>,
   Yes<Equal<Reply<'GET /health'>['database'], 'connected' | 'disconnected'>>,
   Yes<Equal<Reply<'POST /shop/orders'>, { id: string } | { later: boolean }>>,
   Yes<Equal<Reply<'GET /shop/label'>, string>>,

@@ -65,7 +65,10 @@ eachEngine((engine) => {
     assert.deepEqual([refused.code, refused.output], [1, ''])
     assert.match(refused.errors, /^sixwire: The backup is damaged: .+\n$/)
     const asked = await sixwire('restore', 'a.tar.zst')
-    assert.match(asked.output, /Nothing was changed\. --yes replaces/)
+    assert.match(
+      asked.output,
+      /^The archive is whole: 2 documents in 1 collection and 0 files, of .+\nThey would replace 2 documents in 1 collection and 0 files\.\nNothing was changed\. --yes replaces/,
+    )
   }
 
   test('says in one line what is wrong', { skip: engine.name !== 'sqlite' }, async () => {

@@ -4,7 +4,12 @@ import { access, open, rename, rm, type FileHandle } from 'node:fs/promises'
 
 import { idPattern } from '../base/ids.ts'
 import { StartError } from '../base/start-error.ts'
-import { readArchive, type ArchiveManifest, type BackupRecord } from '../wires/store/index.ts'
+import {
+  readArchive,
+  type ArchiveManifest,
+  type BackupRecord,
+  type RestorePreview,
+} from '../wires/store/index.ts'
 import type { App } from '../app.ts'
 import { defineAction, type CommandGroup } from './command.ts'
 import { JSON_OPTION, PAGE_OPTIONS } from './option.ts'
@@ -50,7 +55,7 @@ export const backup: CommandGroup = {
       run: ({ words: [source], options: { json } }) => work(json, (one) => verify(sourceOf(source), one)),
     }),
     restore: defineAction({
-      summary: 'Check the archive, and tell what is in it; with --yes restore it',
+      summary: 'Check the archive, and tell what it would replace; with --yes restore it',
       words: ['FILE|ID'],
       options: {
         yes: { description: 'replace all documents and files by those of the archive' },
@@ -149,7 +154,7 @@ async function download(
 const list = ({ json, ...page }: { json: boolean; limit: number; offset: number }): Promise<number> =>
   withApp(async (app) => {
     const found = await app.service('store').backups.list({ ...page, before: undefined })
-    print(json, { ...found, ...page }, () => pageTable(HEADINGS, found.backups.map(rowOf), found.total))
+    print(json, { ...found, ...page }, () => pageTable(HEADINGS, found.backups.map(rowOf), found.total!))
     return 0
   })
 
@@ -171,7 +176,7 @@ type Source = { id: string } | { file: string }
 const sourceOf = (source: string): Source =>
   new RegExp(idPattern).test(source) ? { id: source } : { file: source }
 
-async function verify(source: Source, { bar, stop, json }: Work, remark = ''): Promise<number> {
+async function verify(source: Source, { bar, stop, json }: Work): Promise<number> {
   stopOnSignals(stop)
   const manifest = await ('file' in source
     ? check(await openFile(source.file), { bar, signal: stop.signal })
@@ -184,16 +189,14 @@ async function verify(source: Source, { bar, stop, json }: Work, remark = ''): P
   print(
     json,
     { createdAt, collections: collections.length, documents, files: files.lines },
-    () =>
-      `The archive is whole: ${counts(collections.length, documents, files.lines)}, of ${createdAt}.${remark}`,
+    () => `The archive is whole: ${counts(collections.length, documents, files.lines)}, of ${createdAt}.`,
   )
   return 0
 }
 
 async function restore(source: Source, work: Work, isConfirmed: boolean): Promise<number> {
   const { bar, stop, json } = work
-  if (!isConfirmed)
-    return verify(source, work, '\nNothing was changed. --yes replaces all documents and files by these.')
+  if (!isConfirmed) return preview(source, work)
   // An operator reads the fault of a file that is named, instead of that of the restore.
   if ('file' in source) (await openFile(source.file)).bytes.destroy()
   stopOnSignals(stop)
@@ -211,6 +214,29 @@ async function restore(source: Source, work: Work, isConfirmed: boolean): Promis
     )
     return 0
   })
+}
+
+/** Checks the archive, and tells what it would replace. */
+async function preview(source: Source, { bar, stop, json }: Work): Promise<number> {
+  if ('file' in source) (await openFile(source.file)).bytes.destroy()
+  stopOnSignals(stop)
+  return withApp(async (app) => {
+    const found = await app.service('store').restores.preview(source, {
+      onProgress: (progress) => bar.show(progress),
+      signal: stop.signal,
+    })
+    bar.end()
+    print(json, found, () => previewText(found))
+    return 0
+  })
+}
+
+function previewText({ createdAt, documents, files, collections }: RestorePreview): string {
+  const side = (of: 'archived' | 'stored') =>
+    counts(collections.filter((one) => one[of] > 0).length, documents[of], files[of])
+  return `The archive is whole: ${side('archived')}, of ${createdAt}.
+They would replace ${side('stored')}.
+Nothing was changed. --yes replaces all documents and files by those of the archive.`
 }
 
 /** @throws BACKUP_DAMAGED with what is wrong and where */

@@ -36,6 +36,10 @@ export function banner(app: App, address: string): string {
     ? `curl ${url}/auth/register -H 'content-type: application/json' \\
                             -d '{"email":"me@example.com","password":"a long passphrase"}'`
     : `curl ${url}/health`
+  const page =
+    settings.console && app.wires.includes('auth')
+      ? `\n  console  ${url}/console: accounts, documents, payments, jobs and logs in the browser`
+      : ''
   const sandbox = settings.sandbox
     ? `\n  sandbox  ${url}/sandbox: shows mail, messages, payments and chains until real providers are configured`
     : ''
@@ -44,7 +48,7 @@ export function banner(app: App, address: string): string {
 
   policy   ${POLICIES[settings.policy]}
   wires    ${app.wires.join(', ')}
-  data     ${databaseOf(settings)}${sandbox}
+  data     ${databaseOf(settings)}${page}${sandbox}
 
   Try it in the browser:  ${url}/docs
   Or from a shell:        ${example}

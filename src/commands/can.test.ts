@@ -5,7 +5,7 @@ import { createApp, loadConfig } from '../app.ts'
 import { openDatabase } from '../db/open.ts'
 import { sql } from '../db/sql.ts'
 import { runHere } from '../testing/command.ts'
-import { eachEngine } from '../testing/engines.ts'
+import { someEngine } from '../testing/engines.ts'
 import { applicationFolder } from '../testing/program.ts'
 
 const CONFIG = `
@@ -29,7 +29,7 @@ export default defineConfig({
   },
 })`
 
-eachEngine((engine) => {
+someEngine((engine) => {
   /** An application with two members of a team, and an account that is disabled. */
   async function application(t: TestContext) {
     const folder = await applicationFolder(t, { 'sixwire.config.ts': CONFIG })

@@ -137,6 +137,7 @@ describe('words that make no command', () => {
     'jobs retry a b',
     'jobs retry a --json',
     'jobs drop',
+    'audit list --since yesterday',
     'jobs drop a --kind b',
     'secret',
     'secret show',
@@ -338,7 +339,6 @@ someEngine((engine) => {
         [
           ['role-changed', 'admin'],
           ['address-verified', 'admin'],
-          ['role-changed', 'admin'],
           ['role-changed', 'user'],
         ],
       )
@@ -408,11 +408,11 @@ someEngine((engine) => {
       assert.match(await refusedLine('key', 'revoke', 'nothing'), /nothing/)
       assert.match(
         await refusedLine('key', 'create', 'x', '--scope', 'stor'),
-        /there is no wire "stor": use one of core, messaging, onchain, auth, pay, store/,
+        /--scope stor: it must be \* or begin with a wire that is loaded: core, messaging, onchain, auth, pay, store$/m,
       )
       assert.match(
         await refusedLine('key', 'create', 'x', '--scope', 'store:write'),
-        /--scope store:write: use one of store, store:read, store:backup$/m,
+        /--scope store:write: it must be one of store, store:read, store:backup$/m,
       )
     })
 
@@ -429,44 +429,65 @@ someEngine((engine) => {
       t.after(() => db.close())
       const insert = (id: string, payload: string) => sql`
         insert into sixwire_jobs (id, kind, payload, state, run_at, attempts, created_at)
-        values (${id}, 'auth.password-notice', ${payload}, 'ready', 0, 0, 0)`
+        values (${id}, 'auth.notice', ${payload}, 'ready', 0, 0, 0)`
       await db.batch(['job1', 'job2', 'job3'].map((id) => insert(id, '{"userId":1}')))
       const states = async () =>
-        (
-          await db.all<{ state: string }>(
-            sql`select state from sixwire_jobs where kind = 'auth.password-notice'`,
-          )
-        ).map(({ state }) => state)
+        (await db.all<{ state: string }>(sql`select state from sixwire_jobs where kind = 'auth.notice'`)).map(
+          ({ state }) => state,
+        )
       while ((await states()).some((state) => state !== 'failed')) await delay(50)
       const [failed] = await jobsOf('--failed', '--limit', '1')
       const { createdAt, runAt, ...rest } = failed!
       assert.match(`${String(createdAt)} ${String(runAt)}`, /^1970-\S+ 20\d\d-\S+$/)
       assert.deepEqual(rest, {
         id: 'job1',
-        kind: 'auth.password-notice',
+        kind: 'auth.notice',
         lane: null,
         state: 'failed',
         attempts: 1,
-        error: 'the payload of a job auth.password-notice does not fit its schema: /at is required',
+        attemptsMax: 10,
+        startedAt: null,
+        error: 'the payload of a job auth.notice does not fit its schema: /at is required',
         payload: { userId: 1 },
+        canRetry: true,
+        canDiscard: true,
       })
       const metrics = await (await fetch(`${url}/metrics`)).text()
-      assert.match(metrics, /^sixwire_jobs\{kind="auth\.password-notice",state="failed"\} 3$/m)
+      assert.match(metrics, /^sixwire_jobs\{kind="auth\.notice",state="failed"\} 3$/m)
       assert.match(metrics, /^sixwire_jobs\{kind="sixwire\.clean",state="ready"\} 1$/m)
 
       assert.equal(await command('jobs', 'drop', 'job3'), 'job3 is dropped\n')
       await db.write(
-        sql`update sixwire_jobs set payload = '{"userId":"nobody","at":0}' where state = 'failed'`,
+        sql`update sixwire_jobs set payload = '{"userId":"nobody","at":0,"template":"password-changed","details":{}}' where state = 'failed'`,
       )
       assert.equal(await command('jobs', 'retry', 'job1'), '1 job is ready again\n')
-      assert.equal(await command('jobs', 'retry', '--kind', 'auth.password-notice'), '1 job is ready again\n')
+      assert.equal(await command('jobs', 'retry', '--kind', 'auth.notice'), '1 job is ready again\n')
       while ((await states()).length > 0) await delay(50)
       assert.equal(await command('jobs', 'list', '--failed'), '(none)\n')
 
-      assert.match(await refusedLine('jobs', 'retry', 'job1'), /job1 is no failed job/)
-      assert.match(await refusedLine('jobs', 'retry', '--kind', 'x'), /no job of the kind x has failed/)
-      assert.match(await refusedLine('jobs', 'drop', 'job1'), /there is no job job1/)
+      assert.match(await refusedLine('jobs', 'retry', 'job1'), /There is no job "job1"/)
+      assert.match(await refusedLine('jobs', 'retry', '--kind', 'x'), /No failed job matches/)
+      assert.match(await refusedLine('jobs', 'drop', 'job1'), /There is no job "job1"/)
       assert.match(await refusedLine('jobs', 'drop', 'every-sixwire.clean'), /recurs/)
+    })
+
+    test('sixwire audit lists what was done, by whom, and until when', async () => {
+      const since = new Date(Date.now() - 60_000).toISOString()
+      const { id } = JSON.parse(await command('key', 'create', 'audited', '--scope', 'store', '--json'))
+      await command('key', 'revoke', id)
+      const text = await command('audit', 'list', '--target', `key:${id}`)
+      assert.match(
+        text,
+        /^TIME +ACTION +TARGET +ACTOR +FROM\n\S+ +key\.revoked +key:\w+ +command\n\S+ +key\.created /,
+      )
+      const listed = JSON.parse(
+        await command('audit', 'list', '--action', 'key.*', '--since', since, '--limit', '1', '--json'),
+      ) as { action: string; before: object }[]
+      assert.deepEqual(
+        listed.map(({ action, before }) => ({ action, before })),
+        [{ action: 'key.revoked', before: { name: 'audited', scopes: ['store'] } }],
+      )
+      assert.equal(await command('audit', 'list', '--until', '1970-01-02T00:00:00Z'), '(none)\n')
     })
 
     test('the real program finds it well, works on it, and refuses in one line', async (t) => {

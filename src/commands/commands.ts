@@ -1,3 +1,4 @@
+import { audit } from './audit.ts'
 import { backup } from './backup.ts'
 import { can } from './can.ts'
 import { check } from './check.ts'
@@ -5,9 +6,11 @@ import type { Command } from './command.ts'
 import { createCompletion } from './completion.ts'
 import { config } from './config.ts'
 import { dev } from './dev.ts'
+import { documents } from './documents.ts'
 import { doctor } from './doctor.ts'
 import { init } from './init.ts'
 import { jobs } from './jobs.ts'
+import { logs } from './logs.ts'
 import { key } from './key.ts'
 import { pay } from './pay.ts'
 import { schedule } from './schedule.ts'
@@ -31,9 +34,12 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   key,
   can,
   jobs,
+  logs,
+  audit,
   schedule,
   pay,
   transaction,
+  documents,
   backup,
   secret,
   template,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 
-import type { SettingInForce } from '../kernel/settings-in-force.ts'
+import type { SettingInForce } from '../kernel/setting-in-force.ts'
 import { runHere } from '../testing/command.ts'
 import { applicationFolder } from '../testing/program.ts'
 
@@ -10,7 +10,7 @@ const HIDDEN = 'hunter2hunter2'
 
 /** Secrets in every place where one can be. */
 const HOSTILE = `
-import { defineConfig, defineWire, Type } from 'sixwire'
+import { apple, defineConfig, defineWire, oidc, Type } from 'sixwire'
 import { smtp } from 'sixwire/smtp'
 const text = Type.Optional(Type.String())
 const shop = defineWire({
@@ -29,7 +29,11 @@ const shop = defineWire({
   setup: () => ({ routes: [], service: undefined }),
 })
 export default defineConfig({
-  auth: { registration: 'closed', idpa: { clientId: 'shown-id', clientSecret: '${HIDDEN}' } },
+  auth: { registration: 'closed', idpa: { clientId: 'shown-id', clientSecret: '${HIDDEN}' },
+    providers: {
+      keycloak: oidc({ issuer: 'https://login.example', clientId: 'shown-id', clientSecret: '${HIDDEN}' }),
+      apple: apple({ clientId: 'shown-id', teamId: 'shown-team', keyId: 'shown-key', privateKey: '${HIDDEN}' }),
+    } },
   store: { collections: { secrets: 'owner' } },
   messaging: { email: [smtp({ url: 'smtp://me:${HIDDEN}@mail.example' })] },
   wires: [shop({
@@ -93,6 +97,7 @@ describe('sixwire config', () => {
       ['onchain.stuckSeconds', 'TX_STUCK_SECONDS', 90, '.env'],
       ['auth.registration', null, 'closed', 'sixwire.config.ts'],
       ['auth.bcryptCost', null, 12, 'default'],
+      ['auth.passkeys', null, {}, 'default'],
       ['store.backups.every', null, '1d', 'sixwire.config.ts'],
       ['store.backups.keep', null, 7, 'default'],
     ]
@@ -121,6 +126,10 @@ describe('sixwire config', () => {
         ['https://node.example/v2/***', 'https://***@other.example?key=***'],
       ],
       ['auth.idpa.clientId', 'shown-id'],
+      ['auth.providers.keycloak.issuer', 'https://login.example'],
+      ['auth.providers.keycloak.clientSecret', '***'],
+      ['auth.providers.apple.keyId', 'shown-key'],
+      ['auth.providers.apple.privateKey', '***'],
       ['store.s3.bucket', 'shop-files'],
       ['store.s3.endpoint', 'https://***@s3.example'],
       ['messaging.email', ['[smtp]']],

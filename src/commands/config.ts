@@ -4,13 +4,8 @@ import { checkVariables, readSettings } from '../kernel/config.ts'
 import { checkOptions } from '../kernel/options.ts'
 import { checkWebhooks } from '../kernel/events/option.ts'
 import { checkSchedules } from '../kernel/schedule/option.ts'
-import {
-  frameInForce,
-  optionsInForce,
-  scheduleInForce,
-  webhooksInForce,
-  type SettingInForce,
-} from '../kernel/settings-in-force.ts'
+import type { SettingInForce } from '../kernel/setting-in-force.ts'
+import { settingsInForce } from '../kernel/settings-in-force.ts'
 import { chooseWires, configuredWires } from '../wires.ts'
 import { defineAction } from './command.ts'
 import { SETTING_OPTIONS, withSettings, type Environment } from './environment.ts'
@@ -43,17 +38,19 @@ async function inForce(folder: string, environment: Environment): Promise<Settin
   const schedules = await checkSchedules(input.schedule, Date.now())
   const settings = await readSettings(input, variables, folder)
   const webhooks = checkWebhooks(input.webhooks, settings)
-  const sources = {
-    sourceOf: (name: string) => environment.sourceOf(name),
-    configFile: configFileName(folder) ?? 'sixwire.config.ts',
-  }
-  const ofWires = [...checkOptions(chooseWires(all, settings), variables)]
-  return [
-    ...frameInForce(settings, input, sources),
-    ...ofWires.flatMap(([wire, options]) => optionsInForce(wire, options, sources)),
-    ...schedules.flatMap((one) => scheduleInForce(one, input.schedule?.[one.name], sources)),
-    ...webhooksInForce(webhooks, sources),
-  ]
+  return settingsInForce(
+    {
+      settings,
+      input,
+      wireOptions: checkOptions(chooseWires(all, settings), variables),
+      schedules,
+      webhooks,
+    },
+    {
+      sourceOf: (name) => environment.sourceOf(name),
+      configFile: configFileName(folder) ?? 'sixwire.config.ts',
+    },
+  )
 }
 
 function rowOf({ option, variable, value, source }: SettingInForce): string[] {

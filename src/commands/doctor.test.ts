@@ -70,6 +70,7 @@ describe('sixwire doctor', () => {
           'core: webhooks',
           'messaging: email',
           'auth: unverified users',
+          'auth: second factors',
           'auth: signing key',
           'pay: test providers',
           'pay: events',

@@ -1,5 +1,3 @@
-import { StartError } from '../base/start-error.ts'
-import { dropJob, listJobs, retryJobs } from '../kernel/jobs/job-list.ts'
 import { defineAction, UsageError, type CommandGroup } from './command.ts'
 import { JSON_OPTION, PAGE_OPTIONS } from './option.ts'
 import { print, table } from './print.ts'
@@ -19,9 +17,10 @@ export const jobs: CommandGroup = {
         ...JSON_OPTION,
       },
       details: 'With --json they have their payloads.',
-      run: ({ options: { json, ...filter } }) =>
-        withApp(async ({ db }) => {
-          const listed = await listJobs(db, filter)
+      run: ({ options: { json, failed, kind, limit } }) =>
+        withApp(async ({ jobs: operations }) => {
+          const filter = { kind, ...(failed && { state: 'failed' as const }) }
+          const { jobs: listed } = await operations.list(filter, { limit })
           print(json, listed, () =>
             table(
               ['ID', 'KIND', 'STATE', 'ATTEMPTS', 'RUN AT', 'ERROR'],
@@ -45,13 +44,10 @@ export const jobs: CommandGroup = {
       async run({ words: [id], options: { kind } }) {
         if ((id === undefined) === (kind === undefined))
           throw new UsageError('it takes an ID, or --kind KIND')
-        return withApp(async ({ db }) => {
-          const retried = await retryJobs(db, id === undefined ? { kind: kind! } : { id }, Date.now())
-          if (retried.length === 0)
-            throw new StartError(
-              id === undefined ? `no job of the kind ${kind} has failed` : `${id} is no failed job`,
-            )
-          console.log(`${retried.length === 1 ? '1 job is' : `${retried.length} jobs are`} ready again`)
+        return withApp(async ({ jobs: operations }) => {
+          const count =
+            id === undefined ? await operations.retryAll({ kind }) : (await operations.retry(id), 1)
+          console.log(`${count === 1 ? '1 job is' : `${count} jobs are`} ready again`)
           return 0
         })
       },
@@ -60,19 +56,12 @@ export const jobs: CommandGroup = {
       summary: 'Delete a job that is not running; its work is never done',
       words: ['ID'],
       run: ({ words: [id] }) =>
-        withApp(async ({ db }) => {
-          const outcome = await dropJob(db, id, Date.now())
-          if (outcome !== 'dropped') throw new StartError(NOT_DROPPED[outcome](id))
+        withApp(async ({ jobs: operations }) => {
+          await operations.discard(id)
           console.log(`${id} is dropped`)
           return 0
         }),
     }),
   },
   details: 'A running server sees the change within two seconds.',
-}
-
-const NOT_DROPPED = {
-  running: (id: string) => `${id} is running: try again when it is not`,
-  recurring: (id: string) => `${id} recurs: it can't be dropped`,
-  unknown: (id: string) => `there is no job ${id}`,
 }

@@ -1,5 +1,5 @@
 import { StartError } from '../base/start-error.ts'
-import type { RouteGroup } from '../http/route.ts'
+import { scopeFault, scopesOf } from '../http/scopes.ts'
 import { defineAction, UsageError, type CommandGroup } from './command.ts'
 import { JSON_OPTION } from './option.ts'
 import { print, table } from './print.ts'
@@ -22,8 +22,10 @@ or "pay:refund" for the routes with this scope, as /docs names it.`,
           throw new UsageError('a key needs at least one scope: --scope store, for example')
         return withApp(async (app) => {
           const known = scopesOf(app.routes)
-          const unknownScope = scopes.find((scope) => !known.includes(scope))
-          if (unknownScope !== undefined) throw new StartError(unknownLine(unknownScope, app.wires, known))
+          for (const scope of scopes) {
+            const fault = scopeFault(scope, known)
+            if (fault !== undefined) throw new StartError(`--scope ${scope}: it ${fault}`)
+          }
           const created = await app.service('auth').keys.create(name, scopes)
           print(
             json,
@@ -68,23 +70,4 @@ or "pay:refund" for the routes with this scope, as /docs names it.`,
     }),
   },
   details: 'The backend sends the key as "Authorization: Bearer sk_…".',
-}
-
-/** Every scope that a key may have. */
-const scopesOf = (groups: readonly RouteGroup[]): string[] => [
-  '*',
-  ...new Set(
-    groups.flatMap(({ wire, routes }) => [
-      wire,
-      `${wire}:read`,
-      ...routes.flatMap(({ spec }) => spec.scope ?? []),
-    ]),
-  ),
-]
-
-function unknownLine(scope: string, wires: readonly string[], known: readonly string[]): string {
-  const wire = scope.replace(/:.*$/, '')
-  return wires.includes(wire)
-    ? `--scope ${scope}: use one of ${known.filter((one) => one.split(':')[0] === wire).join(', ')}`
-    : `--scope ${scope}: there is no wire "${wire}": use one of ${wires.join(', ')}`
 }

@@ -9,6 +9,7 @@ import { deriveKey } from '../base/crypto.ts'
 import { sql } from '../db/sql.ts'
 import type { TestApp } from '../testing/app.ts'
 import { login, me, PASSWORD } from '../testing/auth.ts'
+import { registerWithFactor } from '../testing/second-factor.ts'
 
 const HASH: Hex = `0x${'5a'.repeat(32)}`
 export const CONTENT = JSON.stringify({ channel: 'sms', to: '+4915112345678', body: 'hello' })
@@ -23,19 +24,34 @@ export async function fill(server: TestApp) {
   const imported = (
     await send('/onchain/wallets/import', { privateKey: `0x${randomBytes(32).toString('hex')}` }, 'w2')
   ).body
+  const enrolled = await registerWithFactor(server)
+  const offer = await server.request('POST', '/auth/totp', { token })
   const payload = deriveKey(server.app.settings.secret, 'messaging-outbox').seal(CONTENT)
   await server.app.db.write(sql`
     insert into messaging_messages (id, channel, recipient, status, attempts, lease_until, payload, created_at, updated_at)
     values ('unsettled', 'sms', '+4915112345678', 'failed', 0, 0, ${payload}, 1, 1)`)
-  return { person, wallet, imported }
+  return { person, enrolled, totpOffer: offer.body.secret as string, wallet, imported }
 }
 
 export type Filled = Awaited<ReturnType<typeof fill>>
 
 /** That nothing was lost. */
-export async function checkFilled(server: TestApp, { person, wallet, imported }: Filled) {
+export async function checkFilled(
+  server: TestApp,
+  { person, enrolled, totpOffer, wallet, imported }: Filled,
+) {
   assert.equal((await me(server, person.token)).status, 200, 'the session goes on')
   assert.equal((await login(server, person.email, PASSWORD)).status, 200)
+  const secrets = await server.app.db.all<{ user_id: string; secret: string }>(sql`
+    select user_id, secret from auth_totp union all select user_id, secret from auth_totp_offers`)
+  const totp = deriveKey(server.app.settings.secret, 'totp')
+  assert.deepEqual(
+    new Map(secrets.map(({ user_id, secret }) => [user_id, totp.open(secret)])),
+    new Map([
+      [enrolled._id, enrolled.authenticator.secret],
+      [person._id, totpOffer],
+    ]),
+  )
   for (const { _id, address } of [wallet, imported]) {
     const signer = await server.app.service('onchain').wallets.signerOf(_id, { owner: undefined })
     const outcome = await signer.sign(HASH, 1_000)

@@ -25,8 +25,13 @@ Common settings: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SEC
     const signal = untilSignal()
     limitBuffers()
     const folder = process.cwd()
-    const { variables } = withSettings(environment, options)
-    const app = await createApp({ config: await loadConfig(folder), environment: variables, folder })
+    const settings = withSettings(environment, options)
+    const app = await createApp({
+      config: await loadConfig(folder),
+      environment: settings.variables,
+      sourceOf: (name) => settings.sourceOf(name),
+      folder,
+    })
     const running = listen(app)
     // A start that a signal interrupts may fail; that is no error then.
     running.catch(() => undefined)

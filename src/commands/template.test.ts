@@ -6,7 +6,26 @@ import { describe, test, type TestContext } from 'node:test'
 import { runHere } from '../testing/command.ts'
 import { applicationFolder } from '../testing/program.ts'
 
-const BUILT_IN = ['magic-link', 'new-sign-in', 'password-changed', 'reset-password', 'verify-email']
+const BUILT_IN = [
+  'address-change-requested',
+  'address-changed',
+  'address-restored',
+  'change-address',
+  'factor-added',
+  'factor-removed',
+  'factors-removed',
+  'impersonated',
+  'invitation',
+  'magic-link',
+  'new-device',
+  'new-sign-in',
+  'password-changed',
+  'phone-changed',
+  'recovery-code-used',
+  'reset-password',
+  'second-factor-due',
+  'verify-email',
+]
 
 const ORDER =
   '---\nsubject: Order {{number}} & more\n---\n<p>{{#lines}}{{what}}; {{/lines}}<a href="{{appUrl}}">us</a></p>\n'
@@ -38,7 +57,7 @@ describe('sixwire template list', () => {
     const { run } = await shop(t)
     const { code, output, errors } = await run('list')
     assert.equal(code, 0, errors)
-    assert.deepEqual(output.trim().split('\n'), [...BUILT_IN, 'order'].toSorted())
+    assert.deepEqual(output.trim().split('\n'), [...BUILT_IN, 'order', 'sign-in-code'].toSorted())
   })
 })
 
@@ -55,6 +74,14 @@ describe('sixwire template preview', () => {
     assert.ok(
       !(await readdir(join(folder, 'data'))).some((file) => file.includes('.db')),
       'no database is made',
+    )
+  })
+
+  test('writes the text of an SMS alone', async (t) => {
+    const { run } = await shop(t)
+    assert.equal(
+      (await run('preview', 'sign-in-code')).output,
+      '123456 is your code for Shop. Nobody at Shop asks you for it.\n\n@shop.example #123456\n',
     )
   })
 
@@ -85,11 +112,11 @@ describe('sixwire template preview', () => {
       'mails/en',
     )
     const { output } = await run('preview', 'magic-link')
-    assert.match(output, /^Subject: Come in\n\nShop\n\nhttps:\/\/shop\.example\/auth\/magic-link#token=/)
+    assert.match(output, /^Subject: Come in\n\nShop\n\nhttps:\/\/shop\.example\/example#token=/)
   })
 
   for (const [words, message] of [
-    [['order'], '/data/number: The template needs this value.'],
+    [['order', '--data', '{}'], '/data/number: The template needs this value.'],
     [
       ['order', '--data', '{"number":[]}'],
       '/data/number: The template shows this value, so it must be text, a number or a boolean.',

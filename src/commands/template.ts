@@ -3,9 +3,8 @@ import { readFile } from 'node:fs/promises'
 import type { Static } from 'typebox'
 
 import { loadConfig } from '../app.ts'
-import { loadSettings, type Settings } from '../kernel/config.ts'
+import { loadSettings } from '../kernel/config.ts'
 import { StartError } from '../base/start-error.ts'
-import { mailLink, type MailPurpose } from '../wires/auth/index.ts'
 import { messaging, openTemplates, type MessagingOptions, type Templates } from '../wires/messaging/index.ts'
 import { checkOptions } from '../kernel/options.ts'
 import { defineAction, type CommandGroup } from './command.ts'
@@ -13,20 +12,20 @@ import { JSON_OPTION } from './option.ts'
 import { print } from './print.ts'
 
 export const template: CommandGroup = {
-  summary: 'List the mail templates, and preview a mail',
+  summary: 'List the templates of mails and texts, and preview one',
   actions: {
     list: defineAction({
       summary: 'List the files of the templates folder and the built-in ones',
       options: JSON_OPTION,
       async run({ options: { json } }) {
         const { templates } = await open()
-        const names = await templates.names()
+        const names = [...(await templates.names()), ...(await templates.textNames())].toSorted()
         print(json, names, () => names.join('\n'))
         return 0
       },
     }),
     preview: defineAction({
-      summary: 'Print the subject and the text of a mail',
+      summary: 'Print the subject and the text of a mail, or an SMS',
       words: ['NAME'],
       options: {
         data: {
@@ -36,11 +35,17 @@ export const template: CommandGroup = {
         html: { description: 'print its HTML alone' },
         ...JSON_OPTION,
       },
-      details: 'Without --data, templates of built-in names get example values.',
+      details: 'Without --data, it is shown with example values.',
       async run({ words: [name], options: { data, html, json } }) {
         const values = data === undefined ? undefined : await readValues(data)
-        const { templates, settings } = await open()
-        const mail = await templates.render(name, values ?? exampleValues(name, settings), '/data')
+        const { templates } = await open()
+        const shown = values ?? (await templates.describe(name))?.sample ?? {}
+        if ((await templates.textNames()).includes(name)) {
+          const text = await templates.renderText(name, shown, '/data')
+          print(json, { text }, () => text)
+          return 0
+        }
+        const mail = await templates.render(name, shown, '/data')
         print(json, mail, () => (html ? mail.html : `Subject: ${mail.subject}\n\n${mail.text}`))
         return 0
       },
@@ -49,13 +54,13 @@ export const template: CommandGroup = {
   details: 'Nothing is sent, and no database is opened.',
 }
 
-async function open(): Promise<{ templates: Templates; settings: Settings }> {
+async function open(): Promise<{ templates: Templates }> {
   const folder = process.cwd()
   const config = await loadConfig(folder)
   const settings = await loadSettings(config, process.env, folder)
   const wire = messaging(config.messaging ?? {})
   const options = checkOptions([wire]).get(wire) as Static<typeof MessagingOptions>
-  return { templates: openTemplates(settings, options), settings }
+  return { templates: openTemplates(settings, options) }
 }
 
 async function readValues(input: string): Promise<Record<string, unknown>> {
@@ -75,18 +80,4 @@ async function readValues(input: string): Promise<Record<string, unknown>> {
   if (typeof data !== 'object' || data === null || Array.isArray(data))
     throw new StartError(`--data: write an object, like {"name":"Ada"}`)
   return data as Record<string, unknown>
-}
-
-/** Example values for the built-in templates; none for any other. */
-function exampleValues(name: string, { appUrl }: Settings): Record<string, string> {
-  const link = (purpose: MailPurpose): string => mailLink(appUrl, purpose, 'example-token-of-this-preview')
-  const when = new Date(Date.UTC(2026, 10, 21, 9, 30)).toUTCString()
-  const values: Record<string, Record<string, string>> = {
-    'verify-email': { name: 'Ada', link: link('verification') },
-    'reset-password': { name: 'Ada', link: link('reset') },
-    'magic-link': { link: link('magic-link') },
-    'password-changed': { name: 'Ada', when },
-    'new-sign-in': { name: 'Ada', provider: 'Google', when, ip: '203.0.113.7' },
-  }
-  return Object.hasOwn(values, name) ? values[name]! : {}
 }

@@ -72,14 +72,14 @@ export const user: CommandGroup = {
       },
     }),
     list: defineAction({
-      summary: 'List the accounts, newest first; with EMAIL those whose address has this part',
-      words: ['[EMAIL]'],
+      summary: 'List the accounts, newest first; with TEXT those whose address or name has this part',
+      words: ['[TEXT]'],
       options: { ...PAGE_OPTIONS, ...JSON_OPTION },
-      run: ({ words: [email], options: { json, ...page } }) =>
+      run: ({ words: [q], options: { json, ...page } }) =>
         withApp(async (app) => {
-          const found = await app.service('auth').users.list({ email, ...page })
+          const found = await app.service('auth').users.list({ q, ...page })
           print(json, { ...found, ...page }, () =>
-            pageTable(HEADINGS, found.accounts.map(rowOf), found.total),
+            pageTable(HEADINGS, found.accounts.map(rowOf), found.total ?? found.accounts.length),
           )
           return 0
         }),
@@ -90,11 +90,25 @@ export const user: CommandGroup = {
       (users, email) => users.promote(email),
       lineOfPromoted,
     ),
-    demote: change('Remove the role of administrator', (users, email) => users.demote(email)),
+    viewer: change(
+      'Make the account a viewer, who reads what an administrator reads and changes nothing',
+      (users, email) => users.makeViewer(email),
+    ),
+    demote: change('Remove the role of administrator or viewer', (users, email) => users.demote(email)),
+    unlock: change(
+      'Clear the count of wrong passwords, so that a locked address accepts the password again',
+      (users, email) => users.unlock(email),
+      ({ email }) => `${email} accepts its password`,
+    ),
     disable: change('End all sessions of the account and prevent new ones', (users, email) =>
       users.disable(email),
     ),
     enable: change('Let a disabled account sign in again', (users, email) => users.enable(email)),
+    'remove-factors': change(
+      'Remove all second factors of a user who has lost them and end all sessions; the owner is told by email',
+      (users, email) => users.removeFactors(email),
+      ({ email }) => `${email} has no second factor any more, and no session`,
+    ),
     'sign-out': defineAction({
       summary: 'End all sessions of the account',
       words: ['[EMAIL]'],

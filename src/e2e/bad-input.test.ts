@@ -85,11 +85,56 @@ const WRONG_VALUES = [
 const typeOf = (value: unknown): string =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
 
-// What these take stands in a mail, so nothing that is made up gets past their first look.
+// What these take stands in a mail or an SMS, so nothing that is made up gets past their first look.
 const BY_MAIL = new Set([
   'POST /auth/reset-password',
   'POST /auth/verify-magic-link',
+  'POST /auth/verify-code',
+  'POST /auth/phone/verify',
   'POST /auth/verify-email',
+  'POST /auth/verify-email-change',
+  'POST /auth/undo-email-change',
+  // Nobody has a number without them.
+  'DELETE /auth/phone',
+])
+
+// What these take is signed by an authenticator, or is the id of a passkey, which only such a signature creates.
+const OF_AUTHENTICATORS = new Set([
+  'POST /auth/passkeys/sign-in',
+  'POST /auth/passkeys',
+  'PATCH /auth/passkeys/{id}',
+  'DELETE /auth/passkeys/{id}',
+])
+
+// What these take is a code of an app that has a secret, a challenge, or the id of a device that was trusted with one.
+const OF_SECOND_FACTORS = new Set([
+  'POST /auth/totp/verify',
+  'DELETE /auth/totp',
+  'POST /auth/recovery-codes',
+  'POST /auth/second-factor',
+  'POST /auth/second-factor/passkey-options',
+  'DELETE /auth/devices/{id}',
+  // Takes exactly one of four proofs.
+  'POST /auth/confirm',
+])
+
+// What these take is the id of an account or key, the proof of an administrator, or a link of the log.
+const OF_ADMINISTRATORS = new Set([
+  'GET /auth/users/{id}',
+  'PATCH /auth/users/{id}',
+  'DELETE /auth/users/{id}',
+  'POST /auth/users/{id}/unlock',
+  'POST /auth/users/{id}/reset',
+  'POST /auth/users/{id}/invite',
+  'POST /auth/users/{id}/verify',
+  'POST /auth/users/{id}/impersonate',
+  'GET /auth/users/{id}/sessions',
+  'DELETE /auth/users/{id}/sessions',
+  'DELETE /auth/users/{id}/sessions/{sid}',
+  'DELETE /auth/users/{id}/factors',
+  'POST /auth/keys',
+  'DELETE /auth/keys/{id}',
+  'POST /auth/first-admin',
 ])
 
 // What these take is a transaction that is in no block, and blocks are made at once here.
@@ -99,6 +144,8 @@ const OF_UNMINED = new Set([
 ])
 
 const STREAM = '/store/changes'
+// A stream of events only.
+const ENDLESS = '/core/logs/stream'
 
 // Here are no webhooks, and nothing is delivered.
 const OF_WEBHOOKS = new Set([
@@ -106,10 +153,38 @@ const OF_WEBHOOKS = new Set([
   'POST /core/webhooks/deliveries/{id}/retry',
 ])
 
+/** What needs a token of a sign-in, or a record that no test makes here: others show that they succeed. */
+const OF_OTHER_TESTS = new Set([
+  'POST /console/session',
+  'POST /core/logs/faults/{id}/resolve',
+  'POST /core/jobs/retry',
+  'GET /core/jobs/{id}',
+  'DELETE /core/jobs/{id}',
+  'POST /core/jobs/{id}/retry',
+  'GET /messaging/logs/{id}',
+  'GET /messaging/logs/{id}/content',
+  'POST /messaging/logs/{id}/resend',
+  'GET /messaging/templates/{name}',
+  'POST /messaging/templates/{name}/preview',
+  'GET /messaging/preview',
+  'POST /auth/users',
+  'GET /pay/summary',
+  'GET /pay/events',
+  'GET /pay/events/{id}',
+  'POST /pay/events/{id}/replay',
+  'POST /store/files/bulk',
+  'POST /store/{collection}/bulk',
+  'POST /store/{collection}/import',
+])
+
 const isNeverDone = (operation: OpenapiOperation): boolean =>
   BY_MAIL.has(operation.key) ||
+  OF_AUTHENTICATORS.has(operation.key) ||
+  OF_SECOND_FACTORS.has(operation.key) ||
+  OF_ADMINISTRATORS.has(operation.key) ||
   OF_UNMINED.has(operation.key) ||
   OF_WEBHOOKS.has(operation.key) ||
+  OF_OTHER_TESTS.has(operation.key) ||
   isSigned(operation)
 
 /** Whether nothing made up gets past the look at the signature of a provider. */
@@ -182,6 +257,8 @@ someEngine((engine) => {
 
   async function newPerson(): Promise<void> {
     const { token, refreshToken, email } = await app.register(`person${names++}@example.com`)
+    // Else operators' routes are never answered with a success once the first account is gone.
+    await app.app.service('auth').users.promote(email)
     const { sub, sid } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
     known = { ...known, key, token, refreshToken, email, sessionId: sid, userId: sub }
   }
@@ -261,7 +338,8 @@ someEngine((engine) => {
         },
       },
     })
-    operations = readOperations((await app.request('GET', '/openapi.json')).body)
+    const all = readOperations((await app.request('GET', '/openapi.json')).body)
+    operations = all.filter((operation) => operation.path !== ENDLESS)
     key = (await app.app.service('auth').keys.create('test', ['*'])).key
     await newPerson()
     await newDocument()
@@ -297,6 +375,7 @@ someEngine((engine) => {
     const authorization = AUTHORIZATION[draft.caller]
     const address = filled + (query.length > 0 ? `?${query.join('&')}` : '')
     const headers = {
+      'sec-fetch-site': 'same-origin', // as the page of the console sends
       ...(authorization !== undefined && { authorization: fill(authorization) }),
       // After the caller's own: a route that reads Authorization itself takes other proofs than a session.
       ...Object.fromEntries(Object.entries(draft.headers).map(([name, value]) => [name, fill(value)])),
@@ -376,13 +455,19 @@ someEngine((engine) => {
     for (const operation of operations.filter(takesJson))
       for (const [name, { type }] of Object.entries(operation.body?.properties ?? {}))
         for (const wrong of WRONG_VALUES.filter(
-          (value) => type !== undefined && ![type].flat().includes(typeOf(value)),
+          (value) =>
+            type !== undefined &&
+            ![type].flat().includes(typeOf(value)) &&
+            !(Number.isInteger(value) && type === 'integer'),
         )) {
           const body = JSON.stringify({ ...plainBody(operation), [name]: wrong })
           const answered = await send(operation, plainDraft(operation), body)
           assert.equal(answered.status, 400, `${operation.key} with ${body}: ${answered.text}`)
           check(operation, answered)
-          assert.equal(JSON.parse(answered.text).error.details.issues[0].path, `/body/${name}`)
+          const paths = JSON.parse(answered.text).error.details.issues.map(
+            ({ path }: { path: string }) => path,
+          )
+          assert.ok(paths.includes(`/body/${name}`), `${operation.key} with ${body}: ${paths.join()}`)
           asked++
         }
     assert.ok(asked > 0)
@@ -391,6 +476,7 @@ someEngine((engine) => {
 
   test('no route breaks, whatever it is sent', { timeout: 120_000 + 2_000 * RUNS_PER_INPUT }, async () => {
     let earlier = await records()
+    const unseen: string[] = []
     for (const operation of operations) {
       const seen = new Set<number>()
       const property = fc.asyncProperty(drafts(operation), async (draft) => {
@@ -416,8 +502,12 @@ someEngine((engine) => {
       }
       assert.equal((await app.request('GET', '/health')).status, 200)
       // Else the requests never got past the first check, and the test shows nothing.
-      if (!isNeverDone(operation)) assert.ok(isSeen(), `${operation.key} was never answered with a success`)
+      // A list with a dozen parameters is hardly ever asked without a fault by chance.
+      if (operation.method === 'GET' && !isNeverDone(operation) && !isSeen())
+        seen.add((await send(operation, plainDraft(operation))).status)
+      if (!isNeverDone(operation) && !isSeen()) unseen.push(operation.key)
     }
+    assert.deepEqual(unseen, [], 'never answered with a success')
   })
 })
 

@@ -42,7 +42,7 @@ eachEngine((engine) => {
     const isSqlite = engine.name === 'sqlite'
     if (!isSqlite && !(await isDumpInstalled()))
       return t.skip('pg_dump is not installed in the version of the PostgreSQL server')
-    const [make, http, restoreStore, files, dump, back, load] = await blocksOf('docs/backups.md', 'sh')
+    const [make, http, restoreStore, check, files, dump, back, load] = await blocksOf('docs/backups.md', 'sh')
     const folder = await temporaryFolder(t)
     const first = await startIn(t, folder, engine)
     const { token, email, password } = await first.app.register()
@@ -58,6 +58,9 @@ eachEngine((engine) => {
     const [post, get] = http!.trim().split('\n')
     const { _id } = JSON.parse(await shell(post!, first.app, { TOKEN: token }))
     assert.equal(JSON.parse(await shell(get!, first.app, { TOKEN: token })).backups[0]._id, _id)
+
+    const checked = JSON.parse(await shell(check!, first.app, { TOKEN: token, ID: _id }))
+    assert.deepEqual(checked.collections, [{ name: 'books', archived: 1, stored: 1 }])
 
     await first.app.request('DELETE', `/store/books/${book._id}`, { token })
     const restored = await sixwire(restoreStore!)

@@ -4,11 +4,11 @@ import { test } from 'node:test'
 
 import { loadConfig } from '../app.ts'
 import { startApp } from '../testing/app.ts'
-import { eachEngine } from '../testing/engines.ts'
+import { someEngine } from '../testing/engines.ts'
 import { applicationFolder, blocksOf, shell } from '../testing/examples.ts'
 import { startTestNode } from '../testing/node.ts'
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test('the payment request of docs/pay.md is paid and confirmed', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })
     const { token: TOKEN } = await app.register()

@@ -87,6 +87,39 @@ someEngine((engine) => {
     }
   })
 
+  test('the screen of docs/extending.md is shown, with its figure', async (t) => {
+    const wire = (await blocksOf('docs/extending.md', 'ts')).find((block) =>
+      block.includes("name: 'tickets'"),
+    )!
+    const folder = await applicationFolder(t, {
+      'tickets/index.ts': wire,
+      'tickets/migrations/001-tickets.sql':
+        "create table tickets (id text primary key, subject text not null, state text not null default 'open', reason text);",
+      'sixwire.config.ts': `
+        import { defineConfig } from 'sixwire'
+        import { tickets } from './tickets/index.ts'
+        export default defineConfig({ wires: [tickets()] })`,
+    })
+    const config: Config = await loadConfig(folder)
+    const app = await startApp(t, engine, { config })
+    const { token } = await app.register()
+    await app.app.db.write(sql`insert into tickets (id, subject) values ('a', 'Broken cup')`)
+    const { body } = await app.request('GET', '/core/screens', { token })
+    const [screen] = body.screens
+    assert.deepEqual(
+      [screen.key, screen.filters[0].options, screen.columns[1], screen.actions[0].from],
+      ['_id', ['open', 'closed'], { field: 'state', title: 'Status', kind: 'choice' }, { id: '_id' }],
+    )
+    const { body: overview } = await app.request('GET', '/core/overview', { token })
+    assert.ok(
+      overview.figures.some(
+        ({ name, value }: { name: string; value: unknown }) => name === 'open-tickets' && value === 1,
+      ),
+    )
+    const closed = await app.request('POST', '/tickets/a/close', { token, body: { reason: 'mended' } })
+    assert.deepEqual(closed.body, { closed: true })
+  })
+
   test('the variables of docs/extending.md set the options of its wire', async (t) => {
     const wire = (await blocksOf('docs/extending.md', 'ts')).find((block) => block.includes('shipping'))!
     const folder = await applicationFolder(t, {

@@ -1,5 +1,5 @@
 // Every example of the README and of docs/ runs; those that use a chain are in docs-chains.test.ts,
-// and those of docs/extending.md in docs-extending.test.ts.
+// those of docs/extending.md in docs-extending.test.ts, and those of docs/auth.md in docs-auth.test.ts.
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
@@ -15,6 +15,7 @@ import { loadConfig } from '../app.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import { someEngine } from '../testing/engines.ts'
 import { applicationFolder, blocksOf, importFile, shell } from '../testing/examples.ts'
+import { startMailServer } from '../testing/mail-server.ts'
 import { readyIndexes } from '../wires/store/documents/indexes/indexes.fixture.ts'
 
 /** The service that the provider of docs/pay.md calls, with one payment. */
@@ -100,17 +101,6 @@ someEngine((engine) => {
     assert.equal(page, withTable(page, limitsTable(app.app.routes)), 'run npm run reference')
   })
 
-  test('the sign-ins of docs/auth.md work', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true })
-    const [register, login, me, refresh, magicLink] = await blocksOf('docs/auth.md', 'sh')
-    assert.equal(JSON.parse(await shell(register!, app)).user.name, 'Ada')
-    const { token: TOKEN, refreshToken: REFRESH_TOKEN } = JSON.parse(await shell(login!, app))
-    assert.equal(JSON.parse(await shell(me!, app, { TOKEN })).user.email, 'ada@example.com')
-    const { token } = JSON.parse(await shell(refresh!, app, { REFRESH_TOKEN }))
-    assert.equal(JSON.parse(await shell(me!, app, { TOKEN: token })).user.name, 'Ada')
-    assert.match(JSON.parse(await shell(magicLink!, app)).message, /ada@example\.com/)
-  })
-
   test('the messages of docs/messaging.md are sent, and stand in the log', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })
     const { token: TOKEN } = await app.register()
@@ -138,6 +128,26 @@ someEngine((engine) => {
     const { messages } = (await app.request('GET', '/sandbox/api/mail?to=ada@example.com')).body
     assert.equal(messages[0].subject, 'Your order 1007')
     assert.match(messages[0].text, /Thank you, Ada\. Your order 1007 is on its way\./)
+  })
+
+  test('a failed message of docs/messaging.md is explained and sent again', async (t) => {
+    const mail = await startMailServer(t)
+    const app = await startApp(t, engine, {
+      environment: { SMTP_URL: mail.url, MAIL_FROM: 'shop@example.com' },
+    })
+    const { token: ADMIN } = await app.register()
+    mail.next({ recipient: 550 })
+    const body = { to: 'ada@example.com', subject: 'Hello', body: '<p>Hello</p>' }
+    await app.request('POST', '/messaging/email', { token: ADMIN, body })
+    const blocks = await blocksOf('docs/messaging.md', 'sh')
+    const again = blocks.find((block) => block.includes('/resend'))!
+    const [found, queued] = (await shell(again, app, { ADMIN })).replace('}{', '}\n{').split('\n')
+    assert.match(JSON.parse(found!).history.at(-1).text, /550/)
+    assert.equal(JSON.parse(queued!).status, 'queued')
+    const preview = blocks.find((block) => block.includes('/preview -H'))!
+    const { subject, page } = JSON.parse(await shell(preview, app, { ADMIN }))
+    assert.match(subject, /^Choose a new password/)
+    assert.match((await app.request('GET', `${page}&scheme=dark`)).text, /https:\/\/app\.example/)
   })
 
   test('the bounce of docs/messaging.md is taken', async (t) => {
@@ -202,9 +212,8 @@ someEngine((engine) => {
     const app = await startApp(t, engine, { sandbox: true })
     const { token: TOKEN } = await app.register()
     const examples = await blocksOf('docs/pay.md', 'sh')
-    const [backend, checkout, pay, read, order, approve, capture, cancel, refund, list] = examples.filter(
-      (one) => !/onchain|chains|pay sweep/.test(one),
-    )
+    const [backend, checkout, pay, read, order, approve, capture, cancel, refund, list, ...ours] =
+      examples.filter((one) => !/onchain|chains|pay sweep/.test(one))
     const { _id: USER, token: buyer } = await app.register()
     const { key: KEY } = await app.app.service('auth').keys.create('shop', ['pay'])
     const sold = JSON.parse(await shell(backend!, app, { KEY, USER }))
@@ -239,6 +248,19 @@ someEngine((engine) => {
     }
     const { transactions, total } = JSON.parse(await shell(list!, app, { TOKEN }))
     assert.deepEqual([total, transactions[0].refundedAmount], [1, 1000])
+
+    const [timeline, summary, events, replay] = ours
+    const { entries } = JSON.parse(await shell(timeline!, app, environment))
+    const states = entries.filter(({ kind }: { kind: string }) => kind === 'status')
+    assert.equal(states.at(-1).status, 'partially_refunded')
+    const { sums } = JSON.parse(await shell(summary!, app, { TOKEN }))
+    const refunded = sums.find(({ status }: { status: string }) => status === 'partially_refunded')
+    assert.deepEqual([refunded.captured, refunded.refunded, refunded.exponent], ['2500', '1000', 2])
+    let stored
+    do stored = JSON.parse(await shell(events!, app, environment)).events
+    while (stored.length === 0)
+    const replayed = JSON.parse(await shell(replay!, app, { TOKEN, EVENT: stored[0]._id }))
+    assert.equal(replayed.transactionId, transactionId)
   })
 
   test('the provider of docs/pay.md takes a payment, and its webhook', async (t) => {
@@ -325,11 +347,23 @@ someEngine((engine) => {
     ])
   })
 
+  test('many documents of docs/store.md are changed, exported and imported', async (t) => {
+    const app = await startApp(t, engine)
+    const { token: TOKEN } = await app.register()
+    const body = [{ year: 1973 }, { year: 1979 }]
+    await app.request('POST', '/store/books', { token: TOKEN, body })
+    const [, many] = await blocksOf('docs/store.md', 'sh')
+    const folder = await applicationFolder(t, {})
+    const output = await shell(`cd '${folder}'\n${many!}`, app, { TOKEN })
+    const answers = [...many!.matchAll(/^# (\{.*)$/gm)].map(([, answer]) => answer)
+    assert.equal(output.replaceAll('}{', '}\n{'), answers.join('\n'))
+  })
+
   test('the files of docs/store.md are uploaded, found and opened', async (t) => {
     const app = await startApp(t, engine)
     const { token: TOKEN } = await app.register()
     const photo = `GIF89a${'.'.repeat(200)}`
-    const [, save, , open, link] = await blocksOf('docs/store.md', 'sh')
+    const [, , save, many, , open, link] = await blocksOf('docs/store.md', 'sh')
     const client = (await blocksOf('docs/store.md', 'ts')).find((block) => block.includes('six.upload'))
     const folder = await applicationFolder(t, {
       'photo.png': photo,
@@ -351,6 +385,10 @@ someEngine((engine) => {
     const { bytes } = await importFile(join(folder, 'client.ts'))
     assert.ok(bytes instanceof Blob)
     assert.deepEqual([await bytes.text(), bytes.type], ['{"not":"JSON"}', 'application/json'])
+    const [count, remove] = many!.split(/\n\n/)
+    const counted = JSON.parse(await inFolder(count!))
+    assert.deepEqual(counted, { dryRun: true, files: 1, bytes: photo.length })
+    assert.deepEqual(JSON.parse(await inFolder(remove!)), { ...counted, dryRun: false })
   })
 
   test('the checks of docs/core.md answer', async (t) => {
@@ -366,13 +404,17 @@ someEngine((engine) => {
 
   test('the mail and the faults of docs/sandbox.md, and its settings for Docker', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })
-    const [register, read, fund, hold, fault] = await blocksOf('docs/sandbox.md', 'sh')
-    await shell(register!, app)
+    const [register, read, enrol, fund, hold, fault] = await blocksOf('docs/sandbox.md', 'sh')
+    const { token: TOKEN } = JSON.parse(await shell(register!, app))
     // The mail is sent after the answer.
     let receivers: string[] = []
     while (receivers.length === 0)
       receivers = JSON.parse(await shell(read!, app)).messages.map(({ to }: { to: string }) => to)
     assert.deepEqual(receivers, ['ada@example.com'])
+    const { account, code } = JSON.parse(await shell(enrol!, app, { TOKEN }))
+    assert.equal(account, 'ada@example.com')
+    const verified = await app.request('POST', '/auth/totp/verify', { token: TOKEN, body: { code } })
+    assert.equal(verified.status, 200, verified.text)
     assert.match(JSON.parse(await shell(fund!, app)).hash, /^0x[0-9a-f]{64}$/)
     assert.deepEqual(JSON.parse(await shell(hold!, app)), { callback: 'held' })
     assert.deepEqual(JSON.parse(await shell(fault!, app)), { error: 451, times: 2 })

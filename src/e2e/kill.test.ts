@@ -14,7 +14,7 @@ import { startProgram, type Program } from '../testing/program.ts'
 const CONFIG = 'export default { auth: { bcryptCost: 4 } }\n'
 const ROUNDS = isLongRun ? 10 : 2
 const CLIENTS = 24
-const MOST_WRITES = 300
+const MOST_WRITES = isLongRun ? 300 : 100
 const LONGEST_START_MS = 800
 const PASSWORD = 'correct horse battery'
 

@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test'
 
 import { newId } from '../base/ids.ts'
 import { startWallet, type WalletServer } from '../sandbox/walletpay/walletpay.fixture.ts'
-import { eachEngine, type Engine } from '../testing/engines.ts'
+import { someEngine, type Engine } from '../testing/engines.ts'
 import type { LedgerEntry, Outcome, ProviderEvent, PaymentSnapshot } from '../wires/pay/provider.ts'
 import { paypal } from '../wires/pay/providers/paypal.ts'
 
@@ -89,7 +89,7 @@ const receive = (
   })
 }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test('PayPal at the sandbox: an order is approved, captured once and refunded in part', async (t) => {
     const shop = await startShop(t, engine)
     await shop.provider.check()
@@ -164,7 +164,8 @@ eachEngine((engine) => {
   test('PayPal at the sandbox: webhooks are verified, listed, and refused if altered', async (t) => {
     const shop = await startShop(t, engine)
     await shop.pay()
-    const event = await shop.webhook('PAYMENT.CAPTURE.COMPLETED')
+    const { payload, ...event } = await shop.webhook('PAYMENT.CAPTURE.COMPLETED')
+    assert.ok(payload, 'a webhook has what it says, a list has not')
     const { clock, received } = shop.wallet
     clock.advance(120_000)
     const listed = accept(await shop.provider.events(clock.now() - 3_600_000, LIMIT_MS))

@@ -1,3 +1,16 @@
+/**
+ * What a user must have proven within the last 10 minutes, by a sign-in or `POST /auth/confirm`, to call a route:
+ * - `user`: who the user is, in any way;
+ * - `factor`: a second factor, if the account has one.
+ */
+export type Proof = 'user' | 'factor'
+
+/** The role of an account: `admin` may do everything, `viewer` reads what an administrator reads and changes nothing. */
+export type AccountRole = 'user' | 'viewer' | 'admin'
+
+/** What a session is for, if it is not one of the application: the console, or acting as another user. */
+export type SessionKind = 'console' | 'impersonation'
+
 /** Every access that a route may have. */
 export const ACCESS = ['public', 'optional', 'session', 'user', 'admin', 'operator'] as const
 
@@ -10,8 +23,13 @@ export const ACCESS = ['public', 'optional', 'session', 'user', 'admin', 'operat
  * - `admin`: with the policy `guarded` administrators and service keys for this wire; with `open` as `user`, except in
  *   production for a route that is `irreversible`;
  * - `operator`: administrators and service keys for this wire, with both policies: what only an operator does.
+ *
+ * Viewers may do what administrators may, as far as it changes nothing and is not `sealed`.
  */
 export type Access = (typeof ACCESS)[number]
+
+/** What a route asks for: of all users, or only of those in a session of the console. */
+export type RequiredProof = Proof | { readonly console: Proof }
 
 /** A user, identified by the session of the access token. */
 export type UserCaller = {
@@ -19,8 +37,20 @@ export type UserCaller = {
   id: string
   email: string
   emailVerified: boolean
-  role: 'user' | 'admin'
+  role: AccountRole
   sessionId: string
+  /** Absent for a session of the application. */
+  sessionKind?: SessionKind | undefined
+  /** Whether the caller may change nothing: a viewer, or an administrator who looks at the account of another user. */
+  isReadOnly?: boolean
+  /** The administrator who acts as this user. */
+  impersonator?: { id: string; email: string } | undefined
+  /** What was proven in this session within the last 10 minutes: who the user is, or a second factor too; absent: nothing. */
+  recentProof?: Proof | undefined
+  /** Whether the account has a second factor. */
+  hasFactor?: boolean
+  /** Whether the user may only add a second factor, which the policy of second factors requires. */
+  mustAddFactor?: boolean
 }
 
 /** The operator's own backend, identified by a service key. */
@@ -65,6 +95,9 @@ export type Admission = {
       method: string
       scope?: string | undefined
       irreversible?: boolean | undefined
+      proof?: RequiredProof | undefined
+      changesNothing?: boolean | undefined
+      sealed?: boolean | undefined
     },
   ): void
 }

@@ -15,4 +15,6 @@ export type AnswerRecord = {
   ip: string
   /** Who called; undefined for strangers. */
   caller: Caller | undefined
+  /** The code of the error that was answered: `NOT_FOUND`. */
+  code?: string | undefined
 }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { before, describe, test } from 'node:test'
 
-import { eachEngine, endOfSuite } from '../testing/engines.ts'
+import { someEngine, endOfSuite } from '../testing/engines.ts'
 import { bytes, FILE, head, MULTIPART, open, readAnswer, startBodies, type Bodies } from './bodies.fixture.ts'
 
-eachEngine((engine) => {
+someEngine((engine) => {
   let it: Bodies
   const ending = endOfSuite()
   before(async () => {

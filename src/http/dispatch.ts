@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
-import { type ApiError, errors, invalid } from '../base/errors.ts'
+import { ApiError, errors, invalid } from '../base/errors.ts'
 import { bearerToken, invalidToken } from './bearer-token.ts'
 import { schemaOfBody } from './bodies.ts'
 import { signalOf } from './call-signal.ts'
@@ -12,7 +12,8 @@ import { idempotencyKey, type StoredAnswer } from './idempotency.ts'
 import { answerOnce, contentOf } from './idempotent-answer.ts'
 import { callerKind, countedFor, takeCall } from './limits.ts'
 import { MultipartReader, type FieldChecks } from './multipart.ts'
-import { ReceivedCall, type AdmittedRequest, type CallExtras, type Exchange } from './received-call.ts'
+import type { AdmittedRequest } from './admitted-request.ts'
+import { actorIn, ReceivedCall, type CallExtras, type Exchange } from './received-call.ts'
 import type { Caller } from './access.ts'
 import { Answer, answer, JsonText, type Call } from './route.ts'
 import { ANONYMOUS_BODY_LIMIT, type RouteContext } from './route-context.ts'
@@ -25,6 +26,7 @@ export const prepareRequests = (engine: FastifyInstance): void =>
     .decorateRequest('authentication', undefined)
     .decorateRequest('share', undefined)
     .decorateRequest('settle', undefined)
+    .decorateRequest('errorCode', undefined)
 
 /**
  * Registers a route in the engine, which calls `receive` once it has the headers of a request, then reads and validates
@@ -58,7 +60,7 @@ export function registerRoute(engine: FastifyInstance, route: RouteContext): voi
 async function receive(route: RouteContext, request: AdmittedRequest, reply: FastifyReply): Promise<void> {
   forbidCaching(route, request, reply)
   const refusal = await authenticate(route, request)
-  if (!refusal) admit(route, request.caller)
+  if (!refusal) await admitOrReport(route, request)
   // A call with an invalid token is counted as well.
   await limit(route, request)
   if (refusal) throw refusal
@@ -113,7 +115,7 @@ async function performEarly(
   if (isSameCaller(request.caller, expectedCaller)) return response
   await limit(route, request)
   if (!request.caller) throw invalidToken(request.headers.authorization!)
-  admit(route, request.caller)
+  await admitOrReport(route, request)
   return perform(exchange)
 }
 
@@ -158,6 +160,23 @@ function expectCaller(
 /** @throws UNAUTHORIZED, FORBIDDEN, EMAIL_NOT_VERIFIED */
 const admit = ({ server, target }: RouteContext, caller: Caller | undefined): void =>
   server.policy.admit(caller, target)
+
+/** The same, and reports who may not call a route of operators or administrators. */
+async function admitOrReport(route: RouteContext, request: AdmittedRequest): Promise<void> {
+  try {
+    admit(route, request.caller)
+  } catch (error) {
+    const isDenied = error instanceof ApiError && error.code === errors.forbidden.code
+    if (isDenied && (route.spec.access === 'operator' || route.spec.access === 'admin'))
+      await route.server.onDenied({ actor: actorIn(route, request), path: pathOf(request) })
+    throw error
+  }
+}
+
+/** Without the query. */
+const pathOf = ({ url }: AdmittedRequest): string => url.split('?', 1)[0]!.slice(0, PATH_MAX)
+
+const PATH_MAX = 300
 
 function isAdmitted(route: RouteContext, caller: Caller): boolean {
   try {

@@ -22,7 +22,10 @@ describe('/docs in a browser', { skip: withoutChromium }, () => {
   async function open(t: {
     after(work: () => Promise<void>): void
   }): Promise<{ page: Page; complaints: string[] }> {
-    const context: BrowserContext = await browser.newContext({ viewport: { width: 1280, height: 1000 } })
+    const context: BrowserContext = await browser.newContext({
+      // The page shows what is in sight.
+      viewport: { width: 1280, height: 16_000 },
+    })
     t.after(() => context.close())
     const page = await context.newPage()
     const complaints: string[] = []

@@ -6,7 +6,7 @@ import { before, describe, test } from 'node:test'
 import { Type } from '../base/schema.ts'
 
 import { startApp, type TestApp } from '../testing/app.ts'
-import { eachEngine, endOfSuite, type Ending, type Engine } from '../testing/engines.ts'
+import { someEngine, endOfSuite, type Ending, type Engine } from '../testing/engines.ts'
 import { until } from '../testing/until.ts'
 import { defineWire } from '../kernel/wire.ts'
 import type { UserCaller } from './access.ts'
@@ -117,7 +117,7 @@ async function connectTo(app: TestApp, options: SocketConstructorOpts = {}): Pro
 // On the way into the server there is nothing to wait for but the next answer on another connection.
 const seen = (app: TestApp) => app.request('GET', '/ready')
 
-eachEngine((engine) => {
+someEngine((engine) => {
   describe('the end of a server', () => {
     test('waits for the call that is under way, and refuses new ones', async (t) => {
       const { app, begun, end } = await startSlow(t, engine)

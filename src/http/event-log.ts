@@ -1,4 +1,5 @@
 import type { Logger } from '../base/logger.ts'
+import type { Actor } from './actor.ts'
 
 /**
  * Writes one line to the log for what happens to an account, with its name in the field `event`. The ids are those of
@@ -8,6 +9,9 @@ import type { Logger } from '../base/logger.ts'
  * record('points-spent', { account: caller.id, order: order._id })
  */
 export type RecordEvent = (event: string, ids: Readonly<Record<string, string | undefined>>) => void
+
+/** Where something comes from: who it is, for the audit log, and the log with the address and the id of the request. */
+export type CallOrigin = { readonly actor: Actor; readonly record: RecordEvent }
 
 /**
  * @param options.countEvent counts each event for the metrics

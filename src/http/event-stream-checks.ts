@@ -141,5 +141,9 @@ function streamsOf(open: Open, changed: ReadonlySet<string> | undefined): [Calle
 
 function endIfChanged(one: OpenStream, current: Caller | undefined): void {
   if (!current) one.endBecause('revoked')
-  else if (!isSameCaller(one.caller, current)) one.endBecause('changed')
+  else if (!isSameCaller(lasting(one.caller), lasting(current))) one.endBecause('changed')
 }
+
+/** A caller without the proof of the last minutes, which is needed where a stream begins. */
+const lasting = (caller: Caller | undefined): Caller | undefined =>
+  caller?.kind === 'user' ? { ...caller, recentProof: undefined } : caller

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { before, describe, test } from 'node:test'
 
 import { Type } from '../base/schema.ts'
-import { eachEngine, endOfSuite } from '../testing/engines.ts'
+import { someEngine, endOfSuite } from '../testing/engines.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import { exchange } from '../testing/exchange.ts'
 import { defineWire } from '../kernel/wire.ts'
@@ -66,7 +66,7 @@ async function sendAndReset(url: string, bytes: string): Promise<void> {
   await once(socket, 'close')
 }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   let app: TestApp
   let production: TestApp
   let token: string
@@ -295,8 +295,15 @@ eachEngine((engine) => {
       const ofAuth = app.app.routes.find(({ wire }) => wire === 'auth')!.routes
       const open = ofAuth.filter(({ method, spec }) => method === 'POST' && spec.access === 'public')
       assert.ok(open.length >= 8)
-      for (const { path } of open) {
-        const { status, body } = await app.request('POST', path, { body: { a: 'x'.repeat(17_000) } })
+      for (const { path, spec } of open) {
+        const { status, body } = await app.request('POST', path, {
+          raw: JSON.stringify({ a: 'x'.repeat(17_000) }),
+          headers: {
+            'sec-fetch-site': 'same-origin',
+            'content-type':
+              spec.body?.kind === 'form' ? 'application/x-www-form-urlencoded' : 'application/json',
+          },
+        })
         assert.equal(status, 413, path)
         assert.equal(body.error.message, 'The body is larger than 16384 bytes.')
       }

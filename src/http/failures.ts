@@ -7,6 +7,7 @@ import { ApiError, errors, invalid, type Issue } from '../base/errors.ts'
 import { maxHeaderSize } from '../base/node-http.ts'
 import { oneLine } from '../base/one-line.ts'
 import { isLocalCall } from './local-call.ts'
+import type { AdmittedRequest } from './admitted-request.ts'
 import type { ErrorDetails } from './route.ts'
 import { specOf } from './spec-of.ts'
 
@@ -144,6 +145,7 @@ export function createAnswerError({ log, production }: { log: Logger; production
 
   return (thrown, request, reply) => {
     const error = answerOf(thrown, request)
+    ;(request as AdmittedRequest).errorCode = error.code
     if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id)
     if (error.status === 401) reply.header('www-authenticate', 'Bearer')
     const retryAfter = error.retryAfter ?? (error.status === 503 ? 1 : undefined)

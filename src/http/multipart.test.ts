@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
-import { eachEngine, endOfSuite } from '../testing/engines.ts'
+import { someEngine, endOfSuite } from '../testing/engines.ts'
 import { startWatched } from '../testing/loaded-modules.ts'
 import {
   bytes,
@@ -29,7 +29,7 @@ test('a server without such a route does not load the parser', async (t) => {
   )
 })
 
-eachEngine((engine) => {
+someEngine((engine) => {
   let it: Bodies
   const ending = endOfSuite()
   before(async () => {

@@ -23,6 +23,8 @@ export function errorsOf({ spec, method, path }: Route): ErrorKind[] {
     kinds.add(errors.unauthorized)
     kinds.add(errors.forbidden)
     kinds.add(errors.email_not_verified)
+    kinds.add(errors.second_factor_missing)
+    if (spec.proof) kinds.add(errors.recent_sign_in_required)
   }
   if (limitOf(spec)) kinds.add(errors.rate_limited)
   if (spec.stream) kinds.add(errors.too_many_streams)

@@ -80,7 +80,7 @@ someEngine((engine) => {
         prefixes.some((prefix) => new RegExp(`^${prefix}(Request|Reply)`).test(name)),
       )
       // The file is not part of the schema that the route declares.
-      assert.deepEqual(derived, ['StoreUploadRequest'])
+      assert.deepEqual(derived, ['PostStoreByCollectionImportRequest', 'StoreUploadRequest'])
     })
 
     test('one without a title is named by its place', () => {
@@ -116,26 +116,31 @@ someEngine((engine) => {
     test('a list has its page, and what explains it is another route', () => {
       assert.deepEqual(answerOf('GET /store/{collection}', 200), refTo('DocumentPage'))
       const { required, properties } = schemas['DocumentPage']!
-      assert.deepEqual(required, ['data', 'total', 'limit', 'offset'])
+      assert.deepEqual(required, ['data', 'limit', 'offset'])
       assert.deepEqual(properties!['data'], { type: 'array', items: refTo('AnsweredDocument') })
       assert.deepEqual(answerOf('GET /store/{collection}/explain', 200), refTo('Explanation'))
     })
 
     test('an error is one flat model for each set of codes, with message and details', () => {
       assert.deepEqual(operation('GET /auth/me').responses['403'], {
-        $ref: '#/components/responses/EmailNotVerifiedOrForbiddenResponse',
+        $ref: '#/components/responses/EmailNotVerifiedOrForbiddenOrSecondFactorMissingResponse',
       })
-      const { schema } = responses['EmailNotVerifiedOrForbiddenResponse']!.content['application/json']!
-      assert.deepEqual(schema, refTo('EmailNotVerifiedOrForbiddenResponse'))
-      assert.deepEqual(schemas['EmailNotVerifiedOrForbiddenResponse'], {
+      const { schema } =
+        responses['EmailNotVerifiedOrForbiddenOrSecondFactorMissingResponse']!.content['application/json']!
+      assert.deepEqual(schema, refTo('EmailNotVerifiedOrForbiddenOrSecondFactorMissingResponse'))
+      assert.deepEqual(schemas['EmailNotVerifiedOrForbiddenOrSecondFactorMissingResponse'], {
         type: 'object',
         required: ['error'],
-        properties: { error: refTo('EmailNotVerifiedOrForbiddenError') },
+        properties: { error: refTo('EmailNotVerifiedOrForbiddenOrSecondFactorMissingError') },
       })
-      const { required, properties } = schemas['EmailNotVerifiedOrForbiddenError']!
+      const { required, properties } = schemas['EmailNotVerifiedOrForbiddenOrSecondFactorMissingError']!
       assert.deepEqual(required, ['code', 'message'])
       assert.deepEqual(Object.keys(properties!), ['code', 'message', 'details'])
-      assert.deepEqual(properties!['code']!['enum'], ['EMAIL_NOT_VERIFIED', 'FORBIDDEN'])
+      assert.deepEqual(properties!['code']!['enum'], [
+        'EMAIL_NOT_VERIFIED',
+        'FORBIDDEN',
+        'SECOND_FACTOR_MISSING',
+      ])
       assert.equal(properties!['details']!['additionalProperties'], true)
       assert.doesNotMatch(JSON.stringify({ schemas, responses, paths }), /"allOf"/)
     })

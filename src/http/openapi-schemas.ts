@@ -46,6 +46,17 @@ export function mapSchemas(schema: Schema, change: (inner: Schema, place: string
   )
 }
 
+/** Visits each direct subschema of a schema: those that `mapSchemas` replaces, without a copy of the others. */
+export function eachSchema(schema: Schema, visit: (inner: Schema) => void): void {
+  const visitEach = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(visitEach)
+    else if (isObject(value)) visit(value)
+  }
+  for (const [keyword, value] of Object.entries(schema))
+    if (SCHEMA_MAPS.has(keyword) && isObject(value)) Object.values(value).forEach(visitEach)
+    else if (!DATA.has(keyword)) visitEach(value)
+}
+
 /** Ours, and that of TypeBox. */
 const ANY_NAMES: ReadonlySet<string> = new Set([ANY_NAME, '^.*$'])
 
@@ -106,7 +117,7 @@ export function requireBySide(schema: Schema, side: Side): Schema {
 export function hasDefaults(schema: Schema): boolean {
   const { properties = {} } = schema as Fields
   let found = Object.values(properties).some((property) => Object.hasOwn(property, 'default'))
-  mapSchemas(schema, (inner) => (found ||= hasDefaults(inner)))
+  eachSchema(schema, (inner) => (found ||= hasDefaults(inner)))
   return found
 }
 

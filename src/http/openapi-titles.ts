@@ -1,4 +1,4 @@
-import { mapSchemas, type Schema } from './openapi-schemas.ts'
+import { eachSchema, type Schema } from './openapi-schemas.ts'
 import { schemaOfBody } from './bodies.ts'
 import type { Route, RouteGroup } from './route.ts'
 
@@ -22,7 +22,7 @@ export function titledSchemas(groups: readonly RouteGroup[]): Titled[] {
       const visit = (schema: Schema): void => {
         const { title } = schema
         if (typeof title === 'string') found.push({ title, schema, owner: one.key, isAnswered })
-        mapSchemas(schema, visit)
+        eachSchema(schema, visit)
       }
       if (whole !== undefined) visit(whole as Schema)
     }

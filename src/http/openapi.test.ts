@@ -33,8 +33,12 @@ type Description = {
 // POSTs that create nothing, send nothing and charge nothing: a repetition is harmless, or must not be answered from
 // what was kept (a token is good for one use).
 const NOT_IDEMPOTENT = [
+  'POST /core/logs/faults/:id/resolve',
+  'POST /core/jobs/retry',
+  'POST /core/jobs/:id/retry',
   'POST /core/webhooks/:name/enable',
   'POST /core/webhooks/deliveries/:id/retry',
+  'POST /messaging/templates/:name/preview',
   'POST /messaging/reports/:provider',
   'POST /messaging/twilio/status',
   'POST /messaging/email/bounce',
@@ -43,14 +47,44 @@ const NOT_IDEMPOTENT = [
   'POST /auth/logout',
   'POST /auth/refresh',
   'POST /auth/change-password',
+  'POST /auth/passkeys/sign-in-options',
+  'POST /auth/passkeys/sign-in',
+  'POST /auth/passkeys/options',
+  'POST /auth/passkeys',
+  'POST /auth/totp',
+  'POST /auth/totp/verify',
+  'POST /auth/recovery-codes',
   'POST /auth/reset-password',
+  'POST /auth/providers/:name/callback',
   'POST /auth/verify-magic-link',
+  'POST /auth/verify-code',
+  'POST /auth/phone/verify',
   'POST /auth/verify-email',
+  'POST /auth/verify-email-change',
+  'POST /auth/undo-email-change',
+  'POST /auth/second-factor',
+  'POST /auth/second-factor/passkey-options',
+  'POST /auth/confirm',
+  'POST /auth/confirm/passkey-options',
+  'POST /auth/first-admin',
+  'POST /auth/users/:id/unlock',
+  'POST /auth/users/:id/reset',
+  'POST /auth/users/:id/invite',
+  'POST /auth/users/:id/verify',
+  'POST /auth/users/:id/impersonate',
+  'POST /auth/keys',
+  'POST /console/session',
   'POST /pay/cardpay/webhook',
   'POST /pay/walletpay/webhook',
+  'POST /pay/events/:id/replay',
+  'POST /store/files/bulk',
   'POST /store/files/:id/link',
+  'POST /store/:collection/import',
   'POST /store/backup/:id/restore',
 ]
+
+// A stream that ends with its caller only: src/wires/core/logs.test.ts has it.
+const ENDLESS = 'GET /core/logs/stream'
 
 const pathOf = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
 /** The schemas of a body: more than one where a status is a reply of the route's own and a failure as well. */
@@ -260,7 +294,7 @@ eachEngine((engine) => {
 
     test('an enumeration says its type and values', () => {
       const { role } = published.components.schemas['Me']!['properties'] as Record<string, Schema>
-      assert.deepEqual(role, { type: 'string', enum: ['user', 'admin'] })
+      assert.deepEqual(role, { type: 'string', enum: ['user', 'viewer', 'admin'] })
       const status = described('GET /messaging/logs').parameters!.find(({ name }) => name === 'status')!
       assert.deepEqual(status.schema, {
         type: 'string',
@@ -319,12 +353,13 @@ eachEngine((engine) => {
 
       test('by anybody', async () => {
         const { keys } = app.app.service('auth')
-        const strangeKey = (await keys.create('strange', ['nothing'])).key
+        const strangeKey = (await keys.create('strange', ['auth:read'])).key
         const readKey = (await keys.create('reader', ['shop:read', 'core:read', 'store:read'])).key
         const nobody = 'a'.repeat(26)
         const seen = new Set<number>()
         for (const { one } of everyRoute()) {
           const { key, method, spec } = one
+          if (key === ENDLESS) continue
           const { token } = await app.register()
           const path = one.path.replaceAll(/:(\w+)/g, (_, name: string) =>
             name === 'collection' ? 'things' : name === 'part' ? '1' : nobody,

@@ -20,7 +20,14 @@ export const PageQuery = {
       description: 'The nextCursor of the previous page. Unlike offset, it costs the same at any depth.',
     }),
   ),
+  total: Type.Enum(['count', 'none'], {
+    default: 'count',
+    description: 'With none the records are not counted, and the answer has no total.',
+  }),
 }
+
+/** The query of lists that are read by their cursor only, and not counted. */
+export const CursorQuery = { limit: PageQuery.limit, cursor: PageQuery.cursor }
 
 /**
  * Whether a query is that of a list: an unknown parameter is then refused, because a misspelt filter would show
@@ -29,11 +36,11 @@ export const PageQuery = {
  * @param names of its parameters
  */
 export const isListQuery = (names: readonly string[]): boolean =>
-  names.includes('limit') && names.includes('offset')
+  names.includes('limit') && (names.includes('offset') || names.includes('cursor'))
 
 /** The fields of their answers beside the records. */
 export const PageReply = {
-  total: Type.Integer(),
+  total: Type.Optional(Type.Integer({ description: 'Absent with `total=none`.' })),
   limit: Type.Integer(),
   offset: Type.Integer(),
   nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
@@ -45,17 +52,19 @@ export type Page = {
   offset: number
   /** Only records with a smaller id than this. */
   before: string | undefined
+  /** False: the answer has no total. */
+  counts?: boolean
 }
 
 const isId = new RegExp(idPattern)
 
+type PageParameters = Static<ReturnType<typeof Type.Object<typeof PageQuery>>>
+
 /** @throws VALIDATION_ERROR at `/query/cursor` */
-export function pageOf({
-  limit,
-  offset,
-  cursor,
-}: Static<ReturnType<typeof Type.Object<typeof PageQuery>>>): Page {
-  if (cursor === undefined) return { limit: Math.min(limit, LIMIT_MAX), offset, before: undefined }
+export function pageOf(query: Omit<PageParameters, 'total'> & Partial<PageParameters>): Page {
+  const { limit, offset, cursor, total } = query
+  const page = { limit: Math.min(limit, LIMIT_MAX), offset, counts: total !== 'none' }
+  if (cursor === undefined) return { ...page, before: undefined }
   const before = Buffer.from(cursor, 'base64url').toString('latin1')
   if (!isId.test(before))
     throw invalid({
@@ -63,7 +72,7 @@ export function pageOf({
       message: 'This is not a cursor: send the nextCursor of the previous page.',
     })
   if (offset > 0) throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
-  return { limit: Math.min(limit, LIMIT_MAX), offset, before }
+  return { ...page, before }
 }
 
 /**

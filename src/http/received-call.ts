@@ -1,27 +1,25 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 
-import type { Caller } from './access.ts'
+import { actorOf, type Actor } from './actor.ts'
+import type { AdmittedRequest } from './admitted-request.ts'
 import { rawRequestOf } from './body-parsers.ts'
 import { signalOf } from './call-signal.ts'
 import { eventLog } from './event-log.ts'
 import { isLocalCall } from './local-call.ts'
 import type { MakeRoom } from './route.ts'
 import type { RouteContext } from './route-context.ts'
-import type { Share } from './shares.ts'
-
-/** A request with its caller, between the hook that admits it and its handler. */
-export type AdmittedRequest = FastifyRequest & {
-  caller: Caller | undefined
-  /** Resolves to the caller, if `caller` is only the last one of this token. */
-  authentication: Promise<Caller | undefined> | undefined
-  /** What it takes of the limits of the process; undefined before its caller is known, and of routes without limits. */
-  share: Share | undefined
-  /** Ends what counts the call as one that is under way, if it has not ended. */
-  settle: (status: number) => void
-}
 
 /** A request that was admitted, with its route and its reply. */
 export type Exchange = { route: RouteContext; request: AdmittedRequest; reply: FastifyReply }
+
+/** Who sends a request, and from where. */
+export const actorIn = ({ key }: RouteContext, { caller, ip, id, raw }: AdmittedRequest): Actor => ({
+  ...actorOf(caller),
+  ip,
+  userAgent: raw.headers['user-agent'] ?? '',
+  requestId: id,
+  route: key,
+})
 
 /** The parts of a call that are not read from its request. */
 export type CallExtras = {
@@ -62,6 +60,9 @@ export class ReceivedCall {
   }
   get caller() {
     return this.#request.caller
+  }
+  get actor(): Actor {
+    return actorIn(this.#route, this.#request)
   }
   get ip() {
     return this.#request.ip

@@ -1,5 +1,6 @@
 import type { Logger } from '../base/logger.ts'
-import type { Access, Admission, Caller } from './access.ts'
+import type { Actor } from './actor.ts'
+import type { Access, Admission, Caller, RequiredProof } from './access.ts'
 import { maxBytesOf } from './bodies.ts'
 import type { RecordEvent } from './event-log.ts'
 import type { EventStreams } from './event-streams.ts'
@@ -30,6 +31,8 @@ export type DispatchOptions = {
   log: Logger
   /** Counts an event of an account for the metrics. */
   countEvent: RecordEvent
+  /** Called with a call of an operator's route that its caller may not make. Never rejects. */
+  onDenied: (call: { actor: Actor; path: string }) => Promise<void>
 }
 
 /** What every route needs of its server: the application's part, and what its requests share. */
@@ -50,6 +53,9 @@ export type RouteContext = Route & {
     method: string
     scope: string | undefined
     irreversible: boolean | undefined
+    proof: RequiredProof | undefined
+    changesNothing: boolean
+    sealed: boolean
   }
   readonly limit: CallLimit | undefined
   /** The largest body in bytes. */
@@ -82,7 +88,7 @@ export function createRouteContext(
   route: Route,
 ): RouteContext {
   const { spec, method } = route
-  const { access, scope, irreversible, body } = spec
+  const { access, scope, irreversible, proof, changesNothing = method === 'GET', sealed = false, body } = spec
   const limit = callLimitOf(server, route)
   const bodyMax = maxBytesOf(body) ?? bodyLimit
   const mayStartEarly =
@@ -90,7 +96,7 @@ export function createRouteContext(
   return {
     ...route,
     server,
-    target: { access, wire, method, scope, irreversible },
+    target: { access, wire, method, scope, irreversible, proof, changesNothing, sealed },
     limit,
     bodyMax: bodyMax ?? (access === 'public' ? ANONYMOUS_BODY_LIMIT : BODY_LIMIT),
     hasDefaultBodyMax: bodyMax === undefined,

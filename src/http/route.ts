@@ -6,7 +6,8 @@ import type { Static, TSchema } from 'typebox'
 import type { Logger } from '../base/logger.ts'
 import type { ErrorKind } from '../base/errors.ts'
 import { Type } from '../base/schema.ts'
-import type { Access, Caller, UserCaller } from './access.ts'
+import type { Access, Caller, RequiredProof, UserCaller } from './access.ts'
+import type { Actor } from './actor.ts'
 import type { MultipartBody, ReceivedBody, RouteBody } from './bodies.ts'
 import type { RecordEvent } from './event-log.ts'
 import type { EventStream } from './event-stream.ts'
@@ -47,6 +48,15 @@ export type RouteSpec = {
    * then requires the role `admin` under the policy `open` too.
    */
   irreversible?: boolean
+  /**
+   * What a user must have proven within the last 10 minutes, with `{ console: … }` only in a session of the console. Service
+   * keys need no proof.
+   */
+  proof?: RequiredProof
+  /** Whether a route that is no GET changes nothing, such as a preview: viewers may call it, and keys of the scope `:read`. */
+  changesNothing?: boolean
+  /** Whether the answer is not for viewers: keys, tokens, the content of messages. */
+  sealed?: boolean
   /**
    * A scope of this route, and of others with the same: a service key may call it with `*`, the wire's name, or this one,
    * which is the wire's name and a word: `pay:refund`. Not for `public` and `session`, which take no service keys.
@@ -134,6 +144,8 @@ export type Call<S extends RouteSpec = RouteSpec> = {
   body: S extends { body: infer B extends RouteBody } ? ReceivedBody<B> : undefined
   headers: Part<S, 'headers'>
   caller: CallerOf<S['access']>
+  /** Who calls, and from where, for the audit log. */
+  actor: Actor
   /** The client's address; a forwarded one only from a proxy that `TRUST_PROXY` names. */
   ip: string
   userAgent: string

@@ -83,12 +83,19 @@ eachEngine((engine) => {
       }),
     )
     assert.deepEqual(lists.map(({ path }) => path).toSorted(), [
+      '/auth/audit',
+      '/auth/keys',
       '/auth/sessions',
+      '/auth/users',
+      '/auth/users/:id/sessions',
+      '/core/jobs',
       '/core/webhooks/deliveries',
       '/messaging/logs',
       '/onchain/nft/:contractAddress/owner/:ownerAddress',
       '/onchain/transactions',
       '/onchain/wallets',
+      '/pay/events',
+      '/pay/onchain/payment',
       '/pay/transactions',
       '/store/:collection',
       '/store/:collection/explain',
@@ -115,7 +122,7 @@ eachEngine((engine) => {
     })
     assert.match(
       (await issueOf('title=Momo')).message,
-      /^is not a parameter of this list: this list takes limit, offset, sort, filter, search, cursor, fields, expand$/,
+      /^is not a parameter of this list: this list takes limit, offset, sort, filter, search, cursor, total, owner, preview, fields, expand$/,
     )
     assert.equal((await issueOf('__proto__=1')).path, '/query/__proto__')
     assert.equal((await issueOf(`${'x'.repeat(500)}=1`)).path.length, 71)

@@ -28,9 +28,10 @@ import { MultipartReader } from './multipart.ts'
 import { EventStreams } from './event-streams.ts'
 import type { StreamOptions } from './open-event-stream.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
+import { CONSOLE, registerConsole, type LoadPages } from './page-files.ts'
 import { inTurn } from './in-turn.ts'
 import type { AnswerRecord } from './answer-record.ts'
-import type { AdmittedRequest } from './received-call.ts'
+import type { AdmittedRequest } from './admitted-request.ts'
 import { hostNameOf } from './local-call.ts'
 import { limitReceiving } from './receiving.ts'
 import { METHODS, type Route, type RouteGroup } from './route.ts'
@@ -68,6 +69,8 @@ export type ServerOptions = DispatchOptions &
     /** Origins of browsers that may read answers, `*` for any; outside production loopback origins may as well. */
     origins: readonly string[]
     production: boolean
+    /** Loads the page for administrators at `/console`; undefined if there is none. */
+    console: LoadPages | undefined
     /** Pages and addresses that are not part of the API, each below its prefix, with body parsers of their own. */
     mounts: readonly { prefix: string; plugin: FastifyPluginAsync }[]
     /**
@@ -197,6 +200,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         ms: performance.now() - startedAt,
         ip,
         caller: (request as AdmittedRequest).caller,
+        code: (request as AdmittedRequest).errorCode,
       })
     }
     ;(request as AdmittedRequest).settle = settle
@@ -247,6 +251,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     if (options.limitsOn)
       await takeCall(options.limiters.process, `description ${clientOf(ip)}`, descriptionLimit)
   })
+  if (options.console) registerConsole(engine, options.console)
   const context = { ...options, work, limits, streams, validation }
   const all = options.groups.flatMap((group) => group.routes.map((one) => ({ group, one })))
   const byKind = Map.groupBy(all, ({ one }): BodyKind => one.spec.body?.kind ?? 'json')
@@ -258,7 +263,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   // Mounted plugins inherit this parser unless they remove it.
   await addBodyParser(engine, 'json')
   for (const { prefix, plugin } of options.mounts) await engine.register(plugin, { prefix })
-  refuseOtherMethods(engine, [...DESCRIPTION, ...options.groups.flatMap(({ routes }) => routes)])
+  refuseOtherMethods(engine, [
+    ...DESCRIPTION,
+    ...(options.console ? CONSOLE : []),
+    ...options.groups.flatMap(({ routes }) => routes),
+  ])
 
   return {
     engine,

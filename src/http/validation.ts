@@ -27,7 +27,8 @@ export type Validate = (value: unknown) => { value: unknown } | { error: Error }
 export type Validation = (part: RequestPart, schema: TSchema) => Validate
 
 /**
- * Makes the functions that check parts of requests by their schemas. Unknown fields are ignored, except parameters of lists.
+ * Makes the functions that check parts of requests by their schemas. Unknown fields are ignored, except parameters of lists and
+ * of queries that say so by `additionalProperties: false`, as an export does.
  */
 export function createValidation(): Validation {
   const settings = {
@@ -106,31 +107,39 @@ const safeInteger = (text: string): number =>
 // Longer names are not meant.
 const NAME_SHOWN = 64
 
-function unknownParameters(source: Record<string, unknown>, names: readonly string[]): Issue[] {
+function unknownParameters(
+  source: Record<string, unknown>,
+  names: readonly string[],
+  noun: 'list' | 'call',
+): Issue[] {
   return Object.keys(source)
     .filter((name) => !names.includes(name))
     .slice(0, ISSUES_SHOWN)
     .map((name) => {
       const shown = name.slice(0, NAME_SHOWN).toWellFormed()
-      const hint = didYouMean(shown, names) || `: this list takes ${names.join(', ')}`
-      return { path: pointerTo('/query', shown), message: `is not a parameter of this list${hint}` }
+      const hint = didYouMean(shown, names) || `: this ${noun} takes ${names.join(', ')}`
+      return { path: pointerTo('/query', shown), message: `is not a parameter of this ${noun}${hint}` }
     })
 }
 
 /** Addresses and headers contain text only: reads numbers and booleans from it if the schema has them. */
 function textReader(part: RequestPart, schema: TSchema) {
-  const properties = (schema as { properties?: Record<string, { type?: string }> }).properties ?? {}
+  const { properties = {}, additionalProperties } = schema as {
+    properties?: Record<string, { type?: string }>
+    additionalProperties?: unknown
+  }
   const fields = Object.entries(properties).map(([name, { type }]) => ({
     name,
     type,
     path: pointerTo(`/${part}`, name),
   }))
   const names = Object.keys(properties)
-  const refusesUnknown = part === 'query' && isListQuery(names)
+  const isList = isListQuery(names)
+  const refusesUnknown = part === 'query' && (isList || additionalProperties === false)
   return (container: unknown): { value: Record<string, unknown>; issues: Issue[] } => {
     const source = container as Record<string, unknown>
     const value: Record<string, unknown> = {}
-    const issues = refusesUnknown ? unknownParameters(source, names) : []
+    const issues = refusesUnknown ? unknownParameters(source, names, isList ? 'list' : 'call') : []
     for (const { name, type, path } of fields) {
       const text = source[name]
       if (text === undefined) continue

@@ -105,6 +105,8 @@ const RATE: Field = {
   fits: (value) => typeof value === 'string' && new RegExp(RATE_LIMIT).test(value),
 }
 
+const isProof = (value: unknown): boolean => value === 'user' || value === 'factor'
+
 const LIMIT: FieldsOf<RouteLimit> = {
   rate: RATE,
   name: optional(TEXT),
@@ -118,6 +120,14 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   description: optional(TEXT),
   access: oneOf(ACCESS),
   irreversible: optional(SWITCH), // see checkAccess
+  proof: optional({
+    takes: '"user" or "factor", or an object like { console: "user" }',
+    fits: (value) =>
+      isProof(value) ||
+      (isPlain(value) && Object.keys(value).join() === 'console' && isProof(value['console'])),
+  }),
+  changesNothing: optional(SWITCH),
+  sealed: optional(SWITCH),
   scope: optional(TEXT), // see checkScope
   authorize: optional(FUNCTION),
   limit: ANYTHING, // see checkLimit
@@ -156,6 +166,8 @@ const isEmpty = (value: object): boolean => Object.keys(value).length === 0
 const isErrorKind = (value: unknown): boolean =>
   typeof value === 'function' && isText((value as { code?: unknown }).code)
 
+const FIGURE_KINDS = oneOf(['count', 'bytes', 'time', 'text'])
+
 const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
   routes: { takes: 'a list of what route(…) returns', fits: Array.isArray },
   variants: optional(FUNCTION),
@@ -178,6 +190,20 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
       Array.isArray(value) &&
       value.every((one) => isPlain(one) && isText(one['name']) && typeof one['find'] === 'function'),
   }),
+  figures: optional({
+    takes: 'a list of objects with a name, a title, a kind and read()',
+    fits: (value) =>
+      Array.isArray(value) &&
+      value.every(
+        (one) =>
+          isPlain(one) &&
+          isText(one['name']) &&
+          isText(one['title']) &&
+          FIGURE_KINDS.fits(one['kind']) &&
+          typeof one['read'] === 'function',
+      ),
+  }),
+  screens: optional({ takes: 'a list of screens', fits: (value) => isEach(value, isPlain) }), // see checkScreens
   sealed: optional({ takes: 'a list of columns', fits: Array.isArray }),
   close: optional(FUNCTION),
   authenticate: optional(FUNCTION),

@@ -6,10 +6,18 @@ import { didYouMean } from '../base/did-you-mean.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { networkFilter } from '../base/ip-address.ts'
 import { isPrivateHost } from '../base/private-host.ts'
+import { isPlain } from './fields.ts'
 import type { PolicyName } from './policy.ts'
+import {
+  REQUEST_LOG,
+  REQUEST_LOG_TEXT,
+  requestLogOption,
+  type RequestLogSettings,
+} from './request-log/option.ts'
 import { findSecret } from './secret.ts'
 import {
   choice,
+  dayCount,
   databaseAddress,
   hostNames,
   hosts,
@@ -60,6 +68,8 @@ export type Settings = {
   sandboxHost: Hosts
   /** Where the sandbox answers this server itself and a browser on its machine: `http://localhost:3000/sandbox`. */
   sandboxUrl: string
+  /** Whether `/console` has a page for administrators. */
+  console: boolean
   /** Addresses that are administrators once they are verified. */
   admins: readonly string[]
   /** Names of the wires to load; undefined for all. */
@@ -67,9 +77,13 @@ export type Settings = {
   rateLimits: boolean
   /** How many event streams may be open in this process. */
   streams: number
+  /** How many days an entry of the audit log is kept. */
+  auditDays: number
   /** Proxies whose forwarding headers count: how many hops, or their addresses. */
   trustProxy: number | string
   logLevel: string
+  /** How much of the requests is kept for `GET /core/logs`; false: nothing. */
+  requestLog: RequestLogSettings | false
   /** Browser origins that may read answers, that of `APP_URL` included; outside production loopback origins may, too. */
   origins: readonly string[]
 }
@@ -78,11 +92,20 @@ export type Settings = {
 export type SettingsInput = Partial<
   Omit<
     Settings,
-    'secret' | 'appDir' | 'hasFrontend' | 'hasPublicUrl' | 'isPolicySet' | 'sandboxUrl' | 'sandboxHost'
+    | 'secret'
+    | 'appDir'
+    | 'hasFrontend'
+    | 'hasPublicUrl'
+    | 'isPolicySet'
+    | 'sandboxUrl'
+    | 'sandboxHost'
+    | 'requestLog'
   >
 > & {
   /** Host names, and networks like `172.16.0.0/12`. */
   sandboxHost?: string | readonly string[]
+  /** How much of the requests is kept for `GET /core/logs`; false: nothing. */
+  requestLog?: boolean | Partial<RequestLogSettings>
 }
 
 type Environment = Record<string, string | undefined>
@@ -158,6 +181,12 @@ const VARIABLES: { [name: string]: { [K in keyof Settings]: Variable<K> }[keyof 
     parse: hosts,
     description: 'Networks and host names to which the sandbox is open, joined by commas.',
   },
+  SIXWIRE_CONSOLE: {
+    key: 'console',
+    parse: onOff,
+    default: 'on',
+    description: 'Whether there is a page for administrators at /console.',
+  },
   SIXWIRE_ADMINS: {
     key: 'admins',
     parse: list,
@@ -181,6 +210,12 @@ const VARIABLES: { [name: string]: { [K in keyof Settings]: Variable<K> }[keyof 
     default: '10000',
     description: 'How many event streams may be open at once in this process.',
   },
+  SIXWIRE_AUDIT_DAYS: {
+    key: 'auditDays',
+    parse: dayCount,
+    default: '365',
+    description: 'How many days an entry of the audit log is kept.',
+  },
   TRUST_PROXY: {
     key: 'trustProxy',
     parse: proxies,
@@ -193,6 +228,13 @@ const VARIABLES: { [name: string]: { [K in keyof Settings]: Variable<K> }[keyof 
     parse: choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
     default: 'info',
     description: 'trace, debug, info, warn, error, fatal or silent.',
+  },
+  SIXWIRE_REQUEST_LOG: {
+    key: 'requestLog',
+    parse: requestLogOption,
+    default: REQUEST_LOG_TEXT,
+    description:
+      'How much of the requests, warnings and errors GET /core/logs keeps: off, or limits joined by commas. perSecond: successful requests that a process writes in a second; slowMs: those that take longer are written like those that fail.',
   },
   SIXWIRE_ORIGINS: {
     key: 'origins',
@@ -276,6 +318,9 @@ export function checkVariables(environment: Environment, ofWires: readonly strin
 /** A setting of the configuration file as the text of its variable, so that one parser checks both. */
 function asVariable(value: unknown, name: string): string {
   if (typeof value === 'boolean') return value ? 'on' : 'off'
+  const entries = isPlain(value) ? Object.entries(value) : []
+  if (entries.length > 0 && entries.every(([, one]) => typeof one === 'number'))
+    return entries.map(([field, one]) => `${field}=${String(one)}`).join(',')
   if ([value].flat().every((one) => typeof one === 'string' || typeof one === 'number')) return String(value)
   throw settingError(name, 'write a text, a number, true or false, or a list of texts')
 }
@@ -361,12 +406,15 @@ export async function readSettings(
     ],
     sandboxHost,
     sandboxUrl,
+    console: settings.console ?? true,
     admins: settings.admins ?? [],
     load: settings.load,
     rateLimits: settings.rateLimits ?? production,
     streams: settings.streams ?? 10_000,
+    auditDays: settings.auditDays ?? 365,
     trustProxy: settings.trustProxy ?? 0,
     logLevel: settings.logLevel ?? 'info',
+    requestLog: settings.requestLog ?? REQUEST_LOG,
     origins: [
       ...new Set([
         ...(settings.appUrl ? [new URL(settings.appUrl).origin] : []),

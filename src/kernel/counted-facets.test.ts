@@ -193,7 +193,7 @@ eachEngine((engine) => {
             }
           }
         }),
-        { numRuns: 15 },
+        { numRuns: 6 },
       )
     })
 
@@ -224,7 +224,7 @@ eachEngine((engine) => {
           const counted = await listOf(db)(ALL, [sql`true`], PAGE)
           assert.equal(await total({}), counted.total)
         }),
-        { numRuns: 8, endOnFailure: true },
+        { numRuns: 3, endOnFailure: true },
       )
     })
   })

@@ -51,8 +51,7 @@ const insertSql = (owner: string | null, color = 'red', count = 1) =>
   sql`insert into tickets (id, owner, color) values
       ${sql.join(Array.from({ length: count }, () => sql`(${newId()}, ${owner}, ${color})`))}`
 
-const page = (query: { limit?: number; offset?: number; cursor?: string } = {}) =>
-  pageOf({ limit: 20, offset: 0, ...query })
+const page = (query: Partial<Parameters<typeof pageOf>[0]> = {}) => pageOf({ limit: 20, offset: 0, ...query })
 
 eachEngine((engine) => {
   let db: Database
@@ -72,6 +71,7 @@ eachEngine((engine) => {
       await clear()
       const list = listOf(db)
       assert.deepEqual(await list(ALL, [], page()), { rows: [], total: 0 })
+      assert.deepEqual(await list(ALL, [], page({ total: 'none' })), { rows: [], total: undefined })
       await db.batch([insertSql('ada', 'red', 3), insertSql('bob', 'blue'), insertSql(null)])
       const totals = async () =>
         Promise.all(

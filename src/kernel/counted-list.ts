@@ -7,7 +7,12 @@ import { cutPage, type Page } from '../http/page.ts'
 // A page of this many rows, those skipped included, is read on the event loop; a longer one where it stalls nobody.
 const SHORT_PAGE = 100
 
-export type CountedPage<R> = { rows: readonly R[]; total: number; nextCursor?: string }
+export type CountedPage<R> = {
+  rows: readonly R[]
+  /** Undefined if the page asks for none. */
+  total: number | undefined
+  nextCursor?: string
+}
 
 /**
  * Reads a page, newest first, of the records within the row filter that meet all conditions, and of which each facet has
@@ -100,7 +105,7 @@ export function createCountedList<R extends { id: string }, const F extends stri
   }
 
   return async ({ owner }, conditions, page, facets) => {
-    const { limit, offset, before } = page
+    const { limit, offset, before, counts } = page
     const values = facetNames.map((facet) => facets?.[facet])
     const facetConditions = values.flatMap((value, at) =>
       value === undefined ? [] : [sql`${sql.literal(facetNames[at]!)} = ${value}`],
@@ -113,7 +118,11 @@ export function createCountedList<R extends { id: string }, const F extends stri
     const isShort = conditions.length === 0 && facetConditions.length === 0 && offset + limit <= SHORT_PAGE
     const [rows, total] = await Promise.all([
       isShort ? db.all(query) : db.scan(query),
-      conditions.length === 0 ? storedTotal(owner ?? '', values) : countRows(whereSql(all)),
+      counts === false
+        ? undefined
+        : conditions.length === 0
+          ? storedTotal(owner ?? '', values)
+          : countRows(whereSql(all)),
     ])
     return { ...cutPage(rows, page, ({ id }) => id), total }
   }

@@ -9,9 +9,10 @@ import { describe, test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 
 import { createLifecycle } from './lifecycle.ts'
+import { runHere } from '../testing/command.ts'
 import { someEngine, temporaryFolder, type Engine } from '../testing/engines.ts'
 import { freePort } from '../testing/free-port.ts'
-import { applicationFolder, runProgram, startProgram, type Program } from '../testing/program.ts'
+import { applicationFolder, startProgram, type Program } from '../testing/program.ts'
 
 const run = promisify(execFile)
 
@@ -277,17 +278,20 @@ describe('a start that can not be', () => {
     [{ NODE_ENV: 'production' }, /^sixwire: SIXWIRE_SECRET: it is required in production/],
   ] as const)
     test(`for ${JSON.stringify(environment)}: one line, and exit code 1`, async (t) => {
-      const program = await start(t, environment)
-      assert.equal(await program.ended, 1)
-      assertOneLine(program.errors(), line)
-      assert.doesNotMatch(program.errors(), /hidden/)
+      const { code, errors } = await runHere(['start'], {
+        folder: await temporaryFolder(t),
+        environment: { ...SOON, ...environment },
+      })
+      assert.equal(code, 1)
+      assertOneLine(errors, line)
+      assert.doesNotMatch(errors, /hidden/)
     })
 
   test('for a configuration file that is broken: one line, with the place', async (t) => {
     const folder = await applicationFolder(t, {
       'sixwire.config.ts': 'export default {\n  port: missing,\n}\n',
     })
-    const { code, errors } = await runProgram(t, ['start'], { folder })
+    const { code, errors } = await runHere(['start'], { folder })
     assert.equal(code, 1)
     assertOneLine(
       errors,

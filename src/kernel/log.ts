@@ -2,6 +2,7 @@ import { pino, type DestinationStream, type Logger } from 'pino'
 
 import type { Settings } from './config.ts'
 import type { AnswerRecord } from '../http/answer-record.ts'
+import { isProblemLine } from './request-log/problem.ts'
 
 // No code logs a secret on purpose; this is a second protection.
 const SECRETS = [
@@ -20,6 +21,8 @@ export type Log = {
   log: Logger
   /** Writes the line of an answer. */
   answered: (answer: AnswerRecord) => void
+  /** Has each line passed on from now on that is a warning or worse; it must not throw. */
+  onProblem: (take: (line: string) => void) => void
 }
 
 const INFO = 30
@@ -40,7 +43,15 @@ export async function createLog(
 ): Promise<Log> {
   const stream = terminal ? await textLines(to ?? process.stdout) : (to ?? standardOutput())
   const paths = SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
-  const log = pino({ level: settings.logLevel, redact: { paths, censor: '[redacted]' } }, stream)
+  let onProblem: ((line: string) => void) | undefined
+  const streamWrite = (line: string): string => {
+    if (onProblem && isProblemLine(line)) onProblem(line)
+    return line
+  }
+  const log = pino(
+    { level: settings.logLevel, redact: { paths, censor: '[redacted]' }, hooks: { streamWrite } },
+    stream,
+  )
   const fieldsOf = terminal ? messageOf : propertiesOf
   const { names, networks } = settings.sandboxHost
   const isPrivateSandbox = settings.sandbox && names.length + networks.length === 0
@@ -53,7 +64,7 @@ export async function createLog(
     if (level < log.levelVal) return
     stream.write(`{"level":${level},"time":${Date.now()},${fieldsOf(answer)}}\n`)
   }
-  return { log, answered }
+  return { log, answered, onProblem: (take) => void (onProblem = take) }
 }
 
 const tenths = (ms: number): number => Math.round(ms * 10) / 10

@@ -10,6 +10,9 @@ export const MASK = '***'
 // Anywhere in a name, plurals included. More is masked rather than less.
 const SECRET_NAME = /secret|pass|pwd|token|mnemonic|credential|private|key|seed|auth(?!ors?$)|cookie|jwt/i
 
+/** Whether a name is likely to be that of a secret. */
+export const soundsLikeSecret = (name: string): boolean => SECRET_NAME.test(name)
+
 /**
  * Options of Sixwire's own wires whose names sound like a secret's, and hold none; `*` is a name that the configuration
  * chooses.
@@ -17,6 +20,10 @@ const SECRET_NAME = /secret|pass|pwd|token|mnemonic|credential|private|key|seed|
 const HARMLESS = [
   'auth.idpb.authorizeUrl',
   'auth.idpb.tokenUrl',
+  'auth.passkeys',
+  'auth.providers.*',
+  'auth.providers.*.authority',
+  'auth.providers.*.keyId',
   'onchain.chains.*',
   'onchain.chains.*.tokens',
   'onchain.chains.*.tokens.*',

@@ -239,6 +239,21 @@ for (const [caller, access, method, expected] of scoped)
     )
   })
 
+test('who has to prove the address or to add a factor first may manage the own account, and nobody else', () => {
+  const admit = (caller: Partial<UserCaller>, access: Access) =>
+    outcome(() =>
+      createPolicy({ policy: 'guarded', production: true }, () => true).admit(
+        { ...user, role: 'admin', ...caller },
+        { access, wire: 'auth', method: 'DELETE' },
+      ),
+    )
+  assert.deepEqual([admit({}, 'session'), admit({}, 'operator')], [OK, OK])
+  const unverified = { emailVerified: false }
+  assert.deepEqual([admit(unverified, 'session'), admit(unverified, 'operator')], [OK, VERIFY])
+  const late = { mustAddFactor: true }
+  assert.deepEqual([admit(late, 'session'), admit(late, 'operator')], [OK, 'SECOND_FACTOR_MISSING'])
+})
+
 test('a key with the scope of one route may not call a route without it, and is told the scope', () => {
   const admit = (scope?: string) => () =>
     createPolicy({ policy: 'guarded', production: false }, () => true).admit(
@@ -306,3 +321,15 @@ for (const [policy, audience, expected] of reaches)
     })
     assert.deepEqual(Object.fromEntries(seen), expected)
   })
+
+test('a viewer changes nothing, in wires of the application too, but its own account', () => {
+  const policy = createPolicy({ policy: 'open', production: false }, () => false)
+  const viewer: UserCaller = { ...user, role: 'viewer', isReadOnly: true }
+  const of = (access: Access, wire: string, method: string) =>
+    outcome(() => policy.admit(viewer, { access, wire, method }))
+  assert.deepEqual(
+    [of('session', 'auth', 'PATCH'), of('session', 'shop', 'GET'), of('session', 'shop', 'POST')],
+    [OK, OK, NO],
+  )
+  assert.deepEqual([of('optional', 'store', 'PUT'), of('user', 'store', 'POST')], [NO, NO])
+})

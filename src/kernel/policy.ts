@@ -1,5 +1,13 @@
 import { errors } from '../base/errors.ts'
-import { ACCESS, type Admission, type Audience, type Caller, type RowFilter } from '../http/access.ts'
+import {
+  ACCESS,
+  type Admission,
+  type Audience,
+  type Caller,
+  type RequiredProof,
+  type RowFilter,
+  type UserCaller,
+} from '../http/access.ts'
 
 export type PolicyName = 'open' | 'guarded'
 
@@ -18,9 +26,46 @@ export type Policy = Admission & {
   rowFilter(caller: Caller | undefined, audience?: Audience): RowFilter
 }
 
-/** Whether all records are within reach: for administrators and service keys. */
+/**
+ * Requires that the user has proven something within the last 10 minutes.
+ *
+ * @throws RECENT_SIGN_IN_REQUIRED
+ */
+export function requireProof(caller: UserCaller, required: RequiredProof | undefined): void {
+  const { recentProof, hasFactor, sessionKind } = caller
+  const proof =
+    typeof required !== 'object' ? required : sessionKind === 'console' ? required.console : undefined
+  if (proof === undefined) return
+  if (recentProof === undefined) throw errors.recent_sign_in_required()
+  if (proof === 'factor' && hasFactor && recentProof !== 'factor')
+    throw errors.recent_sign_in_required({
+      message:
+        'This requires a second factor within the last 10 minutes: call POST /auth/confirm with a code or a passkey, and repeat it.',
+    })
+}
+
+/** Whether all records are within reach: for administrators, service keys, and viewers, who change none of them. */
 export const isPrivileged = (caller: Caller | undefined): boolean =>
-  caller !== undefined && (caller.kind === 'key' || caller.role === 'admin')
+  caller !== undefined && (caller.kind === 'key' || caller.role !== 'user')
+
+/** @throws FORBIDDEN for what a caller that only reads may not do; viewers have their own account as all users have */
+function requireReading(
+  { role, impersonator }: UserCaller,
+  {
+    isOwnAccount,
+    isReading,
+    sealed = false,
+  }: { isOwnAccount: boolean; isReading: boolean; sealed?: boolean | undefined },
+): void {
+  if (isOwnAccount && impersonator === undefined) return
+  if (isReading && !sealed) return
+  throw errors.forbidden({
+    message:
+      impersonator === undefined
+        ? `The role "${role}" reads, and changes nothing.`
+        : 'This session looks at the account of a user, and changes nothing.',
+  })
+}
 
 /**
  * Makes the policy, the only place that decides who may do what.
@@ -37,7 +82,8 @@ export function createPolicy(
   return {
     name,
     requiresVerifiedEmail,
-    admit(caller, { access, wire, method, scope, irreversible }) {
+    admit(caller, { access, wire, method, scope, irreversible, proof, changesNothing, sealed }) {
+      const isReading = changesNothing ?? method === 'GET'
       if (access === 'public') return
       if (caller === undefined) {
         if (access === 'optional') return
@@ -47,19 +93,24 @@ export function createPolicy(
         if (access === 'session')
           throw errors.forbidden({ message: 'A service key has no session: sign in as a user.' })
         const wanted = ['*', wire]
-        if (method === 'GET') wanted.push(`${wire}:read`)
+        if (isReading) wanted.push(`${wire}:read`)
         if (scope !== undefined) wanted.push(scope)
         if (!wanted.some((one) => caller.scopes.includes(one)))
           throw errors.forbidden({ message: `This service key lacks the scope "${wanted.at(-1)}".` })
         return
       }
-      if (!caller.emailVerified && wire !== 'auth' && requiresVerifiedEmail())
-        throw errors.email_not_verified()
+      // What is missing is added there.
+      const isOwnAccount = wire === 'auth' && access !== 'operator'
+      if (!caller.emailVerified && !isOwnAccount && requiresVerifiedEmail()) throw errors.email_not_verified()
+      if (caller.mustAddFactor && !isOwnAccount) throw errors.second_factor_missing()
       const needsRole =
         access === 'operator' ||
         (access === 'admin' && (name === 'guarded' || (production && irreversible === true)))
+      const hasRole = caller.role === 'admin' || (caller.role === 'viewer' && isReading && !sealed)
       // An unknown value grants access to nobody.
-      if (!ACCESS.includes(access) || (needsRole && caller.role !== 'admin')) throw needsAdmin()
+      if (!ACCESS.includes(access) || (needsRole && !hasRole)) throw needsAdmin()
+      if (caller.isReadOnly) requireReading(caller, { isOwnAccount, isReading, sealed })
+      requireProof(caller, proof)
     },
     rowFilter(caller, audience = name === 'open' ? 'user' : 'owner') {
       if (audience === 'public') return { owner: undefined }

@@ -4,6 +4,8 @@ import { errors } from '../base/errors.ts'
 import { StartError } from '../base/start-error.ts'
 import { requireRow, type Database, type StepWith } from '../db/database.ts'
 import { sql, type Sql, type SqlScalar } from '../db/sql.ts'
+import { COMMAND_LINE } from '../http/actor.ts'
+import { createAudit } from './audit/audit.ts'
 import { recordRotationSql, type SealedColumn } from './sealed.ts'
 
 const RETENTION_MS = 24 * 3_600_000
@@ -103,6 +105,7 @@ export async function reseal(
             ],
       ),
       recordRotationSql(from, to, now, RETENTION_MS),
+      createAudit(clock).entrySql(COMMAND_LINE, { action: 'secret.rotated', after: countsOf(resealed) }),
     ])
   } catch (error) {
     if (error !== isChanged) throw error
@@ -112,6 +115,9 @@ export async function reseal(
   }
   return resealed
 }
+
+const countsOf = (resealed: readonly Resealed[]): object =>
+  Object.fromEntries(resealed.map(({ column: { table, column }, rows }) => [`${table}.${column}`, rows]))
 
 async function readColumn(
   db: Database,

@@ -38,6 +38,12 @@ export function streamCount(value: string, name: string): number {
   return Number(value)
 }
 
+export function dayCount(value: string, name: string): number {
+  if (!/^[1-9]\d{0,4}$/.test(value))
+    throw settingError(name, `"${value}" is not a number of days: a whole number from 1 to 99999`)
+  return Number(value)
+}
+
 /** In the form that URLs have once they are parsed: signatures are made over it, and compared byte by byte. */
 export function webAddress(value: string, name: string): string {
   // What is before an @ may be a password.

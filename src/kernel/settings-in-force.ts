@@ -7,17 +7,8 @@ import { MASK, masked, membersOf, placeOf, type SettingPlace } from './masked.ts
 import type { WebhookEndpoint } from './events/option.ts'
 import type { Schedule } from './schedule/option.ts'
 import { SECRET_FILE } from './secret.ts'
+import type { SettingInForce } from './setting-in-force.ts'
 import type { ConfiguredWire } from './wire.ts'
-
-/** A setting or an option of a wire as it is in force, and where that is from. */
-export type SettingInForce = {
-  /** The option in the configuration file, from the wire on; of what has none the variable. */
-  option: string
-  variable: string | null
-  /** Masked if it may be a secret. */
-  value: unknown
-  source: string
-}
 
 /** What the sources of values are called. */
 export type SettingSources = {
@@ -29,8 +20,30 @@ export type SettingSources = {
 
 const DEFAULT = 'default'
 
+/** What a configuration consists of, once it is checked. */
+export type CheckedConfig = {
+  settings: Omit<Settings, 'secret'>
+  /** As it is written in the file. */
+  input: SettingsInput & { readonly schedule?: Readonly<Record<string, object>> | undefined }
+  /** The options of the wires that are loaded. */
+  wireOptions: Iterable<readonly [ConfiguredWire, unknown]>
+  schedules: readonly Schedule[]
+  webhooks: readonly WebhookEndpoint[]
+}
+
+/** All that is in force, with where it is from. */
+export const settingsInForce = (
+  { settings, input, wireOptions, schedules, webhooks }: CheckedConfig,
+  sources: SettingSources,
+): SettingInForce[] => [
+  ...frameInForce(settings, input, sources),
+  ...[...wireOptions].flatMap(([wire, options]) => optionsInForce(wire, options, sources)),
+  ...schedules.flatMap((one) => scheduleInForce(one, input.schedule?.[one.name], sources)),
+  ...webhooksInForce(webhooks, sources),
+]
+
 /** The settings of the frame. */
-export function frameInForce(
+function frameInForce(
   settings: Omit<Settings, 'secret'>,
   input: SettingsInput,
   { sourceOf, configFile }: SettingSources,
@@ -64,7 +77,7 @@ function secretInForce(
 }
 
 /** The options of a wire that have a value. */
-export function optionsInForce(
+function optionsInForce(
   { name: wire, options, optionsSchema, variables, isBuiltIn }: ConfiguredWire,
   checked: unknown,
   { sourceOf, configFile }: SettingSources,
@@ -94,7 +107,7 @@ export function optionsInForce(
 }
 
 /** A schedule, without its function. */
-export const scheduleInForce = (
+const scheduleInForce = (
   schedule: Schedule,
   written: object = {},
   { configFile }: SettingSources,
@@ -107,7 +120,7 @@ export const scheduleInForce = (
   }))
 
 /** The webhooks, without their secrets. */
-export const webhooksInForce = (
+const webhooksInForce = (
   webhooks: readonly WebhookEndpoint[],
   { configFile }: SettingSources,
 ): SettingInForce[] =>

@@ -2,8 +2,14 @@ import type { Static, TSchema } from 'typebox'
 
 import type { Logger } from '../base/logger.ts'
 import type { Clock } from '../base/clock.ts'
+import type { Audit } from './audit/audit.ts'
+import type { AuditLog } from './audit/audit-log.ts'
 import type { Settings } from './config.ts'
 import type { Diagnosis } from './diagnosis.ts'
+import type { Figure } from './figures.ts'
+import type { LogOperations } from './request-log/operations.ts'
+import type { ShownScreen, WireScreen } from './screens/screen.ts'
+import type { SettingInForce } from './setting-in-force.ts'
 import type { Database } from '../db/database.ts'
 import {
   checkFields,
@@ -26,6 +32,7 @@ import type { DatabaseRateLimiter } from './rate-limits.ts'
 import type { Route, RouteVariants } from '../http/route.ts'
 import type { Events } from './events/events.ts'
 import type { WebhookOperations } from './events/webhooks.ts'
+import type { JobOperations } from './jobs/job-operations.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import type { SandboxLists } from './sandbox-lists.ts'
 import type { SealedColumn } from './sealed.ts'
@@ -48,8 +55,26 @@ export type ServerStatus = {
   wires(): ReadonlyMap<string, () => Promise<void>>
   /** The webhooks of the configuration, and what is delivered to them. */
   webhooks: WebhookOperations
+  /** The background jobs of all wires. */
+  jobs: JobOperations
+  /** The entries of the audit log. */
+  audit: AuditLog
   /** Prometheus text, and its content type. */
   metrics(): Promise<{ text: string; contentType: string }>
+  /** The time, ISO 8601. */
+  now(): string
+  /** The request log. */
+  logs: LogOperations
+  /** The figures of all wires. */
+  figures(): readonly { readonly wire: string; readonly figure: Figure }[]
+  /** The checks of the frame and of all wires. */
+  diagnoses(): readonly Diagnosis[]
+  /** The settings that are in force. */
+  settings(): readonly SettingInForce[]
+  /** The screens that the wires declare for the console. */
+  screens(): readonly ShownScreen[]
+  /** Every scope that a service key may have. Not known before all wires are set up. */
+  scopes(): readonly string[]
 }
 
 /** The first argument of the `setup` of a wire; the services of the wires in `needs` are added by name. */
@@ -59,6 +84,8 @@ export type WireContext = {
   jobs: Jobs
   /** Publishes changes of state to webhooks. */
   events: Events
+  /** Writes down who did what that concerns accounts, money, keys or whole collections. */
+  audit: Audit
   /** Which process holds a claim, and what frees those of one that was killed. */
   processes: Processes
   log: Logger
@@ -103,6 +130,10 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
    * begins with the setting.
    */
   warnings?: readonly string[]
+  /** What the first page of the console shows of the wire, in a few figures. */
+  figures?: readonly Figure[]
+  /** The screens of the console for the records of the wire. */
+  screens?: readonly WireScreen[]
   /** What `sixwire doctor` looks at, while the wire is not started; the name of the wire is put before each. */
   diagnoses?: readonly Diagnosis[]
   /** The columns that hold what is encrypted under `SIXWIRE_SECRET`, for `sixwire secret rotate`. */

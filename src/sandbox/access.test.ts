@@ -11,7 +11,7 @@ import { exchange } from '../testing/exchange.ts'
 
 const PATHS = [
   '/sandbox',
-  '/sandbox/page/main.js',
+  '/sandbox/page/base.css',
   '/sandbox/api',
   '/sandbox/api/mail',
   '/sandbox/api/events',
@@ -96,7 +96,7 @@ someEngine((engine) => {
     const ask = (path: string, headers: Record<string, string>) =>
       exchange(app.url, { method: 'GET', path, headers, body: undefined })
     const forwarded = { host: 'shop.example', 'x-forwarded-for': '203.0.113.7' }
-    for (const path of ['/sandbox', '/sandbox/api/mail', '/sandbox/app', '/sandbox/page/main.js']) {
+    for (const path of ['/sandbox', '/sandbox/api/mail', '/sandbox/app', '/sandbox/page/base.css']) {
       assert.equal((await ask(path, { host: 'localhost' })).status, 200, path)
       assert.equal((await ask(path, { host: 'shop.example:443' })).status, 200, path)
       assert.equal((await ask(path, forwarded)).status, 200, path)
@@ -246,7 +246,7 @@ someEngine((engine) => {
         'laptop.local',
         '[fd00::5]:3000',
       ])
-        for (const path of ['/sandbox', '/sandbox/api/mail', '/sandbox/app', '/sandbox/page/main.js'])
+        for (const path of ['/sandbox', '/sandbox/api/mail', '/sandbox/app', '/sandbox/page/base.css'])
           assert.equal((await ask(path, { host })).status, 200, `${host} ${path}`)
       assert.equal((await ask('/sandbox/api/mail', { host: 'localhost' }, '127.0.0.1')).status, 200)
       for (const headers of [

@@ -116,7 +116,7 @@ someEngine((engine) => {
       assert.deepEqual(answer.error.details.issues.map(({ path }: Json) => path).toSorted(), paths)
     }
     // People and webhooks are shown beside the providers, but nothing can go wrong at them.
-    for (const provider of ['pigeon', 'people', 'webhooks']) {
+    for (const provider of ['pigeon', 'people', 'authenticator', 'webhooks']) {
       const unknown = await app.request('PUT', `/sandbox/api/faults/${provider}`, { body: { error: 500 } })
       assert.deepEqual([unknown.status, unknown.body.error.code], [404, 'NOT_FOUND'], provider)
       assert.match(

@@ -73,6 +73,21 @@ describe('the pages of the sandbox', { skip: withoutChromium }, () => {
     await look('a conversation')
   }
 
+  async function showAuthenticator(app: TestApp, page: Page, look: Look): Promise<void> {
+    await page.goto(`${app.app.settings.publicUrl}/sandbox#authenticator`)
+    await page.getByText('No accounts yet.').waitFor()
+    await page.getByLabel('Address or secret').fill('1')
+    await button(page, 'Add').click()
+    await page.getByRole('alert').waitFor()
+    await look('the empty authenticator')
+    await page
+      .getByLabel('Address or secret')
+      .fill('otpauth://totp/Shop:ada@example.com?secret=GEZDGNBV&issuer=Shop')
+    await button(page, 'Add').click()
+    await page.getByText(/s left$/).waitFor()
+    await look('the authenticator with an account')
+  }
+
   async function showPeople(app: TestApp, page: Page, look: Look): Promise<void> {
     await page.goto(`${app.app.settings.publicUrl}/sandbox#people`)
     await page.getByLabel('Name').fill('Edith')
@@ -143,7 +158,7 @@ describe('the pages of the sandbox', { skip: withoutChromium }, () => {
     await page.getByLabel('Email').fill('newcomer@example.com')
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await button(page, 'Sign in').click()
-    await page.locator('.note.bad').waitFor()
+    await page.locator('.note.bad:visible').waitFor()
     await look('the frontend')
     await page.goto(`${appUrl}/auth/reset#token=x`)
     await page.getByLabel('New password').waitFor()
@@ -156,7 +171,16 @@ describe('the pages of the sandbox', { skip: withoutChromium }, () => {
     await look('the frontend for somebody who is signed in')
   }
 
-  const ALL = [showInbox, showPhone, showPeople, showChains, showProviders, showConsent, showFrontend]
+  const ALL = [
+    showInbox,
+    showPhone,
+    showAuthenticator,
+    showPeople,
+    showChains,
+    showProviders,
+    showConsent,
+    showFrontend,
+  ]
   // In their order: the first ones expect that nothing has happened.
   const sample = new Set(ALL.toSorted(() => Math.random() - 0.5).slice(0, 3))
   const PAGES = isLongRun ? ALL : ALL.filter((show) => sample.has(show))

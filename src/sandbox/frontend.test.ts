@@ -124,5 +124,130 @@ describe('the stand-in of the frontend', { skip: withoutChromium }, () => {
       await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
       assert.equal(await stored(page, 'token'), null)
     })
+
+    test('adds an authenticator app and a passkey, and signs in with each; a trusted device needs neither', async (t) => {
+      const { app, page, home } = await visit(t, engine)
+      const button = (name: string) => page.getByRole('button', { name, exact: true })
+      const signOut = async () => {
+        await button('Sign out').click()
+        await button('Sign in').waitFor()
+      }
+      const signIn = async () => {
+        await page.getByLabel('Email').fill('ada@example.com')
+        await page.getByLabel('Password', { exact: true }).fill('a long passphrase')
+        await button('Sign in').click()
+      }
+      const authenticator = await page.context().newPage()
+      const codeOfNow = async () => {
+        await authenticator.reload()
+        return (await authenticator.locator('output').first().innerText()).replace(' ', '')
+      }
+      await makeAccount(page, home, 'ada@example.com')
+      await button('Set up an app').click()
+      await page.getByRole('img', { name: 'QR code' }).waitFor()
+      await page.waitForFunction("document.getElementById('qr').naturalWidth > 0")
+      await authenticator.goto(
+        (await page.getByRole('link', { name: 'Use the authenticator' }).getAttribute('href'))!.replace(
+          /^/,
+          new URL(home).origin,
+        ),
+      )
+      await page.getByLabel('Code of the app').fill(await codeOfNow())
+      await button('Add the app').click()
+      await button('I have stored them').waitFor()
+      const codes = (await page.locator('#codes-text').innerText()).split('\n')
+      assert.equal(codes.length, 10)
+      await button('I have stored them').click()
+      await page.getByText('10 codes are left.').waitFor()
+
+      await signOut()
+      await signIn()
+      await status(page, 'Your account needs a second factor.')
+      app.clock.advance(30_000)
+      await page.getByLabel('Code of your app').fill(await codeOfNow())
+      await page.getByLabel('Trust this device').check()
+      await button('Continue').click()
+      await page.getByText('Signed in as ada@example.com').waitFor()
+      await signOut()
+      await signIn()
+      await page.getByText('Signed in as ada@example.com').waitFor()
+      await button('Stop trusting it').click()
+      await page.getByText('None: each sign-in needs').waitFor()
+
+      // Only the page in front may ask for a passkey.
+      await page.bringToFront()
+      const devtools = await page.context().newCDPSession(page)
+      await devtools.send('WebAuthn.enable')
+      await devtools.send('WebAuthn.addVirtualAuthenticator', {
+        options: {
+          protocol: 'ctap2',
+          transport: 'internal',
+          hasResidentKey: true,
+          hasUserVerification: true,
+          isUserVerified: true,
+          automaticPresenceSimulation: true,
+        },
+      })
+      // The trusted device was no proof of a factor.
+      await button('Add a passkey').click()
+      await page.getByRole('dialog').getByLabel('Code of your app').fill(codes[0]!)
+      await button('Confirm').click()
+      await status(page, 'The passkey is added.')
+      await page.getByText('9 codes are left.').waitFor()
+      // Chromium's stand-in takes the passkey that the page suggests.
+      await button('Sign out').click()
+      await status(page, 'You are signed in.')
+      await page.getByText('Signed in as ada@example.com').waitFor()
+      await page.getByText('9 codes are left.').waitFor()
+      await page.locator('#passkeys summary').click()
+      await page.getByLabel('Name').fill('Laptop')
+      await button('Rename').click()
+      await button('Remove Laptop').click()
+      await button('Add a passkey').waitFor()
+      await page.locator('#passkeys li').waitFor({ state: 'detached' })
+    })
+
+    test('signs in by the code of the mail, and asks before a link that another browser requested', async (t) => {
+      const { app, page, home } = await visit(t, engine)
+      const mail = async () => {
+        let found: { links: string[]; text: string } | undefined
+        while (!found) [found] = (await app.request('GET', '/sandbox/api/mail')).body.messages
+        return found
+      }
+      await page.goto(home)
+      await page.getByLabel('Email').fill('ada@example.com')
+      await page.getByRole('button', { name: 'Send me a link and a code' }).click()
+      const { links, text } = await mail()
+      const context = await browser.newContext()
+      t.after(() => context.close())
+      const elsewhere = await context.newPage()
+      await elsewhere.goto(links[0]!)
+      await elsewhere.getByRole('button', { name: 'Sign in here' }).waitFor()
+      await page.getByLabel('Code of six digits').fill(/\b\d{3} ?\d{3}\b/.exec(text)![0])
+      await page.getByRole('button', { name: 'Sign in with the code' }).click()
+      await page.getByText('Signed in as ada@example.com').waitFor()
+    })
+
+    test('changes the address by a mail, and undoes it', async (t) => {
+      const { app, page, home } = await visit(t, engine)
+      const linkTo = async (to: string, path: string): Promise<string> => {
+        for (;;) {
+          const { messages } = (await app.request('GET', `/sandbox/api/mail?to=${to}`)).body
+          const links: string[] = messages.flatMap((one: { links: string[] }) => one.links)
+          const link = links.find((one) => one.includes(`${path}#`))
+          if (link) return link
+        }
+      }
+      await makeAccount(page, home, 'ada@example.com')
+      await page.goto(await linkTo('ada@example.com', '/auth/verify'))
+      await page.getByText('This address is verified.').waitFor()
+      await page.getByLabel('New address').fill('ada@new.example.com')
+      await page.getByRole('button', { name: 'Change the address' }).click()
+      await page.goto(await linkTo('ada@new.example.com', '/auth/change-email'))
+      await page.getByText('Signed in as ada@new.example.com').waitFor()
+      await page.goto(await linkTo('ada@example.com', '/auth/undo-email-change'))
+      await status(page, 'ada@example.com again')
+      await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+    })
   })
 })

@@ -8,7 +8,8 @@ const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  "img-src 'self'",
+  // The QR code of an authenticator app.
+  "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
@@ -18,6 +19,13 @@ const POLICY = [
 /** The path of the frontend's stand-in, the default of `APP_URL`. */
 const FRONTEND = '/app'
 
+const PAGES = [
+  '',
+  ...['verify', 'reset', 'magic-link', 'callback', 'change-email', 'undo-email-change'].map(
+    (page) => `/auth/${page}`,
+  ),
+]
+
 /**
  * Stands in for the application's own frontend: the pages that links in mails and identity providers lead to, and forms
  * to sign up and in. It uses the API as any frontend would, and is short enough to be read as an example of one.
@@ -25,9 +33,7 @@ const FRONTEND = '/app'
 export const createFrontend = ({ name, publicUrl, sandboxUrl }: Settings): FastifyPluginAsync =>
   createFiles(asset('sandbox/frontend/'), {
     at: `${FRONTEND}/files`,
-    pages: ['', '/auth/verify', '/auth/reset', '/auth/magic-link', '/auth/callback'].map(
-      (page) => FRONTEND + page,
-    ),
+    pages: PAGES.map((page) => FRONTEND + page),
     words: {
       root: new URL(sandboxUrl).pathname,
       api: new URL(sandboxUrl).pathname.replace(/\/sandbox$/, ''),

@@ -2,10 +2,12 @@ import type { FastifyPluginAsync } from 'fastify'
 
 import { asset } from '../base/asset.ts'
 import { errors } from '../base/errors.ts'
+import { createPageLoader, type LoadPages } from '../http/page-files.ts'
 import type { Variables } from '../kernel/options.ts'
 import type { SandboxLists } from '../kernel/sandbox-lists.ts'
 import { createAccess, logAccess } from './access.ts'
 import { createApi, describeAll } from './api.ts'
+import { createAuthenticator } from './authenticator.ts'
 import { createCallbackQueue } from './callbacks.ts'
 import { createCardpay } from './cardpay/index.ts'
 import { createChains } from './chains/index.ts'
@@ -17,6 +19,7 @@ import { createPhone } from './phone/index.ts'
 import { createDirectory } from './idp/directory.ts'
 import { createIdpa } from './idp/idpa.ts'
 import { createIdpb } from './idp/idpb.ts'
+import { createApple, createCompany, createMicrosoft } from './idp/named-issuers.ts'
 import { createPage } from './page.ts'
 import { createReceiver } from './receiver/index.ts'
 import type { StandIn, StandInContext } from './stand-in.ts'
@@ -55,9 +58,13 @@ type CreateStandIn = (context: StandInContext) => StandIn
 const STAND_INS: readonly CreateStandIn[] = [
   createMail,
   createPhone,
+  createAuthenticator,
   createDirectory,
   createIdpa,
   createIdpb,
+  createCompany,
+  createApple,
+  createMicrosoft,
   createCardpay,
   createWalletpay,
   createChains,
@@ -68,10 +75,10 @@ const STAND_INS: readonly CreateStandIn[] = [
 /** Creates the sandbox; nothing listens before `open`, and nothing is stored before `start`. */
 export function createSandbox(
   frame: Omit<StandInContext, 'faults' | 'callbacks' | 'webhooks' | 'base' | 'endpoints'> &
-    Partial<Pick<StandInContext, 'endpoints'>>,
+    Partial<Pick<StandInContext, 'endpoints'>> & { pages?: LoadPages },
   creators: readonly CreateStandIn[] = STAND_INS,
 ): Sandbox {
-  const { db, clock, log, settings } = frame
+  const { db, clock, log, settings, pages = createPageLoader() } = frame
   const faults = createFaults(db, clock)
   const callbacks = createCallbackQueue(frame.jobs, { clock, log })
   const mayCall = createAccess(settings)
@@ -108,7 +115,7 @@ export function createSandbox(
         throw errors.not_found()
       })
       const unused = standIns.filter((one) => !used.has(one)).map(({ name }) => name)
-      await engine.register(createPage(context.base, settings.appUrl, unused))
+      await engine.register(createPage(pages, { base: context.base, appUrl: settings.appUrl, unused }))
       await engine.register(createFrontend(settings))
       await engine.register(createApi(standIns, describe, faults, webhooks))
       await engine.register(events.plugin)

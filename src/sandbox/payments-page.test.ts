@@ -450,7 +450,7 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
         receiver.answer = () => ({ status: 503, body: 'Try again later.' })
         await sandbox.report(['evt_held'], { fault: 'held' })
         await sandbox.report(['evt_dropped', 'evt_failed', 'evt_delivered', 'evt_waiting'])
-        await until(async () => (await sandbox.logged())[0]!.attempts === 1)
+        await until(async () => (await sandbox.logged())[0]!.attempts >= 1)
         const [newest, ...older] = await sandbox.logged()
         await sandbox.call('POST', `/webhooks/${older.at(-1)!.id}/drop`)
         await sandbox.call('PUT', '/faults/walletpay', { callback: 'doubled' })

@@ -43,7 +43,14 @@ const TWILIO = { TWILIO_ACCOUNT_SID: 'AC1', TWILIO_AUTH_TOKEN: 'own' }
 someEngine((engine) => {
   test('what the stand-ins set fits the options of the wires, which do not check it again', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })
-    const { people, webhooks, receiver: _receiver, faults, ...standIns } = await stateOf(app)
+    const {
+      people,
+      authenticator: _app,
+      webhooks,
+      receiver: _receiver,
+      faults,
+      ...standIns
+    } = await stateOf(app)
     const variables = Object.assign({}, ...Object.values<Json>(standIns).map((one) => one.variables))
     assert.ok(Object.keys(variables).length > 20)
     checkOptions(configuredWires({}), variables)
@@ -58,10 +65,17 @@ someEngine((engine) => {
   ] as [string, StartOptions][])
     test(`${JSON.stringify(options)} ends the stand-in ${provider} alone`, async (t) => {
       const app = await startApp(t, engine, { ...options, sandbox: true })
-      const { people, webhooks, receiver: _receiver, faults, ...standIns } = await stateOf(app)
+      const {
+        people,
+        authenticator: _app,
+        webhooks,
+        receiver: _receiver,
+        faults,
+        ...standIns
+      } = await stateOf(app)
       assert.deepEqual(
         Object.entries(standIns as Record<string, Json>)
-          .filter(([, one]) => !one.inUse)
+          .filter(([, one]) => one.inUse === false)
           .map(([name]) => name),
         [provider],
       )

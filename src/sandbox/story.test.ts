@@ -134,7 +134,7 @@ describe('a newcomer', { skip: withoutChromium }, () => {
         await signOut()
 
         await fill()
-        await click('Send me a sign-in link')
+        await click('Send me a link and a code')
         await note(EMAIL)
         await follow('Your link to sign in', 'Sign in')
         await note('You are signed in.')
@@ -184,6 +184,7 @@ describe('a newcomer', { skip: withoutChromium }, () => {
           body: { email: EMAIL, password: NEXT_PASSWORD },
         })
         assert.equal(user._id, _id)
+        await openMail('New device on your account')
         const order = { to: 'ada@example.com', template: 'order', data: { number: '1007', name: 'Ada' } }
         await api.call('POST /messaging/email/template', { token, body: order })
         await api.call('POST /messaging/sms', {
@@ -220,6 +221,7 @@ describe('a newcomer', { skip: withoutChromium }, () => {
           `whatsapp to ${NUMBER}`,
           `sms to ${NUMBER}`,
           'email order to ada@example.com',
+          `email new-device to ${EMAIL}`,
           `email new-sign-in to ${EMAIL}`,
           `email new-sign-in to ${EMAIL}`,
           `email password-changed to ${EMAIL}`,

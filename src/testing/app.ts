@@ -8,6 +8,7 @@ import { testClock, type TestClock } from './clock.ts'
 import { temporaryFolder, type Ending, type Engine } from './engines.ts'
 import { exchange } from './exchange.ts'
 import { freePort } from './free-port.ts'
+import { TEST_SECRET } from './templates.ts'
 
 export { testClock, type TestClock }
 
@@ -93,7 +94,7 @@ export async function startApp(
   countStart('servers in the process of a test')
   const folder = await temporaryFolder(ending)
   const clock = options.clock ?? testClock()
-  const lines: string[] = []
+  let log = ''
   const app = await createApp({
     config: { ...options.config, auth: { bcryptCost: 4, ...options.config?.auth } },
     environment: {
@@ -102,13 +103,13 @@ export async function startApp(
       SIXWIRE_SANDBOX: options.sandbox ? 'on' : 'off',
       LOG_LEVEL: 'trace',
       DATA_DIR: folder,
-      SIXWIRE_SECRET: 'a secret of the tests that is long enough',
+      SIXWIRE_SECRET: TEST_SECRET,
       DATABASE_URL: options.databaseUrl ?? (await engine.migratedUrl()),
       ...options.environment,
     },
     folder,
     clock,
-    logTo: { write: (line) => void lines.push(line) },
+    logTo: { write: (line) => void (log += line) },
   })
   const stop = () => app.close()
   ending.after(stop)
@@ -139,7 +140,7 @@ export async function startApp(
       agent,
     )
     const { status, text } = answered
-    const isJson = answered.headers['content-type']?.includes('json')
+    const isJson = /[/+]json\b/.test(answered.headers['content-type'] ?? '')
     return {
       status,
       headers: new AnswerHeaders(answered.headers),
@@ -161,7 +162,7 @@ export async function startApp(
       const { user, token, refreshToken } = answered.body
       return { _id: user._id, email, password, token, refreshToken }
     },
-    log: () => lines.join(''),
+    log: () => log,
     stop,
   }
 }

@@ -1,9 +1,11 @@
 // What the tests of the auth wire share, and other tests that need an account.
 import { after, before } from 'node:test'
 
+import { sql } from '../db/sql.ts'
 import { startApp, type TestAnswer, type StartOptions, type TestApp } from './app.ts'
 import type { Engine } from './engines.ts'
-import type { Session, TokenPair } from '../wires/auth/sessions/sessions.ts'
+import type { Session } from '../wires/auth/sessions/session-list.ts'
+import type { TokenPair } from '../wires/auth/sessions/sessions.ts'
 
 export const PASSWORD = 'correct horse battery'
 
@@ -17,8 +19,10 @@ type Body = TokenPair & {
     emailVerified: boolean
     metadata: Record<string, unknown>
     role: string
+    phone?: string
   }
   message: string
+  phone: string
   sessions: Session[]
   total: number
   limit: number
@@ -91,3 +95,14 @@ export async function startReplicas(
   const one = await startApp(ending, engine, { ...options, databaseUrl })
   return [one, await startApp(ending, engine, { ...options, databaseUrl, clock: one.clock })]
 }
+
+/** A second factor, put there as its enrolment would. */
+export async function addFactor({ app }: TestApp, userId: string): Promise<void> {
+  await app.db.batch([
+    sql`insert into auth_totp (user_id, secret, last_step, created_at) values (${userId}, 'sealed', 0, 0)`,
+    sql`update auth_users set second_factor_at = 1 where id = ${userId}`,
+  ])
+}
+
+/** A wrong code of six digits. */
+export const wrongCode = (right: string): string => String((Number(right) + 1) % 1e6).padStart(6, '0')

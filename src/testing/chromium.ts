@@ -21,7 +21,12 @@ after(async () => (await shared)?.close())
 export function launchChromium(): Promise<Browser> {
   shared ??= chromium.launch({
     executablePath: path!,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-software-rasterizer', // no page draws in three dimensions
+      '--disable-background-networking',
+    ],
   })
   return shared
 }

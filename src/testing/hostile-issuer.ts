@@ -1,10 +1,11 @@
 // An OpenID Connect issuer that signs and says whatever a test wants it to.
 import { createHmac } from 'node:crypto'
 
-import { exportJWK, generateKeyPair, importJWK, SignJWT, type JWK } from 'jose'
+import { importJWK, SignJWT, type JWK } from 'jose'
 import { OAuth2Server } from 'oauth2-mock-server'
 
 import type { Ending } from './engines.ts'
+import { rsaKey } from './rsa-key.ts'
 
 /** What one ID token says, and how it is signed. */
 export type Forgery = {
@@ -36,15 +37,22 @@ export type HostileIssuer = {
 
 const base64url = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-export async function startHostileIssuer(ending: Ending, clientId: string): Promise<HostileIssuer> {
-  const server = new OAuth2Server()
-  await server.issuer.keys.generate('RS256', { kid: 'published' })
+/** @param options.metadataAt the path of its metadata, if another than the standard's */
+export async function startHostileIssuer(
+  ending: Ending,
+  clientId: string,
+  { metadataAt }: { metadataAt?: string } = {},
+): Promise<HostileIssuer> {
+  const server = new OAuth2Server(undefined, undefined, {
+    endpoints: metadataAt === undefined ? {} : { wellKnownDocument: metadataAt },
+  })
+  await server.issuer.keys.add(await rsaKey('published'))
   await server.start(0, '127.0.0.1')
   ending.after(() => server.stop())
   const url = `http://127.0.0.1:${server.address().port}`
   server.issuer.url = url
   const published = server.issuer.keys.toJSON(true)[0]! as unknown as JWK
-  const foreign = await exportJWK((await generateKeyPair('RS256', { extractable: true })).privateKey)
+  const foreign = await rsaKey('foreign')
 
   let forgery: Forgery = {}
   let said: Record<string, unknown> = {}

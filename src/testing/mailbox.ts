@@ -55,12 +55,45 @@ export const withMail = (mailbox: { url: string }, options: StartOptions = {}): 
   },
 })
 
+type MailPage = 'reset' | 'magic-link' | 'verify' | 'change-email' | 'undo-email-change'
+
 /** The token of the link in a mail; fails where the link leads anywhere but to that page of the frontend. */
-export function tokenOf({ parsed }: ReceivedMail, page: 'reset' | 'magic-link' | 'verify'): string {
+export function tokenOf({ parsed }: ReceivedMail, page: MailPage): string {
   const links = `${parsed.html} ${parsed.text}`.match(/https?:\/\/[^\s"<>)\]]*#[^\s"<>)\]]*/g) ?? []
   const start = `https://app.example/auth/${page}#token=`
   const tokens = new Set(links.map((link) => (link.startsWith(start) ? link.slice(start.length) : undefined)))
   const [token] = tokens
   if (tokens.size !== 1 || token === undefined) throw new Error(`links of the mail: ${links.join(', ')}`)
   return token
+}
+
+/** The six digits in a mail, which its text shows in two groups on a line of their own. */
+export function codeOf({ parsed }: ReceivedMail): string {
+  const [, first, last] = /^(\d{3}) (\d{3})$/m.exec(parsed.text ?? '') ?? []
+  if (first === undefined || last === undefined) throw new Error(`no code in the mail: ${parsed.text}`)
+  return first + last
+}
+
+/** The token of the next mail to this address that links to a page; other mails to it are passed over. */
+export async function nextToken(
+  mailbox: Pick<TestMailbox, 'next'>,
+  to: string,
+  page: Parameters<typeof tokenOf>[1],
+): Promise<string> {
+  for (;;) {
+    const mail = await mailbox.next(to)
+    if (mail.parsed.text?.includes(`/auth/${page}#token=`)) return tokenOf(mail, page)
+  }
+}
+
+/** The next mail to this address with this in its subject; other mails to it are passed over. */
+export async function nextAbout(
+  mailbox: Pick<TestMailbox, 'next'>,
+  to: string,
+  subject: RegExp,
+): Promise<ReceivedMail> {
+  for (;;) {
+    const mail = await mailbox.next(to)
+    if (subject.test(mail.parsed.subject ?? '')) return mail
+  }
 }

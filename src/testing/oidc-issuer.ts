@@ -1,16 +1,18 @@
 // A real OpenID Connect issuer in the test's process: certified software, with its own pages for login and consent.
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 
-import { exportJWK, generateKeyPair } from 'jose'
 import Provider from 'oidc-provider'
 
 import type { Browser, BrowserPage } from './browser.ts'
 import type { Ending } from './engines.ts'
 import { CLIENT } from './provider-login.ts'
+import { rsaKey } from './rsa-key.ts'
 
-export type Claims = { email?: string; email_verified?: boolean; name?: string }
+/** Apple writes booleans as text. */
+export type Claims = { email?: string; email_verified?: boolean | 'true' | 'false'; name?: string }
 
 export type OidcIssuer = {
   url: string
@@ -30,11 +32,17 @@ export type OidcIssuer = {
   start(): Promise<void>
 }
 
-/** @param options.claimsInIdToken whether the ID token holds the address; by default only the user info does */
-export async function startOidcIssuer(
-  ending: Ending,
-  options: { redirectUris: string[]; claimsInIdToken?: boolean },
-): Promise<OidcIssuer> {
+export type OidcIssuerOptions = {
+  redirectUris: string[]
+  /** Whether the ID token holds the address; by default only the user info does. */
+  claimsInIdToken?: boolean
+  clientId?: string
+  /** Whether a client secret is right, for an issuer whose clients have no fixed one: it has to come in the form, and the claims are in the ID token. */
+  acceptsSecret?: (secret: string) => Promise<boolean>
+}
+
+export async function startOidcIssuer(ending: Ending, options: OidcIssuerOptions): Promise<OidcIssuer> {
+  const { redirectUris, clientId = CLIENT.id, acceptsSecret } = options
   const people = new Map<string, Claims>()
   const asked = new Map<string, number>()
   const server = createServer()
@@ -53,18 +61,18 @@ export async function startOidcIssuer(
   const port = await listen(0)
   ending.after(stop)
   const url = `http://127.0.0.1:${port}`
-  const { privateKey } = await generateKeyPair('RS256', { extractable: true })
   const provider = new Provider(url, {
     clients: [
       {
-        client_id: CLIENT.id,
+        client_id: clientId,
         client_secret: CLIENT.secret,
-        redirect_uris: options.redirectUris,
+        redirect_uris: redirectUris,
+        ...(acceptsSecret && { token_endpoint_auth_method: 'client_secret_post' }),
         grant_types: ['authorization_code'],
         response_types: ['code'],
       },
     ],
-    jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: 'first', alg: 'RS256', use: 'sig' }] },
+    jwks: { keys: [await rsaKey('first')] },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
     conformIdTokenClaims: options.claimsInIdToken !== true,
     cookies: { keys: ['a key of the tests'] },
@@ -75,8 +83,17 @@ export async function startOidcIssuer(
   server.on('request', (request, response) => {
     const path = request.url!.split('?', 1)[0]!
     asked.set(path, (asked.get(path) ?? 0) + 1)
-    void answer(request, response)
+    void serve(request, response)
   })
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (acceptsSecret && request.url === '/token') {
+      const form = Object.fromEntries(new URLSearchParams(await text(request)))
+      const client_secret = (await acceptsSecret(form['client_secret'] ?? '')) ? CLIENT.secret : 'wrong'
+      // Instead of the body, which is read now.
+      Object.assign(request, { body: { ...form, client_secret } })
+    }
+    await answer(request, response)
+  }
 
   return {
     url,

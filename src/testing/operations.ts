@@ -57,6 +57,9 @@ const SENSIBLE: Record<string, readonly string[]> = {
   cursor: ['{{cursor}}'],
   documents: ['{{documents}}'],
   email: ['{{email}}', '{{newEmail}}'],
+  phone: ['+4915112345678'],
+  code: ['123456'],
+  browser: ['a random text of this browser'],
   password: [TEST_PASSWORD],
   currentPassword: [TEST_PASSWORD],
   newPassword: ['another passphrase'],
@@ -81,10 +84,29 @@ const SENSIBLE: Record<string, readonly string[]> = {
   reference: ['{{orderId}}'],
   from: ['2026-01-01T00:00:00Z'],
   userId: ['{{userId}}'],
+  owner: ['{{userId}}'],
+  total: ['count', 'none'],
+  preview: ['200'],
+  minAmount: ['1'],
+  maxAmount: ['1000'],
   expiresAt: [new Date(Date.now() + 3 * 3_600_000).toISOString()],
+}
+/** Of both ceremonies, by an authenticator that nobody knows. */
+const UNKNOWN_PASSKEY = {
+  id: 'AAAA',
+  rawId: 'AAAA',
+  type: 'public-key',
+  response: {
+    clientDataJSON: 'e30',
+    attestationObject: 'AAAA',
+    authenticatorData: 'AAAA',
+    signature: 'AAAA',
+  },
 }
 /** What inputs mean on the routes below a path, where they mean something else than elsewhere; the first path counts. */
 const SENSIBLE_BELOW: readonly [path: string, values: Readonly<Record<string, unknown>>][] = [
+  ['/auth/providers', { name: 'idpa' }],
+  ['/auth/passkeys', { name: 'Laptop', passkey: UNKNOWN_PASSKEY }],
   ['/pay/transactions/{id}/cancel', { id: '{{paymentRequest}}' }],
   ['/pay/transactions', { provider: 'cardpay', status: 'completed', to: '2030-01-01T00:00:00Z' }],
   [
@@ -100,6 +122,8 @@ const SENSIBLE_BELOW: readonly [path: string, values: Readonly<Record<string, un
     },
   ],
   ['/store/backup', { id: '{{backupId}}' }],
+  // A number gets three texts an hour: those to sign in would use them up.
+  ['/auth/phone', { phone: '+4915112345679' }],
   ['/pay/onchain/', { id: '{{paymentRequest}}', amount: '0.5', token: 'ETH', chain: 'ethereum' }],
   [
     '/onchain/contracts/',
@@ -142,6 +166,8 @@ const SENSIBLE_VALUES: Record<string, unknown> = {
   amount: 5,
   items: [{ name: 'Momo', amount: 500, currency: 'eur' }],
   data: { link: 'https://app.example/' },
+  confirmed: true,
+  scopes: ['store:read'],
   media: { url: 'https://app.example/a.png' },
 }
 const SENSIBLE_IDS: Record<string, string> = {
@@ -358,11 +384,16 @@ export const plainDraft = (operation: OpenapiOperation): Draft => ({
 /** Something that fits, for each field of the body. */
 export const plainBody = (operation: OpenapiOperation): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(operation.body?.properties ?? {}).flatMap(([name, { type }]): [string, unknown][] => {
-      const below = sensibleBelow(operation)
-      if (Object.hasOwn(below, name)) return [[name, below[name]]]
-      if (name === 'transactionId') return [[name, transactionOf(operation)]]
-      if (Object.hasOwn(SENSIBLE_VALUES, name)) return [[name, SENSIBLE_VALUES[name]]]
-      return SENSIBLE[name] || type === 'string' ? [[name, SENSIBLE[name]?.[0] ?? 'text']] : []
-    }),
+    Object.entries(operation.body?.properties ?? {}).flatMap(
+      ([name, { type, enum: values }]): [string, unknown][] => {
+        if (type === 'object') return [] // a value of this name is that of a query
+        const below = sensibleBelow(operation)
+        if (Object.hasOwn(below, name)) return [[name, below[name]]]
+        if (name === 'transactionId') return [[name, transactionOf(operation)]]
+        if (Object.hasOwn(SENSIBLE_VALUES, name)) return [[name, SENSIBLE_VALUES[name]]]
+        return SENSIBLE[name] || type === 'string'
+          ? [[name, SENSIBLE[name]?.[0] ?? values?.[0] ?? 'text']]
+          : []
+      },
+    ),
   )

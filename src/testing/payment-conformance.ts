@@ -194,7 +194,12 @@ export function describePaymentProvider(conformance: PaymentConformance): void {
         const receiver = await webhooks.start(t)
         const webhook = request()
         receiver.authorize?.(webhook.headers)
-        assert.deepEqual(await receiver.receive(webhook), events)
+        const received = await receiver.receive(webhook)
+        // The payload is for the console: tests of its routes show it.
+        assert.deepEqual(
+          received.map(({ payload: _payload, ...event }) => event),
+          events,
+        )
       })
     for (const { what, request } of webhooks.forged)
       test(`refuses a webhook ${what}`, async (t) => {

@@ -41,6 +41,7 @@ const settings = [
         'wal_level=minimal',
         'max_wal_senders=0',
         'max_connections=200',
+        'autovacuum=off', // its processes would go through hundreds of databases
       ]),
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',

@@ -13,7 +13,11 @@ export const CLIENT = { id: 'sixwire-tests', secret: 'the secret of a client tha
 /** A browser that reaches the server by its public name. */
 export const browserOf = (app: TestApp): Browser => createBrowser({ [PUBLIC_URL]: app.url })
 
-/** The address of the callback, for a browser that stops right before it. */
+/**
+ * The address of the callback, for a browser that stops right before it.
+ *
+ * @param name `idpa`, or `providers/company`
+ */
 export const callbackOf = (name: string): string => `${PUBLIC_URL}/auth/${name}/callback`
 
 export const startOf = (name: string, query = ''): string => `${PUBLIC_URL}/auth/${name}${query}`

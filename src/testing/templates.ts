@@ -5,10 +5,16 @@ import { Client } from 'pg'
 
 import { createApp } from '../app.ts'
 
+/** The `SIXWIRE_SECRET` of servers that tests start. */
+export const TEST_SECRET = 'a secret of the tests that is long enough'
+
 /** The environment variable that holds the `DatabaseTemplates` of a run as JSON. `global.ts` sets it. */
 export const TEMPLATES_VARIABLE = 'SIXWIRE_TEST_TEMPLATES'
 
-/** A database of each engine with every table of Sixwire, the sandbox's too: a SQLite file, and a name on PostgreSQL. */
+/**
+ * A database of each engine with every table of Sixwire, the sandbox's too, and the keys of its stand-ins, which take long
+ * to make: a SQLite file, and a name on PostgreSQL.
+ */
 export type DatabaseTemplates = { sqlite: string; postgres: string }
 
 /** The templates of this run; undefined where a test file is run alone, and each server makes its own tables. */
@@ -29,6 +35,8 @@ export async function makeTemplates(postgres: string, folder: string): Promise<D
     postgres: `sixwire_template_${randomBytes(8).toString('hex')}`,
   }
   await onPostgres(postgres, `create database ${templates.postgres} template template0`)
+  const { createSigningKey } = await import('../sandbox/idp/signing-key.ts')
+  const { createSigningKeyStore } = await import('../sandbox/walletpay/signing-key.ts')
   const url = new URL(postgres)
   url.pathname = templates.postgres
   for (const databaseUrl of [`sqlite:${templates.sqlite}`, url.href]) {
@@ -43,6 +51,8 @@ export async function makeTemplates(postgres: string, folder: string): Promise<D
       folder,
     })
     await app.migrate()
+    await createSigningKey(app.db, TEST_SECRET)()
+    await createSigningKeyStore(app.db, TEST_SECRET).get()
     await app.close()
   }
   return templates

@@ -1,4 +1,7 @@
 const LIMIT_MS = 60_000 // half of a test's own limit, which cannot say what the test waited for
+const PAUSE_MS = 5
+/** How long a pause is against the look before it: looks then take half a processor at most from what they wait for. */
+const PAUSE_PER_LOOK = 1
 
 /** Resolves when a condition holds. @throws with the text of the condition if it does not hold within `limitMs` */
 export async function until(
@@ -6,9 +9,12 @@ export async function until(
   limitMs: number = LIMIT_MS,
 ): Promise<void> {
   const end = performance.now() + limitMs
-  while (!(await condition())) {
-    if (performance.now() > end)
-      throw new Error(`This did not hold within ${limitMs / 1000} s: ${condition.toString()}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+  for (;;) {
+    const start = performance.now()
+    if (await condition()) return
+    const now = performance.now()
+    if (now > end) throw new Error(`This did not hold within ${limitMs / 1000} s: ${condition.toString()}`)
+    const pause = Math.max(PAUSE_MS, PAUSE_PER_LOOK * (now - start))
+    await new Promise((resolve) => setTimeout(resolve, pause))
   }
 }

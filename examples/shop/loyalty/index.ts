@@ -12,6 +12,26 @@ export const loyalty = defineWire({
   migrations: new URL('./migrations/', import.meta.url),
   setup(context, { welcomePoints }) {
     const points = createPoints(context, welcomePoints)
-    return { routes: loyaltyRoutes(points, context.auth), service: points }
+    return {
+      routes: loyaltyRoutes(points, context.auth),
+      service: points,
+      // A page of the console: it lists the accounts, and grants points to one of them.
+      screens: [
+        {
+          name: 'points',
+          title: 'Points',
+          list: 'GET /loyalty/accounts',
+          columns: ['email', 'points', 'bookings'],
+          actions: [
+            {
+              route: 'POST /loyalty/grants',
+              title: 'Grant points',
+              from: { email: 'email' },
+              danger: 'confirm',
+            },
+          ],
+        },
+      ],
+    }
   },
 })

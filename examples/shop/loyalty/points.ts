@@ -21,6 +21,13 @@ export function createPoints({ db, clock }: Pick<WireContext, 'db' | 'clock'>, w
   return {
     balance,
 
+    /** Lists accounts that have a booking, by their users. @param after the last user of the page before */
+    list: (limit: number, after = '') =>
+      db.all<{ userId: string; points: number; bookings: number }>(sql`
+        select user_id as "userId", points,
+          (select count(*) from loyalty_bookings where loyalty_bookings.user_id = loyalty_accounts.user_id) as bookings
+        from loyalty_accounts where user_id > ${after} order by user_id limit ${limit}`),
+
     /**
      * Adds points, or subtracts them if the number is negative, and returns the balance.
      *

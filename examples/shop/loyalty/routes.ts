@@ -8,6 +8,16 @@ const Balance = Type.Object(
   { points: Type.Integer({ description: 'The points that are left.' }) },
   { title: 'Balance' },
 )
+const Account = Type.Object(
+  {
+    userId: Type.String(),
+    email: Type.String({ format: 'email' }),
+    points: Type.Integer(),
+    bookings: Type.Integer(),
+  },
+  { title: 'LoyaltyAccount' },
+)
+const PAGE = 50
 const Amount = Type.Integer({ minimum: 1, maximum: 1_000_000, examples: [30] })
 const Email = Type.String({ maxLength: 320, format: 'email', examples: ['ada@example.com'] })
 
@@ -17,6 +27,27 @@ export function loyaltyRoutes(points: Points, accounts: ServiceOf<typeof auth>) 
       'GET /loyalty/balance',
       { summary: 'Read the balance of points', access: 'session', reply: { 200: Balance } },
       async ({ caller }) => ({ points: await points.balance(caller.id) }),
+    ),
+    route(
+      'GET /loyalty/accounts',
+      {
+        summary: 'List accounts with points',
+        access: 'operator',
+        query: Type.Object({
+          cursor: Type.Optional(Type.String({ description: 'The nextCursor of a page.' })),
+        }),
+        reply: {
+          200: Type.Object({ accounts: Type.Array(Account), nextCursor: Type.Optional(Type.String()) }),
+        },
+      },
+      async ({ query: { cursor } }) => {
+        const page = await points.list(PAGE, cursor)
+        const users = await Promise.all(page.map(({ userId }) => accounts.users.find({ id: userId })))
+        return {
+          accounts: page.map((one, at) => ({ ...one, email: users[at]?.email ?? '' })),
+          ...(page.length === PAGE && { nextCursor: page.at(-1)!.userId }),
+        }
+      },
     ),
     route(
       'POST /loyalty/grants',

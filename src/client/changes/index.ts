@@ -24,10 +24,10 @@ export class ClientChanges {
   #isJoining = false
 
   /**
-   * @param etags where the ETags of documents are kept
    * @param Failure is given, because an import would make files of what the client consists of
+   * @param etags where the ETags of documents are kept
    */
-  constructor(owner: Owner, etags: WeakMap<object, string>, Failure: typeof CallError) {
+  constructor(owner: Owner, Failure: typeof CallError, etags: WeakMap<object, string>) {
     this.#owner = owner
     this.#watches = new Watches(etags, Failure, () => this.#announce())
     owner.session.onChange((user) => this.#signIn(user?._id))

@@ -10,6 +10,7 @@ import type { WireMetrics } from '../metrics.ts'
 import { createClients, deliver, type DeliveryContext } from './deliver.ts'
 import { jobIdOf } from './delivery-rows.ts'
 import { createEvents, type EventBook } from './events.ts'
+import { createAudit } from '../audit/audit.ts'
 import type { WebhookEndpoint } from './option.ts'
 import { declareWebhookGauges } from './webhook-metrics.ts'
 import { createWebhooks, enableSteps, type DeliveryKinds, type WebhookOperations } from './webhooks.ts'
@@ -51,7 +52,11 @@ export function createEventDelivery(
     const pool = { name: kind, atOnce: AT_ONCE }
     kinds.set(
       webhook.name,
-      jobs.define(kind, { payload: Payload, retry: RETRY, pool }, (job) => deliver(delivery, webhook, job)),
+      jobs.define(
+        kind,
+        { payload: Payload, retry: RETRY, pool, neededFor: 'it delivers an event, which would stay waiting' },
+        (job) => deliver(delivery, webhook, job),
+      ),
     )
   }
   declareWebhookGauges(metrics, db, clock, configured)
@@ -59,7 +64,7 @@ export function createEventDelivery(
   jobs.every('sixwire.webhooks-clean', HOUR_MS, () => deleteOld(db, clock.now()))
   return {
     events,
-    webhooks: createWebhooks({ db, log }, configured, kinds),
+    webhooks: createWebhooks({ db, log, audit: createAudit(clock) }, configured, kinds),
     start: () => enter(db, configured, kinds),
     close() {
       delivery.clients.local.close()

@@ -3,7 +3,9 @@ import { errors } from '../../base/errors.ts'
 import type { Logger } from '../../base/logger.ts'
 import { requireRow, type Database, type Step } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
+import { COMMAND_LINE, type Actor } from '../../http/actor.ts'
 import type { Page } from '../../http/page.ts'
+import type { Audit } from '../audit/audit.ts'
 import { createCountedList } from '../counted-list.ts'
 import type { JobKind } from '../jobs/jobs.ts'
 import { DELIVERY_COLUMNS, jobIdOf, jobsSql, type DeliveryRow, type DeliveryState } from './delivery-rows.ts'
@@ -46,18 +48,18 @@ export type DeliveryQuery = { state?: DeliveryState; webhook?: string; type?: st
 export type WebhookOperations = {
   list(): Promise<ShownWebhook[]>
   /** Switches a webhook on: what waits is delivered from now on. @throws NOT_FOUND */
-  enable(name: string): Promise<ShownWebhook>
+  enable(name: string, actor?: Actor): Promise<ShownWebhook>
   /** Reads one page, newest first. */
   deliveries(
     query: DeliveryQuery,
     page: Page,
-  ): Promise<{ deliveries: ShownDelivery[]; total: number; nextCursor?: string }>
+  ): Promise<{ deliveries: ShownDelivery[]; total: number | undefined; nextCursor?: string }>
   /**
    * Sends an event again, one that was delivered too; one that waits for its retry is sent now.
    *
    * @throws NOT_FOUND; CONFLICT if its webhook is off or not configured any more
    */
-  retry(id: string): Promise<ShownDelivery>
+  retry(id: string, actor?: Actor): Promise<ShownDelivery>
 }
 
 type WebhookRow = {
@@ -71,7 +73,7 @@ export type DeliveryKinds = ReadonlyMap<string, JobKind<{ delivery: string }>>
 
 /** @param kinds of the jobs, by the names of the webhooks */
 export function createWebhooks(
-  { db, log }: { db: Database; log: Logger },
+  { db, log, audit }: { db: Database; log: Logger; audit: Audit },
   configured: readonly WebhookEndpoint[],
   kinds: DeliveryKinds,
 ): WebhookOperations {
@@ -98,10 +100,13 @@ export function createWebhooks(
   return {
     list,
 
-    async enable(name) {
+    async enable(name, actor = COMMAND_LINE) {
       const kind = kinds.get(name)
       if (!kind) throw errors.not_found({ message: `There is no webhook ${JSON.stringify(name)}.` })
-      await db.batch(enableSteps(name, kind))
+      await db.batch([
+        ...enableSteps(name, kind),
+        audit.entrySql(actor, { action: 'webhook.enabled', target: `webhook:${name}` }),
+      ])
       log.info({ webhook: name }, 'a webhook is switched on')
       return (await list()).find((one) => one.name === name)!
     },
@@ -118,7 +123,7 @@ export function createWebhooks(
       return { deliveries: rows.map(shownDelivery), ...rest }
     },
 
-    async retry(id) {
+    async retry(id, actor = COMMAND_LINE) {
       const read = (): Promise<DeliveryRow | undefined> =>
         db.get<DeliveryRow>(sql`select ${DELIVERY_COLUMNS} from sixwire_deliveries where id = ${id}`)
       const row = await read()
@@ -138,6 +143,11 @@ export function createWebhooks(
             where id = ${id}`,
         kind.hastenSql(jobIdOf(id)),
         kind.enqueueEachSql(jobsSql(sql`id = ${id}`)),
+        audit.entrySql(actor, {
+          action: 'delivery.retried',
+          target: `delivery:${id}`,
+          before: { webhook: row.webhook, type: row.type, state: row.state, attempts: row.attempts },
+        }),
       ])
       return shownDelivery((await read()) ?? row)
     },

@@ -2,18 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import type { WireMetrics } from '../metrics.ts'
-import { FAILED, type JobState } from './job-list.ts'
-
-// Ready ones include those that run, so that they are counted by their index alone.
-const countSql = (now: number): Sql<{ kind: string; state: JobState; count: number }> => sql`
-  select kind, 'ready' as state, count(*) as count from sixwire_jobs where state = 'ready' group by kind
-  union all
-  select kind, 'running', count(*) from sixwire_jobs
-  where state = 'ready' and run_at > ${now} and claimed_by is not null group by kind
-  union all
-  select kind, 'waiting', count(*) from sixwire_jobs where seq is not null and state = 'waiting' group by kind
-  union all
-  select kind, 'failed', count(*) from sixwire_jobs where ${FAILED} group by kind`
+import { countSql } from './job-list.ts'
 
 const oldestSql = (now: number): Sql<{ kind: string; due: number }> => sql`
   select kind, min(run_at) as due from sixwire_jobs

@@ -8,8 +8,10 @@ import { parseJson } from '../../base/json.ts'
 import { Type } from '../../base/schema.ts'
 import { afterCommit, type Database, type Step, type StepWith } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
+import { createAudit } from '../audit/audit.ts'
 import { createValidation, type Validation } from '../../http/validation.ts'
 import { failureSql, type Retry } from './job-failure.ts'
+import { createJobOperations, type JobOperations } from './job-operations.ts'
 import {
   claimSql,
   doneSql,
@@ -78,6 +80,11 @@ export type JobOptions<S extends TSchema> = {
   atOnce?: number
   /** Where jobs of this kind run. Default: eight places that all kinds without a pool share. */
   pool?: Pool
+  /**
+   * Why an operator may not discard a job of this kind before it has failed for good, such as `signed transactions wait
+   * for it`. Default: it may be discarded.
+   */
+  neededFor?: string
 }
 
 /** Work that must survive a crash: a row first, done by whichever replica claims it. */
@@ -150,6 +157,8 @@ export type JobKind<P> = {
 }
 
 export type JobRunner = Jobs & {
+  /** What operators do with jobs. */
+  readonly operations: JobOperations
   /** The step that makes the jobs of a process that has ended due now. */
   releaseSql(ended: string): StepWith
   start(): Promise<void>
@@ -164,6 +173,7 @@ type Kind = {
   retry: Retry
   atOnce: number
   pool: Pool
+  neededFor: string | undefined
   /** Of a recurring job. */
   intervalMs?: number
 }
@@ -217,13 +227,20 @@ export function createJobs(db: Database, clock: Clock, log: Logger, process?: st
 
   return {
     define: (kind, options, handler) => define(queue, kind, options, handler),
+    operations: createJobOperations({
+      db,
+      clock,
+      audit: createAudit(clock),
+      kinds: queue.kinds,
+      wake: () => wake(queue, clock.now()),
+    }),
     releaseSql(ended) {
       const now = queue.clock.now()
       return afterCommit(releaseSql([...queue.kinds.keys()], ended, now), () => wake(queue, now))
     },
     every(kind, intervalMs, recurringWork) {
       const retry = { ...DEFAULT_RETRY, attempts: Number.MAX_SAFE_INTEGER }
-      define(queue, kind, { payload: Type.Null(), retry }, recurringWork)
+      define(queue, kind, { payload: Type.Null(), retry, neededFor: 'it recurs' }, recurringWork)
       queue.kinds.get(kind)!.intervalMs = intervalMs
     },
     async start() {
@@ -267,9 +284,11 @@ function checkerOf(queue: JobQueue, kind: string, schema: TSchema): Kind['check'
 function define<S extends TSchema>(
   queue: JobQueue,
   kind: string,
-  { payload: schema, lane, retry = DEFAULT_RETRY, pool = DEFAULT_POOL, atOnce = pool.atOnce }: JobOptions<S>,
+  options: JobOptions<S>,
   handler: JobHandler<Static<S>>,
 ): JobKind<Static<S>> {
+  const { payload: schema, lane, retry = DEFAULT_RETRY, neededFor } = options
+  const { pool = DEFAULT_POOL, atOnce = pool.atOnce } = options
   if (queue.kinds.has(kind)) throw new Error(`the kind of job ${kind} is defined twice`)
   const other = [...queue.kinds.values()].find((one) => one.pool.name === pool.name)
   if (other && other.pool.atOnce !== pool.atOnce)
@@ -277,7 +296,7 @@ function define<S extends TSchema>(
       `the pool of jobs ${pool.name} has ${other.pool.atOnce} places already, not ${pool.atOnce}`,
     )
   const check = checkerOf(queue, kind, schema)
-  queue.kinds.set(kind, { handler: handler as JobHandler<unknown>, check, retry, atOnce, pool })
+  queue.kinds.set(kind, { handler: handler as JobHandler<unknown>, check, retry, atOnce, pool, neededFor })
 
   function enqueueSql(payload: Static<S>, options: EnqueueOptions = {}): StepWith {
     const now = queue.clock.now()
@@ -368,7 +387,8 @@ async function exchange(
   queue: JobQueue,
   rooms: readonly PoolRoom[],
 ): Promise<{ count: number; due: number }> {
-  const [ended, now, claim] = [queue.settlements, queue.clock.now(), newId()]
+  const [ended, now] = [queue.settlements, queue.clock.now()]
+  const claim = newId(now)
   queue.settlements = []
   const done = ended.filter(({ query }) => query === 'done').map(({ job }) => job)
   const steps: Step[] = [

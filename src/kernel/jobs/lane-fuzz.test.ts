@@ -10,7 +10,7 @@ import { openDatabase } from '../../db/open.ts'
 import { sql } from '../../db/sql.ts'
 import { someEngine } from '../../testing/engines.ts'
 import { isLongRun } from '../../testing/long-run.ts'
-import { dropJob, retryJobs } from './job-list.ts'
+import { discardSql, retrySql } from './job-operations.ts'
 import { setUp } from './jobs.fixture.ts'
 
 const ROUNDS = isLongRun ? 150 : 8
@@ -63,14 +63,14 @@ someEngine((engine) => {
           },
           { isolation: random(2) === 0 ? 'serializable' : 'repeatable read' },
         ),
-      (db) => dropJob(db, id(), 1),
+      (db) => db.write(discardSql(id(), 1)),
       (db) => db.write(sql`delete from sixwire_jobs where id in (${id()}, ${id()}, ${id()})`),
       (db) =>
         db.write(
           sql`update sixwire_jobs set state = 'failed', seq = null where id = ${id()} and state = 'ready'`,
         ),
-      (db) => retryJobs(db, { id: id() }, 5),
-      (db) => retryJobs(db, random(8) === 0 ? { kind: 'test' } : { id: id() }, 5),
+      (db) => db.write(retrySql(sql`id = ${id()}`, 5)),
+      (db) => db.write(retrySql(random(8) === 0 ? sql`kind = 'test'` : sql`id = ${id()}`, 5)),
       (db) => db.write(sql`delete from sixwire_jobs where state = 'ready' and lane = ${lane()}`),
     ]
 

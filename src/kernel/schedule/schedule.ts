@@ -41,7 +41,7 @@ export function createSchedule(
     const kinds: Kinds = {
       tick: context.jobs.define(
         `cron:${schedule.name}:next`,
-        { payload: Tick, retry: TICK_RETRY },
+        { payload: Tick, retry: TICK_RETRY, neededFor: 'it waits for the next time of a schedule' },
         async (job) => tick(context, schedule, kinds, job),
       ),
       run: defineRun(context, schedule, offered),

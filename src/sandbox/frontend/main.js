@@ -1,60 +1,20 @@
-// Signs people up and in, as a frontend of Sixwire does. All tabs share the tokens, because a link in a mail opens a new one.
-const TOKEN = 'sixwire-sandbox-token'
-const REFRESH_TOKEN = 'sixwire-sandbox-refresh-token'
+// Signs people up and in, as a frontend of Sixwire does.
+import { byId } from './dom.js'
+import { connectAccount, hideSecrets } from './account.js'
+import { accessToken, call, callAsUser, isSignedIn, onOtherTab, signOut, store } from './session.js'
+import {
+  askPasskey,
+  browser,
+  finishSignIn,
+  hasPasskeys,
+  proofOf,
+  signIn,
+  signInWithPasskey,
+  useDevice,
+} from './sign-in.js'
+
 const SIGN_IN_MS = 600_000
-
-const api = document.documentElement.dataset.api
-const byId = (id) => document.getElementById(id)
-
-/** @returns {Promise<any>} the answer's body; throws an Error with the server's message and status */
-async function call(route, body, token) {
-  const [method, path] = route.split(' ')
-  const response = await fetch(api + path, {
-    method,
-    headers: {
-      ...(body && { 'content-type': 'application/json' }),
-      ...(token && { authorization: `Bearer ${token}` }),
-    },
-    body: body && JSON.stringify(body),
-  })
-  const answer = await response.json()
-  if (!response.ok) throw Object.assign(new Error(answer.error.message), { status: response.status })
-  return answer
-}
-
-/** Calls as the signed-in user. A token expires, by default after an hour; if it is refused, it is refreshed once. */
-async function callAsUser(route) {
-  try {
-    return await call(route, undefined, localStorage.getItem(TOKEN))
-  } catch (error) {
-    if (error.status !== 401) throw error
-    await refresh()
-    return call(route, undefined, localStorage.getItem(TOKEN))
-  }
-}
-
-let refreshing
-
-/** A refresh token is single-use, so calls that are refused together wait for the same refresh. */
-function refresh() {
-  refreshing ??= exchangeToken().finally(() => (refreshing = undefined))
-  return refreshing
-}
-
-async function exchangeToken() {
-  const refreshToken = localStorage.getItem(REFRESH_TOKEN)
-  // Another tab may have signed out or in meanwhile.
-  const isCurrent = () => localStorage.getItem(REFRESH_TOKEN) === refreshToken
-  try {
-    const next = await call('POST /auth/refresh', { refreshToken })
-    if (isCurrent()) store(next)
-  } catch (error) {
-    // If the server can't be reached or is busy, the session goes on.
-    if (error.status !== 400 && error.status !== 401) throw error
-    if (isCurrent()) signOut()
-    throw Object.assign(new Error('Your session has ended: sign in again.'), { status: 401 })
-  }
-}
+const FORMS = ['reset', 'second-factor', 'code', 'other-browser']
 
 function say(text, isBad = false) {
   const note = byId('note')
@@ -66,23 +26,16 @@ function say(text, isBad = false) {
 /** Runs the work of a click and shows its error, which may be the end of the session. */
 const onEvent = (work) => (event) => {
   event.preventDefault()
-  work(event).catch((error) => {
-    say(error.message, true)
-    if (error.status === 401 || !isSignedIn()) void show()
-  })
+  work(event).catch(fail)
 }
 
-const isSignedIn = () => localStorage.getItem(TOKEN) !== null
-
-const store = ({ token, refreshToken }) => {
-  localStorage.setItem(REFRESH_TOKEN, refreshToken)
-  localStorage.setItem(TOKEN, token)
+function fail(error) {
+  if (error.code === 'SECOND_FACTOR_REQUIRED') return askSecondFactor(error.details)
+  say(error.message, true)
+  if (error.code === 'UNAUTHORIZED' || !isSignedIn()) void show()
 }
 
-const signOut = () => {
-  localStorage.removeItem(REFRESH_TOKEN)
-  localStorage.removeItem(TOKEN)
-}
+const showFactors = connectAccount(onEvent, say)
 
 /** Shows who is signed in, or the forms. */
 async function show() {
@@ -94,41 +47,125 @@ async function show() {
         ? 'This address is verified.'
         : 'This address is not verified yet: follow the link in the mail.'
       byId('resend').hidden = user.emailVerified
+      await showFactors()
     } catch (error) {
+      if (error.code === 'SECOND_FACTOR_REQUIRED') return askSecondFactor(error.details)
       if (error.status === 401) signOut()
       say(error.message, true)
     }
   }
   const isIn = isSignedIn()
+  if (!isIn) hideSecrets()
   byId('signed-in').hidden = !isIn
-  byId('signed-out').hidden = isIn || !byId('reset').hidden
+  byId('signed-out').hidden = isIn || FORMS.some((id) => !byId(id).hidden)
+  if (!byId('signed-out').hidden) void suggestPasskeys()
 }
+
+/** Shows one form in place of all others. */
+function showForm(id) {
+  for (const other of FORMS) byId(other).hidden = other !== id
+  byId('signed-in').hidden = true
+  byId('signed-out').hidden = true
+  const fields = [...byId(id).querySelectorAll('input:not([type=checkbox])')]
+  // Never a button: the question above it is to be read first.
+  const first = fields.find((field) => field.checkVisibility()) ?? byId(id).querySelector('h2')
+  first.focus()
+}
+
+async function finish(message) {
+  for (const id of FORMS) byId(id).hidden = true
+  say(message)
+  await show()
+  // The element that had the focus is hidden now.
+  if (isSignedIn()) byId('who').focus()
+  else byId('account').elements.email.focus()
+}
+
+/** Passkeys among the suggestions of the browser for the address. */
+async function suggestPasskeys() {
+  if (!hasPasskeys || !(await PublicKeyCredential.isConditionalMediationAvailable?.())) return
+  try {
+    await signInWithPasskey('conditional')
+    await finish('You are signed in.')
+  } catch (error) {
+    // Of the browser, if nobody has taken one, or of the server.
+    if (error.status) fail(error)
+  }
+}
+
+let challenge
+
+/** Asks for the second factor of a sign-in. */
+function askSecondFactor({ challenge: next, factors }) {
+  challenge = next
+  byId('factor-passkey').hidden = !factors.includes('passkey') || !hasPasskeys
+  for (const id of ['factor-code', 'factor-continue'])
+    byId(id).hidden = !factors.some((factor) => factor !== 'passkey')
+  byId('second-factor').reset()
+  showForm('second-factor')
+  say('Your account needs a second factor.')
+}
+
+async function useSecondFactor(proof) {
+  try {
+    await finishSignIn(challenge, proof, byId('second-factor').elements.trust.checked)
+  } catch (error) {
+    if (error.code === 'INVALID_CHALLENGE') byId('second-factor').hidden = true
+    throw error
+  }
+  await finish('You are signed in.')
+}
+
+let sentTo
 
 const ACTIONS = {
   async login({ email, password }) {
-    store(await call('POST /auth/login', { email, password }))
-    say('You are signed in.')
+    await signIn('POST /auth/login', { email, password })
+    await finish('You are signed in.')
   },
   async register({ email, password }) {
     store(await call('POST /auth/register', { email, password }))
-    say('Your account is created. Follow the link in the mail to verify the address.')
+    await finish('Your account is created. Follow the link in the mail to verify the address.')
   },
-  'magic-link': async ({ email }) => say((await call('POST /auth/magic-link', { email })).message),
+  'magic-link': async ({ email }) => {
+    const { message } = await call('POST /auth/magic-link', { email, browser: browser() })
+    sentTo = email
+    showForm('code')
+    say(message)
+  },
   'forgot-password': async ({ email }) => say((await call('POST /auth/forgot-password', { email })).message),
+}
+
+/**
+ * Posts the token of a link. The route is public, so it ignores an expired token instead of refusing it; an administrator who is
+ * signed in keeps the password. This call refreshes the token first.
+ */
+async function verify(route, fragment) {
+  if (isSignedIn()) await callAsUser('GET /auth/me').catch(() => undefined)
+  say((await call(route, { token: fragment.get('token') }, accessToken())).message)
+}
+
+async function useLink(token, confirmed) {
+  await signIn('POST /auth/verify-magic-link', { token, browser: browser(), ...(confirmed && { confirmed }) })
+  await finish('You are signed in.')
 }
 
 // The pages that mails and providers lead to. The token is in the fragment, which no server sees.
 const PAGES = {
-  async verify(fragment) {
-    // The route is public, so it ignores an expired token instead of refusing it; an administrator who is signed in
-    // keeps the password. This call refreshes the token first.
-    if (isSignedIn()) await callAsUser('GET /auth/me').catch(() => undefined)
-    const token = localStorage.getItem(TOKEN)
-    say((await call('POST /auth/verify-email', { token: fragment.get('token') }, token)).message)
+  verify: (fragment) => verify('POST /auth/verify-email', fragment),
+  'change-email': (fragment) => verify('POST /auth/verify-email-change', fragment),
+  'undo-email-change': async (fragment) => {
+    say((await call('POST /auth/undo-email-change', { token: fragment.get('token') })).message)
+    signOut()
   },
   'magic-link': async (fragment) => {
-    store(await call('POST /auth/verify-magic-link', { token: fragment.get('token') }))
-    say('You are signed in.')
+    linkToken = fragment.get('token')
+    try {
+      await useLink(linkToken)
+    } catch (error) {
+      if (error.code !== 'OTHER_BROWSER') throw error
+      showForm('other-browser')
+    }
   },
   async callback(fragment) {
     // Login CSRF: anybody can make a link with the tokens of their own account.
@@ -136,55 +173,70 @@ const PAGES = {
     sessionStorage.removeItem('began')
     if (!(age <= SIGN_IN_MS))
       throw new Error('This sign-in was not started in this tab within the last ten minutes: start it again.')
-    if (fragment.has('error')) throw new Error(`You were not signed in: ${fragment.get('error')}.`)
-    store({ token: fragment.get('token'), refreshToken: fragment.get('refreshToken') })
+    if (fragment.get('error') === 'second_factor_required')
+      await useDevice({
+        code: 'SECOND_FACTOR_REQUIRED',
+        details: { challenge: fragment.get('challenge'), factors: fragment.get('factors').split(',') },
+      })
+    else if (fragment.has('error')) throw new Error(`You were not signed in: ${fragment.get('error')}.`)
+    else store({ token: fragment.get('token'), refreshToken: fragment.get('refreshToken') })
     say('You are signed in.')
   },
   async reset(fragment) {
     resetToken = fragment.get('token')
-    byId('reset').hidden = false
+    showForm('reset')
   },
 }
 
 let resetToken
+let linkToken
 
-byId('reset').addEventListener(
-  'submit',
-  onEvent(async () => {
-    const password = new FormData(byId('reset')).get('password')
-    say((await call('POST /auth/reset-password', { token: resetToken, password })).message)
-    signOut()
-    byId('reset').hidden = true
-    await show()
-  }),
-)
-byId('account').addEventListener(
-  'submit',
-  onEvent(async (event) => {
-    const input = Object.fromEntries(new FormData(byId('account')))
-    await ACTIONS[event.submitter?.value ?? 'login'](input)
-    await show()
-  }),
-)
-byId('sign-out').addEventListener(
-  'click',
-  onEvent(async () => {
-    await callAsUser('POST /auth/logout').finally(signOut)
-    say('You are signed out.')
-    await show()
-  }),
-)
-byId('resend').addEventListener(
-  'click',
-  onEvent(async () => say((await callAsUser('POST /auth/resend-verification')).message)),
-)
+const on = (id, type, work) => byId(id).addEventListener(type, onEvent(work))
+
+on('reset', 'submit', async () => {
+  const { value: password } = byId('reset').elements.password
+  const { message } = await call('POST /auth/reset-password', { token: resetToken, password })
+  signOut()
+  await finish(message)
+})
+on('account', 'submit', async (event) => {
+  const input = Object.fromEntries(new FormData(byId('account')))
+  await ACTIONS[event.submitter?.value ?? 'login'](input)
+})
+on('passkey', 'click', async () => {
+  await signInWithPasskey()
+  await finish('You are signed in.')
+})
+on('code', 'submit', async () => {
+  const { value: code } = byId('code').elements.code
+  await signIn('POST /auth/verify-code', { email: sentTo, code, browser: browser() })
+  await finish('You are signed in.')
+})
+on('other-browser', 'submit', () => useLink(linkToken, true))
+on('second-factor', 'submit', () => useSecondFactor(proofOf(byId('second-factor').elements.code.value)))
+on('factor-passkey', 'click', async () => {
+  const options = await call('POST /auth/second-factor/passkey-options', { challenge })
+  await useSecondFactor({ passkey: await askPasskey(options) })
+})
+for (const button of document.querySelectorAll('.cancel'))
+  button.addEventListener(
+    'click',
+    onEvent(async () => {
+      // A refresh that needs a second factor has no session without it.
+      if (!byId('second-factor').hidden) signOut()
+      await finish('You are not signed in.')
+    }),
+  )
+on('sign-out', 'click', async () => {
+  await callAsUser('POST /auth/logout').finally(signOut)
+  await finish('You are signed out.')
+})
+on('resend', 'click', async () => say((await callAsUser('POST /auth/resend-verification')).message))
 
 for (const link of document.querySelectorAll('[data-provider]'))
   link.addEventListener('click', () => sessionStorage.setItem('began', Date.now()))
 
-// Sent by other tabs only; the key is null if everything was removed.
-addEventListener('storage', ({ key }) => {
-  if (key !== TOKEN && key !== null) return
+onOtherTab(() => {
   if (!isSignedIn()) say('You were signed out in another tab.')
   void show()
 })
@@ -194,12 +246,12 @@ async function arrive() {
   const page = PAGES[location.pathname.split('/').at(-1)]
   // Removed from the address line and the history: it is single-use.
   history.replaceState(null, '', location.pathname)
-  if (page && [...fragment].length > 0)
-    try {
-      await page(fragment)
-    } catch (error) {
-      say(error.message, true)
-    }
+  try {
+    if (page && [...fragment].length > 0) await page(fragment)
+  } catch (error) {
+    if (error.code === 'SECOND_FACTOR_REQUIRED') return fail(error)
+    say(error.message, true)
+  }
   await show()
 }
 

@@ -139,3 +139,18 @@ export const refusalPage = (look: ConsentStyle, assets: string, message: string)
     html`<h1>This request cannot be answered</h1>
       <p class="fault" role="alert">${message}</p>`,
   )
+
+/** The page whose form takes an answer to the application: these pages have no scripts, so a person sends it. */
+export function returnPage(look: ConsentStyle, assets: string, application: string, address: string): string {
+  const { origin, pathname, searchParams } = new URL(address)
+  return frame(
+    look,
+    assets,
+    `Return to ${application}`,
+    html`<h1>Return to ${application}</h1>
+      <form method="post" action="${origin + pathname}">
+        ${[...searchParams].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+        <button class="primary" autofocus>Continue</button>
+      </form>`,
+  )
+}

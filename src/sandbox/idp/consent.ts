@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ApiError, invalid } from '../../base/errors.ts'
 import { formOf } from '../forms.ts'
 import { sendPage } from '../provider-page.ts'
-import { consentPage, refusalPage, type ConsentStyle } from './consent-page.ts'
+import { consentPage, refusalPage, returnPage, type ConsentStyle } from './consent-page.ts'
 import type { AuthorizationRequest, Grants } from './grants.ts'
 import { queryOf } from './parameters.ts'
 import type { People, Person, PersonInput } from './people.ts'
@@ -33,7 +33,7 @@ export type ConsentOptions = {
   grants: Grants
   check: (query: URLSearchParams) => Promise<Checked>
   /** The address to which the browser takes this code, or the denial if there is none. */
-  answer: (request: AuthorizationRequest, code: string | undefined) => string
+  answer: (request: AuthorizationRequest, granted?: { code: string; person: Person }) => string
 }
 
 /**
@@ -57,9 +57,9 @@ export function consentRoutes(engine: FastifyInstance, options: ConsentOptions):
   }
 
   async function decide(request: AuthorizationRequest, choice: Choice): Promise<string> {
-    if ('deny' in choice) return answer(request, undefined)
+    if ('deny' in choice) return answer(request)
     const person = await whoIs(choice)
-    return answer(request, await grants.code(person.id, request))
+    return answer(request, { person, code: await grants.code(person.id, request) })
   }
 
   async function ask(
@@ -97,7 +97,9 @@ export function consentRoutes(engine: FastifyInstance, options: ConsentOptions):
     const choice = choiceOfForm(formOf(request.body))
     if (!choice) return ask(reply, result)
     try {
-      return await reply.redirect(await decide(result.ask, choice), 303)
+      const address = await decide(result.ask, choice)
+      if (result.ask.isForm) return await sendPage(reply, 200, returnPage(look, assets, application, address))
+      return await reply.redirect(address, 303)
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 400)) throw error
       // The person was deleted while the page was open, or the address is not valid.

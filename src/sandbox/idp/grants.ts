@@ -13,6 +13,8 @@ export type AuthorizationRequest = {
   scope: string
   state?: string
   nonce?: string
+  /** Whether the answer is a form that the browser sends. */
+  isForm?: boolean
   /** PKCE, method S256 (RFC 7636). */
   challenge?: string
 }

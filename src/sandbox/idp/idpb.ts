@@ -37,9 +37,7 @@ export function createIdpb(context: StandInContext): StandIn {
   const provider = createProvider(context, 'idpb', { tokenPrefix: 'gho_' })
   const {
     address,
-    clientId,
-    clientSecret,
-    redirectUri: registered,
+    client: { id: clientId, secret: clientSecret, redirectUri: registered },
     people,
     grants,
     answering,
@@ -170,7 +168,7 @@ export function createIdpb(context: StandInContext): StandIn {
       engine.get(`${PATH}/user`, answering(user))
       engine.get(`${PATH}/user/emails`, answering(emails))
       provider.consent(engine, {
-        path: '/login/oauth/authorize',
+        path: '/idpb/login/oauth/authorize',
         look: LOOK,
         check,
         denied: {

@@ -6,15 +6,22 @@ import type { StandIn, StandInContext } from '../stand-in.ts'
 import { consentRoutes, type Checked } from './consent.ts'
 import type { ConsentStyle } from './consent-page.ts'
 import { createGrants, type AuthorizationRequest, type Grants } from './grants.ts'
-import { createPeople, type People } from './people.ts'
+import { createPeople, type People, type Person } from './people.ts'
 
-/** What both identity providers have: an address, one registered application, people and their grants. */
+/** The application that is registered at a provider. */
+export type SandboxClient = {
+  readonly id: string
+  readonly secret: string
+  /** Its redirect address, for people. */
+  readonly redirectUri: string
+  readonly redirects: RegExp
+  readonly accepts: (secret: string) => boolean
+}
+
+/** What all identity providers have: an address, one registered application, people and their grants. */
 export type SandboxIdentityProvider = {
   readonly address: string
-  readonly clientId: string
-  readonly clientSecret: string
-  /** The redirect address that its client is registered with. */
-  readonly redirectUri: string
+  readonly client: SandboxClient
   readonly people: People
   readonly grants: Grants
   /** Makes a handler of calls between servers that injects the faults of this provider. */
@@ -28,6 +35,8 @@ export type SandboxIdentityProvider = {
       check: (query: URLSearchParams) => Promise<Checked>
       /** The answer to the application if access is denied. */
       denied: Readonly<Record<string, string>>
+      /** What it tells beside the code. */
+      fieldsOf?: (person: Person) => Readonly<Record<string, string>>
     },
   ): void
   /** The address to which the browser takes an answer, with its `state`. */
@@ -46,18 +55,31 @@ const refuse = (status: number, reply: FastifyReply): FastifyReply =>
     error_description: 'A fault is set for this provider at /sandbox.',
   })
 
+/** A client with the callback of the provider's name. */
+function ownClient({ secret, publicUrl }: StandInContext['settings'], name: string): SandboxClient {
+  const clientSecret = deriveKey(secret, `sandbox-${name}`).mac('client').slice(0, 40)
+  const redirectUri = `${publicUrl}/auth/${name}/callback`
+  return {
+    id: `sandbox-${name}`,
+    secret: clientSecret,
+    redirectUri,
+    redirects: new RegExp(`^${RegExp.escape(redirectUri)}$`),
+    accepts: (given) => given === clientSecret,
+  }
+}
+
 /**
- * @param name `idpa` or `idpb`
+ * @param name `idpa`, `idpb`, or the name of an issuer for `auth.providers`
  * @param options.tokenPrefix the prefix of its access tokens
  * @param options.says parameters of every answer that the browser takes to the application
  */
 export function createProvider(
   { db, clock, settings, faults, base }: StandInContext,
   name: string,
-  options: { tokenPrefix?: string; says?: Readonly<Record<string, string>> } = {},
+  options: { tokenPrefix?: string; says?: Readonly<Record<string, string>>; client?: SandboxClient } = {},
 ): SandboxIdentityProvider {
   const address = `${base}/${name}`
-  const redirectUri = `${settings.publicUrl}/auth/${name}/callback`
+  const { client = ownClient(settings, name) } = options
   const people = createPeople(db, clock)
   const grants = createGrants(db, clock, name, options.tokenPrefix)
 
@@ -77,32 +99,38 @@ export function createProvider(
 
   return {
     address,
-    clientId: `sandbox-${name}`,
-    clientSecret: deriveKey(settings.secret, `sandbox-${name}`).mac('client').slice(0, 40),
-    redirectUri,
+    client,
     people,
     grants,
     answering: (handle) => faulty(faults, name, refuse, handle),
-    consent(engine, { path, look, check, denied }) {
+    consent(engine, { path, look, check, denied, fieldsOf }) {
       consentRoutes(engine, {
         provider: name,
-        path: `/${name}${path}`,
+        path,
         look,
         application: settings.name,
         assets: `${new URL(base).pathname}/page`,
         people,
         grants,
         check,
-        answer: (request, code) => back(request, code === undefined ? denied : { code }),
+        answer: (request, granted) =>
+          back(request, granted ? { code: granted.code, ...fieldsOf?.(granted.person) } : denied),
       })
     },
     back,
     standIn: ({ describe, routes }) => ({
       name,
-      takesFaults: true,
+      // The page has no room for those that nothing stands in for.
+      takesFaults: !options.client,
       describe,
       routes,
-      state: async () => ({ address, redirectUri, livingTokens: await grants.count() }),
+      state: async () => ({
+        address,
+        redirectUri: client.redirectUri,
+        // Of the others the variables have them.
+        ...(options.client && { clientId: client.id, clientSecret: client.secret }),
+        livingTokens: await grants.count(),
+      }),
       reset: () => grants.reset(),
     }),
   }

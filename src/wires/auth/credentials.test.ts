@@ -30,15 +30,20 @@ describe('credentials', () => {
   test('are changed in one file', () => {
     const root = join(import.meta.dirname, '../..')
     const writersOf = (statement: RegExp) =>
-      globSync('**/*.ts', { cwd: root, exclude: ['**/*.test.ts', '**/*.long.ts', '**/*.fixture.ts'] })
+      globSync('**/*.ts', {
+        cwd: root,
+        exclude: ['testing/**', '**/*.test.ts', '**/*.long.ts', '**/*.fixture.ts'],
+      })
         .filter((file) => statement.test(readFileSync(join(root, file), 'utf8')))
         .map((file) => file.replaceAll('\\', '/'))
         .toSorted()
-    assert.deepEqual(writersOf(/(update|insert into|delete from) auth_users\b/i), ['wires/auth/users.ts'])
+    assert.deepEqual(writersOf(/(update|insert into|delete from) auth_users\b/i), [
+      'wires/auth/user-changes.ts',
+    ])
     assert.deepEqual(writersOf(/delete from auth_sessions\b/i), [
       'wires/auth/sessions/refresh-tokens.ts',
-      'wires/auth/sessions/sessions.ts',
-      'wires/auth/users.ts',
+      'wires/auth/sessions/session-list.ts',
+      'wires/auth/user-changes.ts',
     ])
   })
 

@@ -1,4 +1,5 @@
 import { Type } from '../../base/schema.ts'
+import type { ProviderEntry } from './identity-providers/provider-entry.ts'
 
 const DAY_SECONDS = 86_400
 const CLIENT_ID = 'The client ID that the provider gave to this application.'
@@ -35,6 +36,35 @@ export const AuthOptions = Type.Object({
     default: 'open',
     description: 'Whether anybody may create an account.',
   }),
+  secondFactor: Type.Optional(
+    Type.Enum(['optional', 'admins', 'required'], {
+      description:
+        'Which accounts must have a passkey or an authenticator app: those of administrators, or all. Default: admins in production, else optional.',
+    }),
+  ),
+  secondFactorGraceDays: Type.Integer({
+    minimum: 0,
+    default: 7,
+    description:
+      'How many days after the first sign-in to which this applies an account without one can still be used.',
+  }),
+  passkeys: Type.Object(
+    {
+      rpId: Type.Optional(
+        Type.String({
+          description:
+            'The domain name that passkeys belong to: they work on its pages and those of names below it, and are lost if it changes. Default: the host of APP_URL.',
+        }),
+      ),
+      origins: Type.Optional(
+        Type.Array(Type.String(), {
+          description:
+            'The origins of pages that may use passkeys. Default: those of APP_URL and PUBLIC_URL within rpId; outside production http://localhost with any port too.',
+        }),
+      ),
+    },
+    { default: {} },
+  ),
   idpa: Type.Optional(
     Type.Object(
       {
@@ -71,6 +101,10 @@ export const AuthOptions = Type.Object({
       { description: "An OAuth 2 provider with GitHub's API to sign in with; used if clientId is set." },
     ),
   ),
+  providers: Type.Record(Type.String(), Type.Unsafe<ProviderEntry>({ type: 'object' }), {
+    default: {},
+    description: 'Further identity providers by name, as oidc(), apple() and microsoft() make them.',
+  }),
   bcryptCost: Type.Integer({
     minimum: 4,
     maximum: 31,
@@ -86,6 +120,11 @@ export const AuthOptions = Type.Object({
     description:
       'For how long a used refresh token returns the current one, for a client whose answer was lost.',
   }),
+  impersonationNotice: Type.Boolean({
+    default: false,
+    description: 'Whether users are told by email when an administrator acts as them.',
+  }),
+  invitationSeconds: seconds(7 * DAY_SECONDS, 'Lifetime of the link in an invitation.'),
   resetTokenSeconds: seconds(3_600, 'Lifetime of a link to reset a password.'),
   magicLinkSeconds: seconds(900, 'Lifetime of a link to sign in.'),
   verificationTokenSeconds: seconds(DAY_SECONDS, 'Lifetime of a link to verify an address.'),

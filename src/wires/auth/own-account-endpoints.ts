@@ -9,7 +9,9 @@ import type { OwnAccount } from './own-account.ts'
 import type { PasswordLogin } from './passwords/password-login.ts'
 import type { Passwords } from './passwords/passwords.ts'
 import { Message, newPassword, Password, Time, UserFields, userOf } from './schemas.ts'
-import type { UserRow, Users } from './users.ts'
+import type { Phones } from './sign-in-codes/phones.ts'
+import type { UserRow } from './user.ts'
+import type { Users } from './users.ts'
 
 const Metadata = Type.Record(Type.String(), Type.Unknown(), { examples: [{ theme: 'dark' }] })
 const Me = Type.Object(
@@ -18,18 +20,25 @@ const Me = Type.Object(
     createdAt: Time,
     emailVerified: Type.Boolean(),
     metadata: Type.Record(Type.String(), Type.Unknown()),
-    role: Type.Enum(['user', 'admin']),
+    role: Type.Enum(['user', 'viewer', 'admin']),
+    phone: Type.Optional(
+      Type.String({ description: 'The number for codes by SMS, in E.164. Absent if the user has none.' }),
+    ),
   },
   { title: 'Me' },
 )
 const Account = Type.Object({ user: Me }, { title: 'Account' })
 
-const meOf = (user: UserRow, { emailVerified, role }: UserCaller) => ({
-  ...userOf(user),
-  emailVerified,
-  metadata: parseJson(user.metadata) as Record<string, unknown>,
-  role,
-})
+async function meOf(user: UserRow, { emailVerified, role }: UserCaller, phones: Phones) {
+  const phone = await phones.of(user.id)
+  return {
+    ...userOf(user),
+    emailVerified,
+    metadata: parseJson(user.metadata) as Record<string, unknown>,
+    role,
+    ...(phone !== undefined && { phone }),
+  }
+}
 
 /** The endpoints of the signed-in user's own account. */
 export function ownAccountEndpoints({
@@ -37,11 +46,13 @@ export function ownAccountEndpoints({
   account,
   passwords,
   passwordLogin,
+  phones,
 }: {
   users: Users
   account: OwnAccount
   passwords: Passwords
   passwordLogin: PasswordLogin
+  phones: Phones
 }) {
   return {
     get: endpoint(
@@ -53,7 +64,7 @@ export function ownAccountEndpoints({
       async ({ caller }) => {
         const user = await users.byId(caller.id)
         if (!user) throw errors.unauthorized()
-        return { user: meOf(user, caller) }
+        return { user: await meOf(user, caller, phones) }
       },
     ),
     update: endpoint(
@@ -77,24 +88,22 @@ export function ownAccountEndpoints({
         ),
         reply: { 200: Account },
       },
-      async ({ body, caller }) => ({ user: meOf(await account.update(caller, body), caller) }),
+      async ({ body, caller }) => ({
+        user: await meOf(await account.update(caller, body), caller, phones),
+      }),
     ),
     remove: endpoint(
       {
         summary: 'Delete the account of the signed-in user',
         description:
-          'Requires the password if the account has one, and else a sign-in within the last 10 minutes. Records of other wires, such as documents, are not deleted.',
+          'Requires the password, or a proof within the last 10 minutes by a sign-in or `POST /auth/confirm`; of an account with a second factor, a recent proof of that. Records of other wires, such as documents, are not deleted.',
         access: 'session',
         body: json(Type.Object({ password: Type.Optional(Password) }, { title: 'DeleteAccountRequest' })),
         reply: { 200: Message },
-        errors: [
-          authErrors.invalid_credentials,
-          authErrors.account_locked,
-          authErrors.recent_sign_in_required,
-        ],
+        errors: [authErrors.invalid_credentials, authErrors.account_locked, errors.recent_sign_in_required],
       },
-      async ({ body, caller, record }) => {
-        await account.delete(caller, body.password, record)
+      async ({ body, caller, actor, record }) => {
+        await account.delete(caller, body.password, { actor, record })
         return { message: 'The account is deleted.' }
       },
     ),
@@ -114,8 +123,8 @@ export function ownAccountEndpoints({
         reply: { 200: Message },
         errors: [authErrors.invalid_credentials, authErrors.account_locked],
       },
-      async ({ body, caller, record }) => {
-        await passwordLogin.changePassword(caller, body, record)
+      async ({ body, caller, actor, record }) => {
+        await passwordLogin.changePassword(caller, body, { actor, record })
         return { message: 'The password is changed, and all other sessions are revoked.' }
       },
     ),

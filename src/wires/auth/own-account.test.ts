@@ -107,9 +107,8 @@ describe('one’s own account', () => {
       assert.notEqual(again._id, _id)
     })
 
-    test('stays where the password is wrong or missing, and wrong ones count for the lock', async () => {
+    test('stays where the password is wrong, and wrong ones count for the lock', async () => {
       const { email, token } = await app().register()
-      assert.equal((await remove(token, {})).code, 'VALIDATION_ERROR')
       assert.deepEqual(
         statuses(await Promise.all(times(10, () => remove(token, { password: 'wrong horse battery' })))),
         { 401: 5, 423: 5 },

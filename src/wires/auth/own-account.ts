@@ -1,16 +1,15 @@
-import { errors, invalid } from '../../base/errors.ts'
-import { parseJson } from '../../base/json.ts'
-import type { Database } from '../../db/database.ts'
+import { errors } from '../../base/errors.ts'
 import { sql } from '../../db/sql.ts'
 import type { UserCaller } from '../../http/access.ts'
-import type { RecordEvent } from '../../http/event-log.ts'
+import type { CallOrigin } from '../../http/event-log.ts'
+import { requireProof } from '../../kernel/policy.ts'
+import type { WireContext } from '../../kernel/wire.ts'
 import type { MailTokens } from './email-links/mail-tokens.ts'
 import { authErrors } from './errors.ts'
-import type { Sessions } from './sessions/sessions.ts'
+import { mergeMetadata } from './metadata.ts'
 import type { PasswordLogin } from './passwords/password-login.ts'
-import { userAmong, type UserRow, type Users } from './users.ts'
-
-const METADATA_BYTES_MAX = 16_384
+import { userAmong, type UserRow } from './user.ts'
+import type { Users } from './users.ts'
 
 /** What users do with their own account, apart from its credentials. */
 export type OwnAccount = {
@@ -30,20 +29,20 @@ export type OwnAccount = {
    * Deletes the account, its sessions and every token that was sent to its address. Records of other wires stay, with
    * an owner id that no account has.
    *
-   * @throws VALIDATION_ERROR, INVALID_CREDENTIALS and ACCOUNT_LOCKED if the account has a password and this is not it
-   * @throws RECENT_SIGN_IN_REQUIRED if it has none and the caller signed in more than 10 minutes ago
+   * @param password needed only if the caller has proven nothing for 10 minutes; an account with a second factor needs a
+   *   recent proof of that
+   * @throws INVALID_CREDENTIALS, ACCOUNT_LOCKED, RECENT_SIGN_IN_REQUIRED
    */
-  delete(caller: UserCaller, password: string | undefined, record: RecordEvent): Promise<void>
+  delete(caller: UserCaller, password: string | undefined, origin: CallOrigin): Promise<void>
 }
 
 export function createOwnAccount(
-  db: Database,
+  { db, audit }: Pick<WireContext, 'db' | 'audit'>,
   {
     users,
     passwordLogin,
     mailTokens,
-    sessions,
-  }: { users: Users; passwordLogin: PasswordLogin; mailTokens: MailTokens; sessions: Sessions },
+  }: { users: Users; passwordLogin: PasswordLogin; mailTokens: MailTokens },
 ): OwnAccount {
   const unauthorized = () => errors.unauthorized()
 
@@ -62,34 +61,25 @@ export function createOwnAccount(
         return userAmong(rows)
       }),
 
-    async delete(caller, password, record) {
+    async delete(caller, password, origin) {
       const { id, email } = caller
       const user = await users.byId(id)
       if (!user) throw unauthorized()
-      if (user.password_hash === null) await sessions.requireRecentSignIn(caller)
-      else {
-        if (password === undefined) throw invalid({ path: '/body/password', message: 'is required' })
-        if (!(await passwordLogin.verifyCredentials(email, password, record)))
-          throw authErrors.invalid_credentials({ message: 'The password is wrong.' })
-      }
+      if (password === undefined || caller.hasFactor) requireProof(caller, 'factor')
+      if (password !== undefined && !(await passwordLogin.verifyCredentials(email, password, origin)))
+        throw authErrors.invalid_credentials({ message: 'The password is wrong.' })
       // The version: if the password has changed since it was verified, the new one is required.
       const match = { id, version: user.credentials_version }
-      await db.batch([mailTokens.deleteSql(user.email_key), ...users.deleteSql(match, unauthorized)])
-      record('account-deleted', { account: id })
+      await db.batch([
+        mailTokens.deleteSql(user.email_key),
+        ...users.deleteSql(match, unauthorized),
+        audit.entrySql(origin.actor, {
+          action: 'user.deleted',
+          target: `user:${id}`,
+          before: { email: user.email },
+        }),
+      ])
+      origin.record('account-deleted', { account: id })
     },
   }
-}
-
-/** @returns JSON text */
-function mergeMetadata(stored: string, patch: Record<string, unknown>): string {
-  const merged = { ...(parseJson(stored) as Record<string, unknown>), ...patch }
-  const json = JSON.stringify(
-    Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null)),
-  )
-  if (Buffer.byteLength(json) > METADATA_BYTES_MAX)
-    throw invalid({
-      path: '/body/metadata',
-      message: `All metadata together may have ${METADATA_BYTES_MAX} bytes as JSON: keep more in the store.`,
-    })
-  return json
 }

@@ -3,8 +3,9 @@ import { isoTime } from '../../base/clock.ts'
 import { addressFault } from '../../base/email-address.ts'
 import { Type } from '../../base/schema.ts'
 import { withRule } from '../../base/with-rule.ts'
+import { phoneFault } from '../messaging/index.ts'
 import type { Passwords } from './passwords/passwords.ts'
-import type { UserRow } from './users.ts'
+import type { UserRow } from './user.ts'
 
 // Tokens must not be cached on the way (RFC 6749, section 5.1).
 export const UNCACHED = { 'cache-control': 'no-store' }
@@ -17,6 +18,28 @@ export const Password = Type.String({ ...PASSWORD, examples: ['correct horse bat
 export const newPassword = (passwords: Passwords, example = 'correct horse battery') =>
   withRule(Type.String({ ...PASSWORD, examples: [example] }), (password) => passwords.fault(password))
 export const Time = Type.String({ format: 'date-time', description: 'ISO 8601, UTC.' })
+/** What the answer of a sign-in without a password has of the user. */
+export const MagicLinkUser = Type.Object(
+  { _id: Type.String(), email: Type.String() },
+  { title: 'MagicLinkUser' },
+)
+export const Browser = Type.String({
+  minLength: 16,
+  maxLength: 100,
+  description:
+    'A random text that the browser keeps, such as `crypto.randomUUID()`: what was requested with it is used in the same browser.',
+  examples: ['9b2f1c7e-5d0a-4c4e-8a53-0f6f2f3f7f10'],
+})
+export const Phone = withRule(
+  Type.String({ maxLength: 20, description: 'In E.164.', examples: ['+4915112345678'] }),
+  phoneFault,
+)
+export const Code = Type.String({
+  pattern: '^\\s*\\d{3}[\\s-]?\\d{3}\\s*$',
+  maxLength: 20,
+  description: 'Six digits, also with a space between them.',
+  examples: ['123456'],
+})
 export const Message = Type.Object({ message: Type.String() }, { title: 'Confirmation' })
 
 /** The fields that every answer with a user has. */

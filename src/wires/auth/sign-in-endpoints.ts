@@ -84,11 +84,11 @@ export function signInEndpoints({
         reply: { 201: Type.Object({ user: User, ...Tokens }, { title: 'Registration' }) },
         errors: [authErrors.registration_closed, authErrors.email_taken],
       },
-      async ({ body, recordId, ip, userAgent, record }) => {
+      async ({ body, recordId, ip, userAgent, actor, record }) => {
         if (registration === 'closed') throw authErrors.registration_closed()
         const user = await passwordLogin.register({ ...body, id: recordId })
         record('account-created', { account: user.id, role: users.roleOf(user) })
-        const tokens = await sessions.create(user, { ip, userAgent, record, method: 'registration' })
+        const tokens = await sessions.create(user, { ip, userAgent, actor, record, method: 'registration' })
         return answer({ user: userOf(user), ...tokens }, { headers: UNCACHED })
       },
     ),
@@ -101,12 +101,16 @@ export function signInEndpoints({
         limit: '30/min',
         body: json(Type.Object({ email: Email, password: Password }, { title: 'LoginRequest' })),
         reply: { 200: Type.Object({ user: LoginUser, ...Tokens }, { title: 'Login' }) },
-        errors: [authErrors.invalid_credentials, authErrors.account_locked],
+        errors: [
+          authErrors.invalid_credentials,
+          authErrors.second_factor_required,
+          authErrors.account_locked,
+        ],
       },
-      async ({ body, ip, userAgent, record }) => {
-        const user = await passwordLogin.verifyCredentials(body.email, body.password, record)
+      async ({ body, ip, userAgent, actor, record }) => {
+        const user = await passwordLogin.verifyCredentials(body.email, body.password, { actor, record })
         if (!user) throw authErrors.invalid_credentials()
-        const tokens = await sessions.create(user, { ip, userAgent, record, method: 'password' })
+        const tokens = await sessions.create(user, { ip, userAgent, actor, record, method: 'password' })
         return answer({ user: userFieldsOf(user), ...tokens }, { headers: UNCACHED })
       },
     ),

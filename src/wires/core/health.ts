@@ -1,7 +1,17 @@
+import { Type } from '../../base/schema.ts'
 import { succeedsWithin } from '../../base/within.ts'
 import type { Database } from '../../db/database.ts'
 import type { HealthStatus } from '../../http/health-route.ts'
 import type { ServerStatus } from '../../kernel/wire.ts'
+
+export const HealthFields = {
+  uptime: Type.Number({ description: 'Seconds since the start.' }),
+  database: Type.Enum(['connected', 'disconnected']),
+  latencyMs: Type.Union([Type.Number(), Type.Null()], {
+    description: 'Milliseconds that the database took to answer; null if it did not.',
+  }),
+  wires: Type.Record(Type.String(), Type.Enum(['ready', 'error'])),
+}
 
 const LONGEST_WAIT_MS = 2_000
 

@@ -7,17 +7,11 @@ import type { Database } from '../../db/database.ts'
 import { healthRoute } from '../../http/health-route.ts'
 import { answer, route } from '../../http/route.ts'
 import type { ServerStatus } from '../../kernel/wire.ts'
-import { readHealth } from './health.ts'
+import { HealthFields, readHealth } from './health.ts'
+import { logEndpoints } from './log-endpoints.ts'
+import { overviewEndpoints } from './overview-endpoints.ts'
+import { jobEndpoints } from './job-endpoints.ts'
 import { webhookEndpoints } from './webhook-endpoints.ts'
-
-const HealthFields = {
-  uptime: Type.Number({ description: 'Seconds since the start.' }),
-  database: Type.Enum(['connected', 'disconnected']),
-  latencyMs: Type.Union([Type.Number(), Type.Null()], {
-    description: 'Milliseconds that the database took to answer; null if it did not.',
-  }),
-  wires: Type.Record(Type.String(), Type.Enum(['ready', 'error'])),
-}
 
 /** These answer while the database is unreachable, so calls are counted in the process. */
 const PROBES = { rate: '600/min', countedIn: 'process' } as const
@@ -33,7 +27,23 @@ export function coreRoutes({
 }) {
   const platform = platformVersion()
   const webhooks = webhookEndpoints(server.webhooks)
-  const webhookRoutes = [
+  const logs = logEndpoints(server.logs)
+  const jobs = jobEndpoints(server.jobs)
+  const { overview, config, screens } = overviewEndpoints({ db, server, settings })
+  const operatorRoutes = [
+    route('GET /core/overview', ...overview),
+    route('GET /core/config', ...config),
+    route('GET /core/screens', ...screens),
+    route('GET /core/logs', ...logs.list),
+    route('GET /core/logs/stream', ...logs.stream),
+    route('GET /core/logs/faults', ...logs.faults),
+    route('POST /core/logs/faults/:id/resolve', ...logs.resolve),
+    route('GET /core/jobs', ...jobs.list),
+    route('GET /core/jobs/counts', ...jobs.counts),
+    route('POST /core/jobs/retry', ...jobs.retryAll),
+    route('GET /core/jobs/:id', ...jobs.get),
+    route('DELETE /core/jobs/:id', ...jobs.discard),
+    route('POST /core/jobs/:id/retry', ...jobs.retry),
     route('GET /core/webhooks', ...webhooks.list),
     route('POST /core/webhooks/:name/enable', ...webhooks.enable),
     route('GET /core/webhooks/deliveries', ...webhooks.deliveries),
@@ -125,6 +135,6 @@ export function coreRoutes({
         return answer(text, { headers: { 'content-type': contentType } })
       },
     ),
-    ...(hasAccounts ? webhookRoutes : []),
+    ...(hasAccounts ? operatorRoutes : []),
   ] as const
 }

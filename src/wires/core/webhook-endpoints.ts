@@ -3,8 +3,8 @@ import { Type } from '../../base/schema.ts'
 import { pageOf, PageQuery, PageReply } from '../../http/page.ts'
 import { endpoint } from '../../http/route.ts'
 import type { WebhookOperations } from '../../kernel/events/webhooks.ts'
+import { Time } from './schemas.ts'
 
-const Time = Type.String({ format: 'date-time', description: 'ISO 8601, UTC.' })
 const STATES = ['waiting', 'delivered', 'failed'] as const
 
 const Webhook = Type.Object(
@@ -61,7 +61,7 @@ export const webhookEndpoints = (webhooks: WebhookOperations) => ({
       reply: { 200: Webhook },
       errors: [errors.not_found],
     },
-    ({ params: { name } }) => webhooks.enable(name),
+    ({ params: { name }, actor }) => webhooks.enable(name, actor),
   ),
   deliveries: endpoint(
     {
@@ -100,6 +100,6 @@ export const webhookEndpoints = (webhooks: WebhookOperations) => ({
       reply: { 200: Delivery },
       errors: [errors.not_found, errors.conflict],
     },
-    ({ params: { id } }) => webhooks.retry(id),
+    ({ params: { id }, actor }) => webhooks.retry(id, actor),
   ),
 })

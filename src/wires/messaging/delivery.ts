@@ -61,8 +61,8 @@ export function createDelivery(
     const isMail = isRepeatable(claim.channel)
     const unknown = isMail ? UNKNOWN_MAIL : UNKNOWN_TEXT
     const finders = sendables.flatMap(({ name, find }) => (name === provider && find ? [find] : []))
-    const failUnknown = (): Promise<Settled> =>
-      rows.settle(claim, { status: 'failed', provider, error: unknown }, true)
+    const failUnknown = (reason: string): Promise<Settled> =>
+      rows.settle(claim, { status: 'failed', provider, error: unknown, reason }, true)
     return {
       async settle(outcome, isLookedUp) {
         switch (outcome.kind) {
@@ -76,16 +76,16 @@ export function createDelivery(
           case 'refused':
             return rows.settle(claim, { status: 'failed', provider, error: outcome.reason })
           case 'retry': {
-            if (isLookedUp) return failUnknown()
-            await rows.requeue(claim, UNREACHED, mayHaveArrived)
+            if (isLookedUp) return failUnknown(outcome.reason)
+            await rows.requeue(claim, UNREACHED, outcome.reason, mayHaveArrived)
             const error = mayHaveArrived ? unknown : UNREACHED
             const { afterMs = 0 } = outcome
             return { status: 'pending', provider, error, unknownOutcome: mayHaveArrived, afterMs }
           }
           case 'unknown':
             // A mail is sent once more, and no further: it may arrive each time.
-            if (isMail ? mayHaveArrived : finders.length === 0) return failUnknown()
-            await rows.markUnknown(claim, unknown)
+            if (isMail ? mayHaveArrived : finders.length === 0) return failUnknown(outcome.reason)
+            await rows.markUnknown(claim, unknown, outcome.reason)
             return { status: 'pending', provider, error: unknown, unknownOutcome: true }
         }
       },

@@ -12,9 +12,11 @@ import { createAttachments, type AttachableFile, type FileSource } from './attac
 import { openProviders } from './channels.ts'
 import { checksOf, createHealth } from './health.ts'
 import { createMessageEvents } from './message-events.ts'
-import { createMessageLog, forgetMessages } from './messages.ts'
+import { createMessageLog, forgetFailedContent, forgetMessages } from './messages.ts'
+import { createPreviews } from './preview-page.ts'
 import { MESSAGING_PROVIDERS, MessagingOptions } from './options.ts'
-import { createOutbox, OUTBOX_SEALED } from './outbox.ts'
+import { contentKeyOf, createOutbox, OUTBOX_SEALED } from './outbox.ts'
+import { phoneFault, phoneNumber } from './recipients.ts'
 import { createReportReceivers, reportUrl } from './report-receivers.ts'
 import { createReports } from './reports.ts'
 import { messagingRoutes } from './routes.ts'
@@ -24,9 +26,10 @@ import { createTemplates, type Templates } from './templates.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
+export { phoneFault, phoneNumber }
 export type { AttachableFile, FileSource, MessagingOptions, Templates }
 
-/** The service of the messaging wire, with which other wires send email. */
+/** The service of the messaging wire, with which other wires send email and SMS. */
 export type Messaging = {
   /** Whether a provider of email is configured. */
   readonly sendsMail: boolean
@@ -47,11 +50,28 @@ export type Messaging = {
     template: string
     data: Record<string, unknown>
   }): Promise<readonly Step[]>
+  /** Whether a provider of SMS is configured. */
+  readonly sendsText: boolean
+  /**
+   * Makes the steps that queue an SMS from a template, for the batch that decides it. It is sent at most once.
+   *
+   * @param text.id the id of the message; queueing the same id again changes nothing. Default: a new id
+   * @param text.to E.164, as `phoneNumber` returns it
+   * @param text.template the name of a `.txt` file in the folder of the templates
+   * @throws VALIDATION_ERROR if the template does not exist, or a value that it shows is missing
+   * @throws PROVIDER_NOT_CONFIGURED if no provider of SMS is configured
+   */
+  text(text: {
+    id?: string
+    to: string
+    template: string
+    data: Record<string, unknown>
+  }): Promise<readonly Step[]>
   /** Sets where the files of `attachments[].fileId` come from; for the wire that stores them. */
   setFileSource(source: FileSource): void
 }
 
-/** Opens the email templates of the configured folder. */
+/** Opens the templates of the configured folder. */
 export const openTemplates = (
   { appDir, name, appUrl }: Pick<Settings, 'appDir' | 'name' | 'appUrl'>,
   options: Pick<Static<typeof MessagingOptions>, 'templates'>,
@@ -66,12 +86,14 @@ export const messaging = defineWire({
   providers: MESSAGING_PROVIDERS,
   migrations: asset('wires/messaging/migrations/'),
   async setup(context, options) {
-    const { db, clock, jobs, settings, policy } = context
+    const { db, clock, jobs, settings, policy, audit } = context
     const providers = await openProviders(options, settings.appUrl, clock)
     const templates = openTemplates(settings, options)
     const events = createMessageEvents(context.events)
+    const contentKey = contentKeyOf(settings.secret)
     const outbox = createOutbox(context, events, {
-      secret: settings.secret,
+      contentKey,
+      keepsFailed: options.keepFailedDays > 0,
       providers,
       reportTo: (provider, id) => reportUrl(settings.publicUrl, provider, id),
     })
@@ -80,16 +102,27 @@ export const messaging = defineWire({
       { attachments, outbox, templates, providers, policy },
       { domain: new URL(settings.publicUrl).hostname },
     )
-    const { keepLogsDays } = options
+    const { keepLogsDays, keepFailedDays } = options
+    jobs.every('messaging.forget-content', HOUR_MS, () =>
+      forgetFailedContent(db, clock.now() - keepFailedDays * DAY_MS),
+    )
     if (keepLogsDays !== undefined)
       jobs.every('messaging.clean', HOUR_MS, () => forgetMessages(db, clock.now() - keepLogsDays * DAY_MS))
     const service: Messaging = {
       sendsMail: providers.email.length > 0,
       mail: ({ id = newId(clock.now()), ...mail }) => sender.ownMail({ id, ...mail }),
+      sendsText: providers.sms.length > 0,
+      text: ({ id = newId(clock.now()), ...text }) => sender.ownText({ id, ...text }),
       setFileSource: (source) => attachments.setFileSource(source),
     }
     return {
       routes: messagingRoutes({
+        db,
+        audit,
+        contentKey,
+        outbox,
+        templates,
+        previews: createPreviews(settings.secret, clock),
         sender,
         receivers: createReportReceivers(providers, createReports(db, clock, events), options.bounceSecret),
         list: createMessageLog(db),

@@ -1,5 +1,6 @@
 import { isoTime } from '../../base/clock.ts'
 import { emailKey } from '../../base/email-address.ts'
+import { containsPattern } from '../../db/contains.ts'
 import type { Database } from '../../db/database.ts'
 import { leastIdOf } from '../../base/ids.ts'
 import { sql, type Sql } from '../../db/sql.ts'
@@ -29,10 +30,10 @@ export type LogEntry = {
   createdAt: string
 }
 
-/** The filters of the log. `to` matches any recipient, in cc and bcc as well. */
-export type LogQuery = { channel?: Channel; to?: string; status?: MessageStatus }
+/** The filters of the log. `to` matches any recipient, in cc and bcc as well; `q` what the log shows. */
+export type LogQuery = { channel?: Channel; to?: string; status?: MessageStatus; q?: string }
 
-export type LogPage = { logs: LogEntry[]; total: number; nextCursor?: string }
+export type LogPage = { logs: LogEntry[]; total: number | undefined; nextCursor?: string }
 
 export type MessageRow = {
   id: string
@@ -83,6 +84,13 @@ const HAS_STATUS = Object.fromEntries(
   STATUSES.map((status) => [status, sql.literal(`status = '${status}'`)]),
 ) as Record<MessageStatus, Sql>
 
+/** Text within what the log shows of a message, or one of its ids. */
+function searchSql(text: string): Sql {
+  const pattern = containsPattern(text.toLowerCase())
+  return sql`(id = ${text} or message_id = ${text} or lower(recipient) like ${pattern} escape '!'
+    or lower(subject) like ${pattern} escape '!' or template like ${pattern} escape '!')`
+}
+
 /** Reads one page of the log, newest first. */
 export type MessageLog = (rowFilter: RowFilter, query: LogQuery, page: Page) => Promise<LogPage>
 
@@ -92,13 +100,14 @@ export function createMessageLog(db: Database): MessageLog {
     table: sql.literal('messaging_messages'),
     columns: sql.literal(MESSAGE_COLUMNS.join(', ')),
   })
-  return async (rowFilter, { channel, to, status }, page) => {
+  return async (rowFilter, { channel, to, status, q }, page) => {
     const conditions: Sql[] = [
       ...(channel === undefined ? [] : [sql`channel = ${channel}`]),
       ...(status === undefined ? [] : [HAS_STATUS[status]]),
       ...(to === undefined
         ? []
         : [sql`id in (select message_id from messaging_recipients where address = ${keyOf(to)})`]),
+      ...(q === undefined ? [] : [searchSql(q)]),
     ]
     const { rows, ...rest } = await list(rowFilter, conditions, page)
     return { logs: rows.map(entryOf), ...rest }
@@ -120,4 +129,15 @@ export async function forgetMessages(db: Database, before: number): Promise<void
       delete from messaging_messages where id in (select id from old) returning id`)
     if (rows.length < BATCH) return
   }
+}
+
+/**
+ * Deletes the content of failed messages, in one statement: they are few.
+ *
+ * @param before milliseconds since 1970; that of messages created earlier is deleted
+ */
+export async function forgetFailedContent(db: Database, before: number): Promise<void> {
+  await db.write(sql`
+    update messaging_messages set payload = null
+    where id < ${leastIdOf(before)} and status = 'failed' and payload is not null`)
 }

@@ -156,7 +156,7 @@ eachEngine((engine) => {
     const open = sql<{
       id: string
     }>`select id from sixwire_jobs where kind not like 'sixwire.%' and id not like 'every-auth%' and id not like 'every-onchain%'
-      and id not like 'every-pay%' and id not like 'every-store%'`
+      and id not like 'every-messaging%' and id not like 'every-pay%' and id not like 'every-store%'`
     while ((await app.app.db.all(open)).length > 1) await delay(10)
     assert.deepEqual(
       (await app.app.db.all(open)).map(({ id }) => id),

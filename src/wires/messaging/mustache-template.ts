@@ -9,8 +9,16 @@ type Token = readonly [kind: string, text: string, start: number, end: number, c
 /** Values by name, and their JSON pointer. */
 export type Frame = { readonly value: unknown; readonly at: string }
 
+/**
+ * A name that a template uses, `code.digits` for one of a section or with a dot. What is shown outside of every section is
+ * required.
+ */
+export type TemplateValue = { readonly name: string; readonly isRequired: boolean }
+
 /** A parsed template, which can be rendered any number of times. */
 export type Template = {
+  /** The names that it uses, in their order, without those of values within lists. */
+  readonly values: readonly TemplateValue[]
   /**
    * Renders the template. Names are looked up in the last frame first.
    *
@@ -39,6 +47,7 @@ export function readTemplate(text: string): Template {
   const tokens = writer.parse(text) as readonly Token[]
   refusePartials(tokens)
   return {
+    values: valuesOf(tokens),
     render(frames, escape, addIssue) {
       let characters = 0
       let repetitions = 0
@@ -107,6 +116,29 @@ function refusePartials(tokens: readonly Token[]): void {
     if (kind === '#' || kind === '^') refusePartials(content ?? [])
   }
 }
+
+/** The names that tokens use, each once; `.` is the name of the section around it. */
+function valuesOf(tokens: readonly Token[]): TemplateValue[] {
+  const values = new Map<string, boolean>()
+  const add = (tokens: readonly Token[], path: readonly string[], isOptional: boolean): void => {
+    for (const [kind, text, , , content = []] of tokens) {
+      const isShown = kind === 'name' || kind === '&'
+      if (!isShown && kind !== '#' && kind !== '^') continue
+      const steps = text === '.' ? path : [...path, text]
+      const name = steps.join('.')
+      if (isShown) values.set(name, (values.get(name) ?? false) || !isOptional)
+      else if (content.length === 0 || kind === '^') values.set(name, values.get(name) ?? false)
+      // A section of text shows names of the frames around it: what it shows is not always below it.
+      add(content, kind === '#' && !showsItself(text, content) ? steps : path, true)
+    }
+  }
+  add(tokens, [], false)
+  return Array.from(values, ([name, isRequired]) => ({ name, isRequired }))
+}
+
+/** Whether a section shows its own name: `{{#name}} {{name}}{{/name}}` makes text optional. */
+const showsItself = (name: string, content: readonly Token[]): boolean =>
+  content.some(([kind, text]) => (kind === 'name' || kind === '&') && text === name)
 
 /** Looks up the value of a name, or of `.` in the innermost frame; undefined if it is missing, with the pointer it would have. */
 function resolveName(frames: readonly Frame[], name: string): Frame {

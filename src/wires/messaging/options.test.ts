@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 
 import { createApp, type Config } from '../../app.ts'
 import { startApp } from '../../testing/app.ts'
-import { eachEngine, temporaryFolder } from '../../testing/engines.ts'
+import { someEngine, temporaryFolder } from '../../testing/engines.ts'
 import { startMailServer } from '../../testing/mail-server.ts'
 import { ACCOUNT, environmentOf, startTextServer, TOKEN } from './providers.fixture.ts'
 import { smtp } from './providers/smtp.ts'
@@ -99,7 +99,7 @@ describe('a secret for reports of bounces', () => {
     })
 })
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test('MAIL_FROM alone is whom the sandbox’s mail is from', async (t) => {
     const MAIL_FROM = 'The Shop <hello@shop.example>'
     const app = await startApp(t, engine, { sandbox: true, environment: { MAIL_FROM } })

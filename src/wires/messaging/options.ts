@@ -48,6 +48,13 @@ export const MessagingOptions = Type.Object({
       description: 'After how many days messages in a final state are deleted from the log. Default: never.',
     }),
   ),
+  keepFailedDays: Type.Integer({
+    minimum: 0,
+    maximum: 365,
+    default: 3,
+    description:
+      'For how many days the content of a failed message is kept, encrypted, so that it can be sent again.',
+  }),
   bounceSecret: Type.Optional(
     Type.String({
       minLength: 16,

@@ -17,7 +17,7 @@ import type { Providers } from './provider.ts'
 import { NO_EVENTS } from '../../kernel/events/events.ts'
 import { createMetrics } from '../../kernel/metrics.ts'
 import { createMessageEvents } from './message-events.ts'
-import { createOutbox } from './outbox.ts'
+import { contentKeyOf, createOutbox } from './outbox.ts'
 import { ACCOUNT, startTextServer, TOKEN, type TextServer } from './providers.fixture.ts'
 import { smtp } from './providers/smtp.ts'
 import { twilio } from './providers/twilio.ts'
@@ -50,7 +50,7 @@ const program = (given: {
     import { NO_EVENTS } from ${urlLiteral('kernel/events/events.ts')}
     import { createMetrics } from ${urlLiteral('kernel/metrics.ts')}
     import { createMessageEvents } from ${urlLiteral('wires/messaging/message-events.ts')}
-    import { createOutbox } from ${urlLiteral('wires/messaging/outbox.ts')}
+    import { contentKeyOf, createOutbox } from ${urlLiteral('wires/messaging/outbox.ts')}
     import { smtp } from ${urlLiteral('wires/messaging/providers/smtp.ts')}
     import { twilio } from ${urlLiteral('wires/messaging/providers/twilio.ts')}
     const { how, step, id, url, ...addresses } = ${JSON.stringify(given)}
@@ -82,7 +82,8 @@ const program = (given: {
           from: '+15005550006', apiBase: addresses.twilio })
       : smtp({ url: addresses.smtp, from: 'shop@example.com' })
     const outbox = createOutbox({ db, clock, log, jobs, metrics: createMetrics() }, createMessageEvents(NO_EVENTS), {
-      secret: ${JSON.stringify(SECRET)},
+      contentKey: contentKeyOf(${JSON.stringify(SECRET)}),
+      keepsFailed: false,
       reportTo: (_provider, id) => 'https://shop.example/' + id,
       providers: { email: [], sms: [], whatsapp: [], [provider.channel]: [{ ...provider, send: paused(provider.send) }] },
     })
@@ -120,7 +121,8 @@ async function recover(url: string, id: string, providers: Providers): Promise<s
   const log = pino({ level: 'silent' })
   const jobs = createJobs(db, clock, log)
   createOutbox({ db, clock, log, jobs, metrics: createMetrics() }, createMessageEvents(NO_EVENTS), {
-    secret: SECRET,
+    contentKey: contentKeyOf(SECRET),
+    keepsFailed: false,
     providers,
     reportTo,
   })

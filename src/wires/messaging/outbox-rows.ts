@@ -6,6 +6,7 @@ import { sql, type Sql } from '../../db/sql.ts'
 import type { Outcome } from '../../providers/outcome.ts'
 import type { WireContext } from '../../kernel/wire.ts'
 import { isRepeatable, readContent, writeContent, type MessageContent } from './content.ts'
+import { addToHistorySql, historyLine } from './history.ts'
 import type { MessageEvents } from './message-events.ts'
 import type { Channel } from './provider.ts'
 
@@ -76,16 +77,17 @@ export type OutboxRows = {
    * @param unknownOutcome whether the message may have arrived by an earlier call
    */
   begin(claim: Claim, provider: string, unknownOutcome: boolean): Promise<boolean>
-  /** Records that the call is over and that its outcome is unknown. */
-  markUnknown(claim: Claim, error: string): Promise<void>
+  /** Records that the call is over and that its outcome is unknown. @param reason what the provider said */
+  markUnknown(claim: Claim, error: string, reason: string): Promise<void>
   /**
    * Records that the provider has certainly not taken it.
    *
+   * @param reason what the provider said
    * @param unknownOutcome whether it may have arrived by an earlier call
    */
-  requeue(claim: Claim, error: string, unknownOutcome: boolean): Promise<void>
+  requeue(claim: Claim, error: string, reason: string, unknownOutcome: boolean): Promise<void>
   /**
-   * Records the final state and deletes the content.
+   * Records the final state. The content is deleted, unless it failed and may be sent again.
    *
    * @returns the state that the message has then: a report may have been quicker
    * @param unknownOutcome whether it may have arrived all the same
@@ -94,9 +96,16 @@ export type OutboxRows = {
     claim: Claim,
     end:
       | { status: 'sent'; messageId: string; provider: string; error: string | null }
-      | (Settled & { status: 'failed' }),
+      | (Settled & { status: 'failed'; reason?: string }),
     unknownOutcome?: boolean,
   ): Promise<Settled>
+  /**
+   * Queues a failed message once more, with the content that it has. A text that may have arrived is not.
+   *
+   * @param steps are kept with it or not at all
+   * @returns false if the message is not failed, or cannot be sent again
+   */
+  requeueFailed(id: string, steps: readonly Step[]): Promise<boolean>
   /**
    * Which of a provider's messages a text with unknown outcome is: the first that no other message has, since equal texts
    * look the same.
@@ -120,6 +129,11 @@ type Row = {
   payload: string | null
 }
 
+/** Which messages an operator can send again: no provider took them, and their content is there. */
+export const canResendSql = sql.literal(
+  `status = 'failed' and message_id is null and payload is not null and (channel = 'email' or attempted_at is null)`,
+)
+
 const unsettled = sql.literal(`status in ('queued', 'sending')`)
 
 const unknownCallOf = ({ provider, attempted_at, call_state }: Row): Claim['unknownCall'] =>
@@ -127,11 +141,14 @@ const unknownCallOf = ({ provider, attempted_at, call_state }: Row): Claim['unkn
     ? undefined
     : { provider, since: attempted_at, isSecond: call_state === 'repeated' }
 
-/** @param key what messages are sealed with until they are settled */
+/**
+ * @param options.contentKey what the content of messages is sealed with
+ * @param options.keepsFailed whether the content of a failed message is kept, so that it can be sent again
+ */
 export function createOutboxRows(
   { db, clock, metrics }: Pick<WireContext, 'db' | 'clock' | 'metrics'>,
   events: MessageEvents,
-  key: Key,
+  { contentKey: key, keepsFailed }: { contentKey: Key; keepsFailed: boolean },
 ): OutboxRows {
   const countMessage = metrics.counter({
     name: 'sixwire_messages_total',
@@ -156,10 +173,11 @@ export function createOutboxRows(
       const now = clock.now()
       return [
         sql`insert into messaging_messages (id, owner, channel, recipient, subject, template, status, provider,
-              attempts, call_state, attempted_at, claim, lease_until, payload, created_at, updated_at)
+              attempts, call_state, attempted_at, claim, lease_until, payload, history, created_at, updated_at)
             values (${id}, ${owner}, ${content.channel}, ${recipient}, ${subject}, ${template},
               ${begun ? 'sending' : 'queued'}, ${begun?.provider ?? null}, ${begun ? 1 : 0}, ${begun ? 'running' : null},
-              ${begun ? now : null}, ${begun?.claim.token ?? null}, 0, ${key.seal(writeContent(content))}, ${now}, ${now})
+              ${begun ? now : null}, ${begun?.claim.token ?? null}, 0, ${key.seal(writeContent(content))},
+              ${begun ? historyLine({ event: 'called', provider: begun.provider }, now) : ''}, ${now}, ${now})
             on conflict (id) do nothing returning id`,
         sql`insert into messaging_recipients (message_id, address)
             values ${sql.join(keys.map((address) => sql`(${id}, ${address})`))} on conflict do nothing`,
@@ -208,32 +226,40 @@ export function createOutboxRows(
       const rows = await db.write(sql`
         update messaging_messages set status = 'sending', provider = ${provider}, attempts = attempts + 1,
           attempted_at = ${now}, error = ${unknownOutcome ? REPEATED : null},
-          call_state = ${unknownOutcome ? 'repeated' : 'running'}, updated_at = ${now}
+          call_state = ${unknownOutcome ? 'repeated' : 'running'}, updated_at = ${now},
+          ${addToHistorySql({ event: 'called', provider }, now)}
         where ${ownClaimSql(claim)} returning id`)
       return rows.length > 0
     },
 
-    async markUnknown(claim, error) {
+    async markUnknown(claim, error, reason) {
+      const now = clock.now()
       await db.write(sql`
-        update messaging_messages set call_state = 'over', error = ${error}, updated_at = ${clock.now()}
+        update messaging_messages set call_state = 'over', error = ${error}, updated_at = ${now},
+          ${addToHistorySql({ event: 'unknown', text: reason }, now)}
         where ${ownClaimSql(claim)}`)
     },
 
-    async requeue(claim, error, unknownOutcome) {
+    async requeue(claim, error, reason, unknownOutcome) {
+      const now = clock.now()
       await db.write(sql`
         update messaging_messages set status = 'queued', call_state = null, error = ${error},
-          attempted_at = ${unknownOutcome ? sql.literal('attempted_at') : null}, updated_at = ${clock.now()}
+          attempted_at = ${unknownOutcome ? sql.literal('attempted_at') : null}, updated_at = ${now},
+          ${addToHistorySql({ event: 'retry', text: reason }, now)}
         where ${ownClaimSql(claim)}`)
     },
 
     async settle(claim, end, unknownOutcome = false) {
       const { status, provider, error } = end
       const messageId = end.status === 'sent' ? end.messageId : null
+      const text = end.status === 'sent' ? end.error : (end.reason ?? end.error)
+      const isKept = keepsFailed && status === 'failed' && (isRepeatable(claim.channel) || !unknownOutcome)
       const now = clock.now()
       const settleSql = sql`
         update messaging_messages set status = ${status}, provider = ${provider}, message_id = ${messageId},
           error = ${error}, attempted_at = ${unknownOutcome ? sql.literal('attempted_at') : null},
-          call_state = null, payload = null, claim = null, updated_at = ${now}
+          call_state = null, payload = ${isKept ? sql.literal('payload') : null}, claim = null, updated_at = ${now},
+          ${addToHistorySql({ event: status, provider: provider ?? undefined, text: text ?? undefined }, now)}
         where ${ownClaimSql(claim)} returning id`
       const isVoid = errors.conflict()
       const { deleteJobSql } = claim
@@ -249,6 +275,27 @@ export function createOutboxRows(
       } catch (error) {
         if (error !== isVoid) throw error
         return (await finalState(claim.id)) ?? end
+      }
+    },
+
+    async requeueFailed(id, steps) {
+      const now = clock.now()
+      const isOther = errors.conflict()
+      try {
+        await db.batch([
+          requireRow(
+            sql`
+              update messaging_messages set status = 'queued', error = null, claim = null, updated_at = ${now},
+                ${addToHistorySql({ event: 'resent' }, now)}
+              where id = ${id} and ${canResendSql} returning id`,
+            () => isOther,
+          ),
+          ...steps,
+        ])
+        return true
+      } catch (error) {
+        if (error === isOther) return false
+        throw error
       }
     },
 

@@ -147,7 +147,7 @@ describe('the outbox', () => {
       }
       await settled(app)
       assert.deepEqual([(await rows(app))[0]!.status, mail.begun()], ['failed', 20])
-      assert.equal((await rows(app))[0]!.payload, null)
+      assert.ok((await rows(app))[0]!.payload, 'it can be sent again for some days')
       assert.deepEqual(
         await app.app.db.all(
           sql`select id from sixwire_jobs where kind = 'messaging.send' and state = 'failed'`,
@@ -222,7 +222,7 @@ describe('the outbox', () => {
       app.clock.advance(MINUTE)
       await settled(app)
       const [row] = await rows(app)
-      assert.deepEqual([row!.status, row!.payload, mail.begun()], ['failed', null, 1])
+      assert.deepEqual([row!.status, mail.begun()], ['failed', 1])
     })
 
     test('sends a mail of which nobody knows once more, however often the server ends in the midst', async () => {
@@ -238,7 +238,7 @@ describe('the outbox', () => {
       app.clock.advance(120 * MINUTE)
       await settled(app)
       const [row] = await rows(app)
-      assert.deepEqual([row!.status, row!.payload, mail.begun()], ['failed', null, 2])
+      assert.deepEqual([row!.status, mail.begun()], ['failed', 2])
     })
 
     test('outlasts a provider that an application wrote, and that does not keep to its contract', async (t) => {
@@ -281,7 +281,7 @@ describe('the outbox', () => {
       app.clock.advance(120 * MINUTE)
       await settled(app)
       const [row] = await rows(app)
-      assert.deepEqual([row!.status, row!.payload], ['failed', null])
+      assert.equal(row!.status, 'failed')
     })
 
     test('is worked on by two replicas, each message by one', async (t) => {

@@ -1,4 +1,4 @@
-import { deriveKey } from '../../base/crypto.ts'
+import { deriveKey, type Key } from '../../base/crypto.ts'
 import { ApiError, errors } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
 import { Type } from '../../base/schema.ts'
@@ -40,6 +40,9 @@ export const OUTBOX_SEALED: SealedColumn = {
   purpose: 'messaging-outbox',
 }
 
+/** What the content of messages is sealed with. @param secret `SIXWIRE_SECRET` */
+export const contentKeyOf = (secret: string): Key => deriveKey(secret, OUTBOX_SEALED.purpose)
+
 export type Outbox = {
   /**
    * The steps that put a message of the service itself into the outbox, for the batch that decides it.
@@ -55,6 +58,13 @@ export type Outbox = {
    *   tells later; UNAVAILABLE if it may still be sent
    */
   send(message: OutboxMessage, limitMs: number): Promise<{ messageId: string }>
+  /**
+   * Queues a failed message once more, with the content that it has.
+   *
+   * @param steps are kept with it or not at all
+   * @returns false if it is not failed, or cannot be sent again
+   */
+  resend(id: string, steps: readonly Step[]): Promise<boolean>
 }
 
 type SendJob = { messageId: string; to?: string }
@@ -66,19 +76,25 @@ const jobIdOf = (messageId: string): string => `messaging-${messageId}`
  * only if its outcome is unknown. Every step is a row before it is an action (`OutboxRows`), and every message has a job
  * until it is settled: the job of one that a request sends is due when the request must have ended.
  *
- * @param options.secret `SIXWIRE_SECRET`
+ * @param options.contentKey see `contentKeyOf`
+ * @param options.keepsFailed whether the content of a failed message is kept, so that it can be sent again
  * @param options.reportTo the URL for the reports of a text, by its provider's name and our id of it
  */
 export function createOutbox(
   { db, clock, log, jobs, metrics }: Pick<WireContext, 'db' | 'clock' | 'log' | 'jobs' | 'metrics'>,
   events: MessageEvents,
   {
-    secret,
     providers,
     reportTo,
-  }: { secret: string; providers: Providers; reportTo: (provider: string, id: string) => string },
+    ...content
+  }: {
+    contentKey: Key
+    keepsFailed: boolean
+    providers: Providers
+    reportTo: (provider: string, id: string) => string
+  },
 ): Outbox {
-  const rows = createOutboxRows({ db, clock, metrics }, events, deriveKey(secret, OUTBOX_SEALED.purpose))
+  const rows = createOutboxRows({ db, clock, metrics }, events, content)
   const deliver = createDelivery(rows, { clock, log })
   const job = jobs.define(
     'messaging.send',
@@ -186,6 +202,9 @@ export function createOutbox(
         job.enqueueSql({ messageId: message.id, to }, { id: jobIdOf(message.id) }),
       ]
     },
+
+    resend: (id, steps) =>
+      rows.requeueFailed(id, [job.enqueueSql({ messageId: id }, { id: jobIdOf(id) }), ...steps]),
 
     async send(message, limitMs) {
       const outcome = await sendNow(message, clock.elapsed() + limitMs)

@@ -67,8 +67,17 @@ export function phoneFault(text: string): string | undefined {
   return 'is not a phone number in E.164: write a plus, the country code and the number, like +4915112345678'
 }
 
-function isPossible(number: string): boolean {
+/**
+ * A phone number as numbers are compared: in E.164, without the prefix of calls within its country (+44 0… is +44 …).
+ *
+ * @param text a number in which `phoneFault` finds nothing
+ */
+export const phoneNumber = (text: string): string => parsePhone(text)?.number ?? text
+
+const isPossible = (number: string): boolean => parsePhone(number)?.isPossible() ?? false
+
+function parsePhone(number: string) {
   // Loaded when first needed: the numbering plans of all countries take long to load, and many servers send no SMS.
   const { parsePhoneNumberFromString } = requireModule('wires/messaging/phone-numbers') as typeof PhoneNumbers
-  return parsePhoneNumberFromString(number)?.isPossible() ?? false
+  return parsePhoneNumberFromString(number)
 }

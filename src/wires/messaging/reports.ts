@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import { oneLine } from '../../base/one-line.ts'
 import type { Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
+import { addToHistorySql } from './history.ts'
 import type { MessageEvents } from './message-events.ts'
 import type { MailReport, TextReport } from './provider.ts'
 
@@ -39,7 +40,8 @@ export function createReports(db: Database, clock: Clock, events: MessageEvents)
   ): Sql => sql`
     update messaging_messages set status = ${status}, message_id = ${messageId},
       error = ${error === undefined ? null : oneLine(error, REASON_CHARACTERS)},
-      payload = null, claim = null, lease_until = 0, attempted_at = null, call_state = null, updated_at = ${now}`
+      payload = null, claim = null, lease_until = 0, attempted_at = null, call_state = null, updated_at = ${now},
+      ${addToHistorySql({ event: status, text: error }, now)}`
 
   return {
     async text({ id, messageId, status, error = 'The provider reported that it failed.' }, provider) {

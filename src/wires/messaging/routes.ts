@@ -3,9 +3,10 @@ import { healthRoute } from '../../http/health-route.ts'
 import { route } from '../../http/route.ts'
 import { PROVIDER_STATUS } from '../../providers/health.ts'
 import type { MessagingHealth } from './health.ts'
-import { logEndpoints } from './log-endpoints.ts'
+import { logEndpoints, type LogParts } from './log-endpoints.ts'
 import { reportEndpoints } from './report-endpoints.ts'
 import { sendEndpoints } from './send-endpoints.ts'
+import { templateEndpoints } from './template-endpoints.ts'
 
 const ChannelHealthFields = {
   provider: Type.String(),
@@ -16,13 +17,15 @@ const HealthFields = {
   providers: Type.Object({ email: ChannelHealth, sms: ChannelHealth, whatsapp: ChannelHealth }),
 }
 type MessagingParts = Parameters<typeof sendEndpoints>[0] &
-  Parameters<typeof logEndpoints>[0] &
+  LogParts &
+  Parameters<typeof templateEndpoints>[0] &
   Parameters<typeof reportEndpoints>[0] & { health: () => Promise<MessagingHealth> }
 
 /** All routes of the wire. */
 export function messagingRoutes(wire: MessagingParts) {
   const send = sendEndpoints(wire)
   const logs = logEndpoints(wire)
+  const templates = templateEndpoints(wire)
   const reports = reportEndpoints(wire)
   return [
     route('POST /messaging/email', ...send.email),
@@ -30,6 +33,13 @@ export function messagingRoutes(wire: MessagingParts) {
     route('POST /messaging/sms', ...send.sms),
     route('POST /messaging/whatsapp', ...send.whatsapp),
     route('GET /messaging/logs', ...logs.list),
+    route('GET /messaging/logs/:id', ...logs.get),
+    route('GET /messaging/logs/:id/content', ...logs.getContent),
+    route('POST /messaging/logs/:id/resend', ...logs.resend),
+    route('GET /messaging/templates', ...templates.list),
+    route('GET /messaging/templates/:name', ...templates.get),
+    route('POST /messaging/templates/:name/preview', ...templates.preview),
+    route('GET /messaging/preview', ...logs.preview),
     healthRoute(
       'GET /messaging/health',
       { title: 'MessagingHealth', summary: 'Check whether messages can be sent', fields: HealthFields },

@@ -44,7 +44,8 @@ eachEngine((engine) => {
       return body.logs[0]
     }
     const payloads = () =>
-      app.app.db.all(sql`select id from messaging_messages where payload is not null or claim is not null`)
+      app.app.db.all(sql`select id from messaging_messages
+        where claim is not null or (payload is not null and status <> 'failed')`)
 
     let people = 0
     const newAddress = (): string => `receiver${people++}@example.com`

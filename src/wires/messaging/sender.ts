@@ -43,6 +43,8 @@ export type Sender = {
   ): Promise<Sent<C>>
   /** The steps that queue a mail of the service itself. */
   ownMail(mail: { id: string; to: string; template: string; data: Record<string, unknown> }): Promise<Step[]>
+  /** The steps that queue an SMS of the service itself. */
+  ownText(text: { id: string; to: string; template: string; data: Record<string, unknown> }): Promise<Step[]>
 }
 
 /** @param options.domain what Message-IDs end with */
@@ -151,6 +153,21 @@ export function createSender(
         owner: null,
         recipient: address,
         keys: [key],
+        subject: null,
+        template,
+        content,
+      })
+    },
+
+    async ownText({ id, to, template, data }) {
+      needProvider('sms')
+      const body = await templates.renderText(template, data)
+      const content = { channel: 'sms', text: { id, to, body } } as const
+      return outbox.insertSql({
+        id,
+        owner: null,
+        recipient: to,
+        keys: [to],
         subject: null,
         template,
         content,

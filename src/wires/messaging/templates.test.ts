@@ -15,10 +15,23 @@ const LINK = 'https://shop.example/verify?token=a-b_c&next=%2F'
 
 /** What auth gives each built-in template; optional values are in brackets. */
 const BUILT_IN: Record<string, { needs: string[]; may: string[] }> = {
+  'address-change-requested': { needs: ['when'], may: ['name'] },
+  'address-changed': { needs: ['when', 'until', 'link'], may: ['name'] },
+  'address-restored': { needs: ['when'], may: ['name'] },
+  'change-address': { needs: ['link'], may: [] },
+  'factor-added': { needs: ['factor', 'when'], may: ['name'] },
+  'factor-removed': { needs: ['factor', 'when'], may: ['name'] },
+  'factors-removed': { needs: ['when'], may: ['name'] },
+  impersonated: { needs: ['when'], may: ['name'] },
+  invitation: { needs: ['link'], may: ['name'] },
   'magic-link': { needs: ['link'], may: [] },
+  'new-device': { needs: ['when', 'device'], may: ['name', 'ip'] },
   'new-sign-in': { needs: ['provider', 'when'], may: ['name', 'ip'] },
   'password-changed': { needs: ['when'], may: ['name'] },
+  'phone-changed': { needs: ['when'], may: ['name', 'number'] },
+  'recovery-code-used': { needs: ['when', 'left'], may: ['name'] },
   'reset-password': { needs: ['link'], may: ['name'] },
+  'second-factor-due': { needs: ['due'], may: ['name'] },
   'verify-email': { needs: ['link'], may: ['name'] },
 }
 const NAMES = Object.keys(BUILT_IN)
@@ -115,6 +128,53 @@ describe('a built-in template', () => {
       for (const [, href] of html.matchAll(/href="([^"]*)"/g)) assert.match(href!, /^https:\/\/shop\.example/)
     })
   }
+})
+
+describe('the mail of a link to sign in', () => {
+  test('shows the code in two groups, if it has one', async () => {
+    const code = { digits: '012345', first: '012', last: '345' }
+    const { text } = await builtIn.render('magic-link', { link: LINK, code })
+    assert.match(text, /^012 345$/m)
+    assert.doesNotMatch((await builtIn.render('magic-link', { link: LINK })).text, /code/)
+  })
+})
+
+describe('the template of a text message', () => {
+  const values = { code: '012345', host: 'shop.example' }
+
+  test('ends with the line by which browsers fill the code in on this host only, unescaped', async () => {
+    assert.deepEqual(await builtIn.textNames(), ['sign-in-code'])
+    assert.equal(
+      await builtIn.renderText('sign-in-code', values),
+      '012345 is your code for Shop & Co. Nobody at Shop & Co asks you for it.\n\n@shop.example #012345',
+    )
+  })
+
+  test('is a .txt file without the .html of a mail, and the one of the application stands first', async (t) => {
+    const templates = await withFiles(t, {
+      'sign-in-code.txt': '{{code}} opens {{app}}\n\n@{{host}} #{{code}}\n',
+      'ready.txt': 'Order {{number}} is ready',
+      'order.txt': 'the text of a mail',
+      'order.html': letter('x'),
+    })
+    assert.deepEqual(await templates.textNames(), ['ready', 'sign-in-code'])
+    assert.equal(
+      await templates.renderText('sign-in-code', values),
+      '012345 opens Shop & Co\n\n@shop.example #012345',
+    )
+  })
+
+  test('needs its values and a name', async () => {
+    assert.deepEqual(
+      (await issuesOf(builtIn.renderText('sign-in-code', { code: '1' }))).map(({ path }) => path),
+      ['/body/data/host'],
+    )
+    for (const name of ['none', '../templates/sign-in-code', 'sign-in-code\0']) {
+      const [issue] = await issuesOf(builtIn.renderText(name, values))
+      assert.equal(issue!.path, '/body/template')
+      assert.match(issue!.message, /the templates are sign-in-code\.$/)
+    }
+  })
 })
 
 describe("an application's folder", () => {

@@ -1,13 +1,18 @@
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-
-import { asset } from '../../base/asset.ts'
 import { invalid, type Issue } from '../../base/errors.ts'
 import { escapeHtml } from '../../base/html.ts'
 import { StartError } from '../../base/start-error.ts'
-import { readTemplate, type Frame, type Template } from './mustache-template.ts'
+import type { Frame, Template, TemplateValue } from './mustache-template.ts'
 import { plainText } from './plain-text.ts'
+import {
+  createTemplateFiles,
+  LAYOUT,
+  read,
+  readLayout,
+  split,
+  TEMPLATE_NAME,
+  type TemplateFiles,
+} from './template-files.ts'
+import { givenBy, mergedValues, sampleOf } from './template-values.ts'
 
 /** A rendered template. The subject is one line. */
 export type RenderedMail = { subject: string; html: string; text: string }
@@ -21,23 +26,42 @@ export type Templates = {
    * @throws StartError if a file of the template is malformed, with a line for its author
    */
   render(name: string, data: Readonly<Record<string, unknown>>, at?: string): Promise<RenderedMail>
-  /** The names of all templates, sorted. */
+  /**
+   * Renders a template of a text message, `<name>.txt` without `<name>.html`. Values are shown as they are.
+   *
+   * @throws VALIDATION_ERROR and StartError as `render` does
+   */
+  renderText(name: string, data: Readonly<Record<string, unknown>>, at?: string): Promise<string>
+  /** The names of all templates of mails, sorted. */
   names(): Promise<string[]>
+  /** The names of all templates of text messages, sorted. */
+  textNames(): Promise<string[]>
+  /** What a template is and needs; undefined if there is none of this name. One that is malformed has an `error`. */
+  describe(name: string): Promise<TemplateDescription | undefined>
 }
 
-const BUILT_IN = fileURLToPath(asset('wires/messaging/templates/'))
-const LAYOUT = 'layout'
-const ISSUES_SHOWN = 20
-const NAME = /^[a-z0-9-]{1,100}$/
-const FRONT_MATTER = /^\ufeff?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/
+export type TemplateDescription = {
+  name: string
+  channel: 'email' | 'sms'
+  /** Whether a file of the application replaces, or is, the template. */
+  isBuiltIn: boolean
+  /** As it is written: `Your order {{number}}`. */
+  subject?: string
+  /** The names of the values that it uses, without those that every template has. */
+  values: TemplateValue[]
+  /** Values to try it with. */
+  sample: Record<string, unknown>
+  /** What is wrong with its files, one line. */
+  error?: string
+}
 
-type Source = { file: string; text: string }
+const ISSUES_SHOWN = 20
 
 /**
  * Renders emails from Mustache files: `<name>.html` with the subject in its front matter; optionally `<name>.txt`,
  * which replaces the text made from the HTML; and `layout.html` around every HTML, which shows the `{{{content}}}`. A
  * file in the application's folder takes precedence over the built-in one of the same name. Files are read each time,
- * so a change takes effect at once.
+ * so a change takes effect at once. A `<name>.txt` without a `<name>.html` is the template of a text message.
  *
  *     ---
  *     subject: Your order {{number}}
@@ -52,56 +76,55 @@ type Source = { file: string; text: string }
  */
 export function createTemplates(options: { folder: string; app: string; appUrl: string }): Templates {
   const { folder, app, appUrl } = options
+  const files = createTemplateFiles(folder)
+  const source = (file: string) => files.source(file)
+  const names = () => files.names()
+  const textNames = () => files.textNames()
 
-  /** The application's file, or else the built-in one. */
-  async function source(file: string): Promise<Source | undefined> {
-    for (const place of [folder, BUILT_IN]) {
-      const path = join(place, file)
-      const text = await readFile(path, 'utf8').catch(unlessMissing)
-      if (text !== undefined) return { file: path, text }
-    }
-    return undefined
-  }
-
-  async function names(): Promise<string[]> {
-    const files = await Promise.all(
-      [folder, BUILT_IN].map(async (place) => (await readdir(place).catch(unlessMissing)) ?? []),
-    )
-    const templateFiles = files
-      .flat()
-      .filter((file) => file.endsWith('.html'))
-      .map((file) => file.slice(0, -'.html'.length))
-    return [...new Set(templateFiles)].filter((name) => NAME.test(name) && name !== LAYOUT).toSorted()
-  }
-
-  async function unknownTemplate(name: string, at: string): Promise<Error> {
-    const reason = NAME.test(name)
+  async function unknownTemplate(name: string, at: string, known = names): Promise<Error> {
+    const reason = TEMPLATE_NAME.test(name)
       ? `There is no template "${name}"`
       : 'The name of a template consists of lower-case letters, digits and hyphens'
-    return invalid({ path: at, message: `${reason}: the templates are ${(await names()).join(', ')}.` })
+    return invalid({ path: at, message: `${reason}: the templates are ${(await known()).join(', ')}.` })
+  }
+
+  /** What a template can show, and where it says what is missing. */
+  function valuesOf(data: Readonly<Record<string, unknown>>, at: string) {
+    const issues = new Map<string, Issue>()
+    const addIssue = (issue: Issue): void => {
+      if (issues.size < ISSUES_SHOWN && !issues.has(issue.path)) issues.set(issue.path, issue)
+    }
+    const frames: readonly Frame[] = [
+      { value: { app, appUrl }, at },
+      { value: data, at },
+    ]
+    return { frames, issues, addIssue }
   }
 
   return {
     names,
+    textNames,
+    describe: (name) => describeTemplate(files, name, { folder, appUrl }),
+
+    async renderText(name, data, at = '/body/data') {
+      const text = TEMPLATE_NAME.test(name) ? await source(`${name}.txt`) : undefined
+      if (!text) throw await unknownTemplate(name, nameAt(at), textNames)
+      const { frames, issues, addIssue } = valuesOf(data, at)
+      const body = read(text.file, text.text).render(frames, unescaped, addIssue).trim()
+      if (issues.size > 0) throw invalid(...issues.values())
+      return body
+    },
 
     async render(name, data, at = '/body/data') {
-      const nameAt = `${at.slice(0, at.lastIndexOf('/'))}/template`
       // The name is checked before any file is read, so it can never be a path.
       const [html, text, layout] =
-        NAME.test(name) && name !== LAYOUT
+        TEMPLATE_NAME.test(name) && name !== LAYOUT
           ? await Promise.all([source(`${name}.html`), source(`${name}.txt`), source(`${LAYOUT}.html`)])
           : []
-      if (!html) throw await unknownTemplate(name, nameAt)
+      if (!html) throw await unknownTemplate(name, nameAt(at))
       const { subject, body } = split(html)
 
-      const issues = new Map<string, Issue>()
-      const addIssue = (issue: Issue): void => {
-        if (issues.size < ISSUES_SHOWN && !issues.has(issue.path)) issues.set(issue.path, issue)
-      }
-      const frames: Frame[] = [
-        { value: { app, appUrl }, at },
-        { value: data, at },
-      ]
+      const { frames, issues, addIssue } = valuesOf(data, at)
       const render = (
         template: Template,
         escape: (text: string) => string,
@@ -120,45 +143,39 @@ export function createTemplates(options: { folder: string; app: string; appUrl: 
   }
 }
 
-/** Splits a template into the subject of its front matter and its body. */
-function split({ file, text }: Source): { subject: string; body: string } {
-  const [all = '', lines = ''] = FRONT_MATTER.exec(text) ?? []
-  let subject = ''
-  for (const line of lines.split(/\r?\n/)) {
-    if (/^\s*(#.*)?$/.test(line)) continue
-    const [, key = '', value = ''] = /^\s*(\w+)\s*:\s*(.*?)\s*$/.exec(line) ?? []
-    if (key !== 'subject')
-      throw new StartError(
-        `${file}: "${line.trim()}" in its front matter is unknown: the only field is subject`,
-      )
-    subject = value.replace(/^(["'])(.*)\1$/, '$2')
-  }
-  if (subject === '')
-    throw new StartError(
-      `${file}: the subject is missing: start the file with the lines ---, subject: ... and ---`,
-    )
-  return { subject, body: text.slice(all.length) }
-}
+/** The JSON pointer of the template's name, which is beside its data. */
+const nameAt = (dataAt: string): string => `${dataAt.slice(0, dataAt.lastIndexOf('/'))}/template`
 
-function read(file: string, text: string): Template {
+async function describeTemplate(
+  files: TemplateFiles,
+  name: string,
+  { folder, appUrl }: { folder: string; appUrl: string },
+): Promise<TemplateDescription | undefined> {
+  if (!TEMPLATE_NAME.test(name) || name === LAYOUT) return undefined
+  const [html, text, layout] = await Promise.all(
+    [`${name}.html`, `${name}.txt`, `${LAYOUT}.html`].map((file) => files.source(file)),
+  )
+  const main = html ?? text
+  if (!main) return undefined
+  const known = { name, channel: html ? 'email' : 'sms', isBuiltIn: main.isBuiltIn } as const
   try {
-    return readTemplate(text)
+    const { subject, body } = html ? split(html) : { subject: undefined, body: main.text }
+    const used = [
+      ...(subject === undefined ? [] : read(main.file, subject).values),
+      ...read(main.file, body).values,
+      ...(html && text ? read(text.file, text.text).values : []),
+      ...(html && layout ? readLayout(layout).values.filter((one) => !givenBy('layout', one)) : []),
+    ]
+    const values = mergedValues(used)
+    return { ...known, ...(subject !== undefined && { subject }), values, sample: sampleOf(values, appUrl) }
   } catch (error) {
-    throw new StartError(`${file}: ${(error as Error).message}`, { cause: error })
+    if (!(error instanceof StartError)) throw error
+    // Not where the application is on this machine.
+    return { ...known, values: [], sample: {}, error: error.message.replaceAll(`${folder}/`, '') }
   }
-}
-
-function readLayout({ file, text }: Source): Template {
-  if (!/\{\{(\{\s*content\s*\}|&\s*content\s*)\}\}/.test(text))
-    throw new StartError(`${file}: {{{content}}} is missing: add it where the content of the email goes`)
-  return read(file, text)
 }
 
 const unescaped = (text: string): string => text
 
 /** One line, because a line break would end the header field of the subject. */
 const subjectLine = (text: string): string => text.replace(/[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+/g, ' ').trim()
-
-function unlessMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
-}

@@ -8,7 +8,7 @@ import { errors } from '../../base/errors.ts'
 import { receiveErrors, type WebhookRequest } from '../../providers/receive.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { testClock } from '../../testing/clock.ts'
-import { eachEngine, endOfSuite } from '../../testing/engines.ts'
+import { someEngine, endOfSuite } from '../../testing/engines.ts'
 import { startSilence } from '../../testing/silence.ts'
 import { ACCOUNT, startTextServer, TOKEN, type TextServer } from './providers.fixture.ts'
 import { twilio } from './providers/twilio.ts'
@@ -24,7 +24,7 @@ const provider = (
   twilio({ channel: 'sms', accountSid: ACCOUNT, authToken: TOKEN, from: '+15005550006', apiBase, ...more })
 
 describe('providers of texts in the configuration file', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     let app: TestApp
     let texts: TextServer
     let token: string
@@ -87,7 +87,7 @@ describe('providers of texts in the configuration file', () => {
     })
   })
 
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const start = async (t: TestContext, channel: 'sms' | 'whatsapp', ...bases: string[]) => {
       const app = await startApp(t, engine, {
         config: { messaging: { [channel]: bases.map((base) => provider(base, { channel })) } },

@@ -72,15 +72,16 @@ export const onchain = defineWire({
     const fees = createFees(context)
     const events = createTransactionEvents(context.events)
     const replacements = createReplacements(context, { signers, fees, events })
+    const stuckMs = options.stuckSeconds * 1000
     const lines = createNonceQueues(context, {
       chains,
       replacements,
       events,
-      stuckMs: options.stuckSeconds * 1000,
+      stuckMs,
     })
     const confirmations = createConfirmations(context, { chains, lines, events })
     const submit = createSubmit(context, { lines, confirmations, fees, events })
-    const transactions = createTransactions(context)
+    const transactions = createTransactions(context, stuckMs)
     const revisions = createRevisions(context, { chains, replacements, lines })
     const health = createHealth(chains, clock)
     const followers: Follower[] = [confirmations]
@@ -102,7 +103,7 @@ export const onchain = defineWire({
     }
     return {
       routes: onchainRoutes({
-        wallets: walletEndpoints({ wallets, policy }),
+        wallets: walletEndpoints({ chains, clock, tokens, wallets, policy }),
         transactions: transactionEndpoints({ chains, wallets, submit, transactions, revisions, policy }),
         contracts: contractEndpoints({ chains, tokens, wallets, submit, policy }),
         nfts: nftEndpoints(context, {

@@ -26,6 +26,7 @@ export function onchainRoutes({
     route('POST /onchain/wallets/import', ...wallets.importKey),
     route('GET /onchain/wallets', ...wallets.list),
     route('GET /onchain/wallets/:id', ...wallets.get),
+    route('GET /onchain/wallets/:id/balances', ...wallets.getBalances),
     route('GET /onchain/balance/:address', ...contracts.getBalance),
     route('POST /onchain/transactions', ...transactions.send),
     route('GET /onchain/transactions/:hash', ...transactions.get),

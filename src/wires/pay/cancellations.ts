@@ -16,9 +16,10 @@ export type Cancellations = {
    * Cancels a payment that waits for its buyer: a session at its provider, an order and a payment request here. Money decides
    * all the same: what is paid nevertheless completes the transaction.
    *
+   * @param options.steps for the batch that ends it
    * @throws NOT_FOUND, INVALID_STATE if it is paid or over, PROVIDER_NOT_CONFIGURED, PROVIDER_ERROR
    */
-  cancel(id: string, options: { rowFilter: RowFilter; cause: string }): Promise<void>
+  cancel(id: string, options: { rowFilter: RowFilter; cause: string; steps?: readonly Step[] }): Promise<void>
 }
 
 export function createCancellations(
@@ -62,7 +63,7 @@ export function createCancellations(
   }
 
   return {
-    async cancel(id, { rowFilter: { owner }, cause }) {
+    async cancel(id, { rowFilter: { owner }, cause, steps = [] }) {
       const transaction = await ledger.read(id)
       if (!transaction || (owner !== undefined && transaction.row.owner !== owner))
         throw errors.not_found({ message: 'There is no transaction of this id.' })
@@ -81,6 +82,7 @@ export function createCancellations(
           steps: [
             closeSql(id, clock.now(), () => underWay),
             ...(row.provider === 'onchain' ? await cancelledSql(id) : []),
+            ...steps,
           ],
         })
       } catch (error) {

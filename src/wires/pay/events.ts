@@ -1,10 +1,12 @@
 import { oneLine } from '../../base/one-line.ts'
 import { parseJson } from '../../base/json.ts'
 import { sql, type Sql } from '../../db/sql.ts'
+import { newId } from '../../base/ids.ts'
 import type { WireContext } from '../../kernel/wire.ts'
 import { guarded } from '../../providers/guard.ts'
 import { isSnapshot } from './answers.ts'
 import { CALL_MS } from './operations.ts'
+import { shownPayload } from './administration/event-payload.ts'
 import type { CallProvider } from './errors.ts'
 import type { PaymentProvider, ProviderEvent, PaymentSubject } from './provider.ts'
 import type { Reconcile } from './reconcile.ts'
@@ -24,6 +26,13 @@ const DAY_MS = 24 * 3_600_000
 const KEEP_DAYS = 90
 const FORGOTTEN_AT_ONCE = 500
 
+/**
+ * What became of an event: it is to be handled, was recorded, is about nothing of this server, or could not be handled, which
+ * is tried again for a month.
+ */
+export const EVENT_STATES = ['pending', 'done', 'ignored', 'failed'] as const
+export type EventState = (typeof EVENT_STATES)[number]
+
 type EventRow = {
   provider: CallProvider
   event_id: string
@@ -42,7 +51,7 @@ type Group = {
 export type PaymentEvents = {
   /**
    * Stores an event, and has it handled; one that is there already changes nothing. When this resolves, it survives a power
-   * cut. Only what it is about is stored: its body may have names and addresses, and the provider is asked anyway.
+   * cut. What it is about is stored, and its body without what may be personal or secret: the provider is asked anyway.
    */
   store(provider: CallProvider, event: ProviderEvent): Promise<void>
   /** Handles the events that are due: those just stored, and those whose handling failed. */
@@ -87,7 +96,7 @@ export function createEvents(
   ])
 
   return {
-    async store(provider, { id, type, subject }) {
+    async store(provider, { id, type, subject, payload }) {
       const now = context.clock.now()
       const inserted = await context.db.write(
         sql.insert(
@@ -95,12 +104,16 @@ export function createEvents(
           {
             provider,
             event_id: id,
+            id: newId(now),
             type,
+            payload: shownPayload(payload) ?? null,
             subject: subject === undefined ? null : JSON.stringify(subject),
             received_at: now,
             due_at: subject === undefined ? null : now,
             attempts: 0,
-            result: subject === undefined ? 'not used' : null,
+            ...(subject === undefined
+              ? { state: 'ignored', result: 'not used' }
+              : { state: 'pending', result: null }),
           },
           ['provider', 'event_id'],
         ),
@@ -182,7 +195,8 @@ async function handleRows(context: EventContext, rows: readonly EventRow[]): Pro
       const row =
         (await find(context, event.provider, subject)) ??
         (await findAtProvider(context, event.provider, subject))
-      if (!row) await settle(context, [event], 'not a transaction of this server')
+      if (!row)
+        await settle(context, [event], { state: 'ignored', result: 'not a transaction of this server' })
       else {
         // One that failed is handled alone: it may be what the others would fail by.
         const key = event.attempts === 1 ? row.id : `${event.provider} ${event.event_id}`
@@ -207,18 +221,26 @@ async function handleGroup(context: EventContext, { transactionId, events, objec
       repeats: false,
     })
     if (failure && failure.kind !== 'refused') throw new Error(failure.reason)
-    const result = failure
-      ? `the provider has no such object: ${failure.reason}`
-      : `recorded for ${transactionId}`
-    await settle(context, events, result)
+    await settle(context, events, {
+      transactionId,
+      ...(failure
+        ? { state: 'failed', result: `the provider has no such object: ${failure.reason}` }
+        : { state: 'done', result: `recorded for ${transactionId}` }),
+    })
   } catch (error) {
     await retry(context, events, error)
   }
 }
 
-async function settle(context: EventContext, events: readonly EventRow[], result: string): Promise<void> {
+async function settle(
+  context: EventContext,
+  events: readonly EventRow[],
+  { state, result, transactionId }: { state: EventState; result: string; transactionId?: string },
+): Promise<void> {
   await context.db.write(sql`
-    update pay_events set due_at = null, result = ${oneLine(result, REASON_MAX)} where ${idsSql(events)}`)
+    update pay_events set due_at = null, state = ${state}, result = ${oneLine(result, REASON_MAX)},
+      transaction_id = ${transactionId ?? null}
+    where ${idsSql(events)}`)
 }
 
 /** Has events handled again later, unless that was tried often enough. */
@@ -233,7 +255,8 @@ async function retry(context: EventContext, rows: readonly EventRow[], error: un
   )
   const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), LONGEST_RETRY_MS)
   await context.db.write(sql`
-    update pay_events set due_at = ${isGivenUp ? null : context.clock.now() + pauseMs}, process = null, result = ${reason}
+    update pay_events set due_at = ${isGivenUp ? null : context.clock.now() + pauseMs}, process = null,
+      state = 'failed', result = ${reason}
     where ${idsSql(rows)}`)
 }
 

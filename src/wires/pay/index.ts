@@ -106,6 +106,8 @@ export const pay = defineWire({
 
     return {
       routes: payRoutes({
+        context,
+        events: providerEvents,
         checkouts: createCheckouts(context, ledger, {
           events,
           providers,

@@ -5,9 +5,9 @@ import { emailKey, parseAddress } from '../../base/email-address.ts'
 import { errors, invalid } from '../../base/errors.ts'
 import { idPattern, timeOfId } from '../../base/ids.ts'
 import { Type } from '../../base/schema.ts'
+import { timeOf } from '../../base/time-text.ts'
 import type { Caller } from '../../http/access.ts'
 import { Line } from './schemas.ts'
-import { timeOf } from './times.ts'
 import type { TransactionRow } from './transaction-rows.ts'
 
 const MINUTE_MS = 60_000

@@ -139,6 +139,8 @@ export type ProviderEvent = {
   type: string
   /** Which transaction it is about; absent for kinds that are not used, and for events of another mode (live or test). */
   subject?: PaymentSubject
+  /** The body, for operators: texts and numbers that may be personal or secret are masked before it is stored. */
+  payload?: unknown
 }
 
 /** Outcomes of the verbs below; `code` of a refusal is a `RefusalCode`. */

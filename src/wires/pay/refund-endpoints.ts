@@ -68,6 +68,7 @@ export function refundEndpoints({
           'Without an amount, all that is left is refunded. In production, and under the policy guarded, administrators and service keys only.',
         access: 'admin',
         irreversible: true,
+        proof: { console: 'user' },
         scope: OPERATOR_SCOPE,
         idempotent: true,
         // Two people who refund the same payment under one key mean one refund.
@@ -97,7 +98,7 @@ export function refundEndpoints({
         reply: { 200: Refund },
         errors: [...callErrors, errors.not_found, payErrors.invalid_state, payErrors.amount_exceeded],
       },
-      ({ body: { transactionId, amount, currency, reason }, caller, recordId, requestId }) =>
+      ({ body: { transactionId, amount, currency, reason }, caller, actor, recordId, requestId }) =>
         refunds.refund({
           id: recordId,
           transactionId,
@@ -107,6 +108,7 @@ export function refundEndpoints({
           reason,
           rowFilter: policy.rowFilter(caller),
           cause: causeOf(requestId),
+          actor,
         }),
     )
 

@@ -2,6 +2,7 @@ import { errors, invalid } from '../../base/errors.ts'
 import { requireRow, type Step } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 import type { RowFilter } from '../../http/access.ts'
+import type { Actor } from '../../http/actor.ts'
 import type { WireContext } from '../../kernel/wire.ts'
 import { moneyText, numberOf } from './amounts.ts'
 import { errorOf, leaseOf, REQUEST_MS, type Operations, type ProviderOperation } from './operations.ts'
@@ -36,6 +37,8 @@ export type RefundRequest = {
   reason: string | undefined
   rowFilter: RowFilter
   cause: string
+  /** Who gives it back, for the audit log. */
+  actor: Actor
 }
 
 export type Refunds = {
@@ -49,7 +52,7 @@ export type Refunds = {
 }
 
 export function createRefunds(
-  { db, clock, processes }: Pick<WireContext, 'db' | 'clock' | 'processes'>,
+  { db, clock, processes, audit }: Pick<WireContext, 'db' | 'clock' | 'processes' | 'audit'>,
   {
     ledger,
     calls,
@@ -69,7 +72,7 @@ export function createRefunds(
    * provider has changed what is left. SQL does not add amounts of 256 bits: the statement compares what the sum was made of.
    */
   async function reserve(
-    { id, reason }: RefundRequest,
+    { id, reason, actor }: RefundRequest,
     row: TransactionRow,
     amount: bigint,
   ): Promise<ProviderOperation | undefined> {
@@ -98,6 +101,12 @@ export function createRefunds(
           () => notReserved,
         ),
         watchSql(row.id, id),
+        audit.entrySql(actor, {
+          action: 'payment.refunded',
+          target: `payment:${row.id}`,
+          after: { refundId: id, amount: moneyText(amount, row) },
+          reason,
+        }),
       ])
       return {
         id,

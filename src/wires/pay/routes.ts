@@ -3,11 +3,15 @@ import { healthRoute } from '../../http/health-route.ts'
 import { route } from '../../http/route.ts'
 import type { Policy } from '../../kernel/policy.ts'
 import { PROVIDER_STATUS } from '../../providers/health.ts'
+import type { WireContext } from '../../kernel/wire.ts'
+import { eventEndpoints } from './administration/event-endpoints.ts'
+import { summaryEndpoint } from './administration/summary-endpoint.ts'
 import type { Cancellations } from './cancellations.ts'
 import type { Captures } from './captures.ts'
 import { checkoutEndpoints } from './checkout-endpoints.ts'
 import type { Checkouts } from './checkouts.ts'
 import type { CallProvider } from './errors.ts'
+import type { PaymentEvents } from './events.ts'
 import type { PayHealth } from './health.ts'
 import { refundEndpoints } from './refund-endpoints.ts'
 import { requestEndpoints } from './requests/request-endpoints.ts'
@@ -22,6 +26,8 @@ import type { Webhooks } from './webhooks.ts'
 
 /** All routes of the wire. */
 export function payRoutes(wire: {
+  context: Pick<WireContext, 'db' | 'clock' | 'audit'>
+  events: PaymentEvents
   checkouts: Checkouts
   captures: Captures
   cancellations: Cancellations
@@ -41,6 +47,7 @@ export function payRoutes(wire: {
   const webhooks = webhookEndpoints(wire)
   const requests = requestEndpoints(wire)
   const transactions = transactionEndpoints(wire)
+  const events = eventEndpoints(wire)
   return [
     route('POST /pay/cardpay/checkout', ...checkouts.createSession),
     route('POST /pay/cardpay/refund', ...refunds.cardpay),
@@ -50,10 +57,16 @@ export function payRoutes(wire: {
     route('POST /pay/walletpay/refund', ...refunds.walletpay),
     route('POST /pay/walletpay/webhook', ...webhooks.walletpay),
     route('POST /pay/onchain/payment', ...requests.create),
+    route('GET /pay/onchain/payment', ...requests.list),
     route('GET /pay/onchain/payment/:id', ...requests.get),
     route('GET /pay/transactions', ...transactions.list),
     route('GET /pay/transactions.csv', ...transactions.exportCsv),
     route('GET /pay/transactions/:id', ...transactions.get),
+    route('GET /pay/transactions/:id/timeline', ...transactions.timeline),
+    route('GET /pay/summary', ...summaryEndpoint(wire.context.db, wire.context.clock)),
+    route('GET /pay/events', ...events.list),
+    route('GET /pay/events/:id', ...events.get),
+    route('POST /pay/events/:id/replay', ...events.replay),
     route('POST /pay/transactions/:id/cancel', ...transactions.cancel),
     healthRoute(
       'GET /pay/health',

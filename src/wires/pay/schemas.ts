@@ -4,7 +4,11 @@ import { isLoopback } from '../../base/loopback.ts'
 import { PROVIDERS } from './provider.ts'
 import { STATUSES } from './state.ts'
 
-const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC, with milliseconds.' })
+/** A time in an answer. */
+export const Timestamp = Type.String({
+  format: 'date-time',
+  description: 'ISO 8601, UTC, with milliseconds.',
+})
 
 /** One line of text that is shown to the buyer. */
 export const Line = (options: {
@@ -115,6 +119,12 @@ const RefundFields = {
 export const TransactionDetails = Type.Object(
   {
     ...TransactionFields,
+    paymentId: Type.Optional(Type.String({ description: 'The provider’s id of the payment.' })),
+    exponent: Type.Integer({ description: 'Decimal places of the currency at this provider.' }),
+    displayRefundable: Type.String({
+      description: 'What can still be refunded: the exact decimal in major units.',
+      examples: ['12.30'],
+    }),
     refunds: Type.Array(Type.Object(RefundFields, { title: 'TransactionRefund' })),
     dispute: Type.Optional(
       Type.Object(

@@ -1,21 +1,19 @@
 import { Readable } from 'node:stream'
 
-import type { Static } from 'typebox'
-
 import { errors } from '../../base/errors.ts'
 import { Type } from '../../base/schema.ts'
 import { pageOf, PageQuery, PageReply } from '../../http/page.ts'
 import { answer, endpoint } from '../../http/route.ts'
-import type { Policy } from '../../kernel/policy.ts'
-import { PROVIDERS } from './provider.ts'
+import { isPrivileged, type Policy } from '../../kernel/policy.ts'
+import type { WireContext } from '../../kernel/wire.ts'
+import { timelineOf } from './administration/timeline.ts'
+import { TransactionTimeline } from './administration/timeline-schema.ts'
 import type { Cancellations } from './cancellations.ts'
 import { callErrors, causeOf, payErrors } from './errors.ts'
 import { PAYMENT_CALLS } from './limits.ts'
-import { MerchantReference } from './merchant-fields.ts'
 import { Transaction, TransactionDetails } from './schemas.ts'
-import { STATUSES } from './state.ts'
-import { timeOf } from './times.ts'
-import type { TransactionQuery, Transactions } from './transactions.ts'
+import { filtersOf, TransactionFilters } from './transaction-filters.ts'
+import type { Transactions } from './transactions.ts'
 
 const Csv = Type.Unsafe<Blob>({ type: 'string', contentMediaType: 'text/csv' })
 
@@ -23,41 +21,14 @@ const OneTransaction = Type.Object({
   id: Type.String({ maxLength: 64, examples: ['01arz3ndektsv4rrffq69g5fav'] }),
 })
 
-const Filters = {
-  provider: Type.Optional(Type.Enum(PROVIDERS)),
-  status: Type.Optional(Type.Enum(STATUSES)),
-  reference: Type.Optional(
-    Type.String({ maxLength: 300, description: 'The id of a checkout session, order or payment request.' }),
-  ),
-  merchantReference: Type.Optional(MerchantReference),
-  email: Type.Optional(Type.String({ maxLength: 254, description: 'The buyer’s, in any case.' })),
-  userId: Type.Optional(Type.String({ maxLength: 64, description: 'To whom it belongs.' })),
-  from: Type.Optional(Type.String({ format: 'date-time', description: 'Created at this time or later.' })),
-  to: Type.Optional(Type.String({ format: 'date-time', description: 'Created before this time.' })),
-}
-
-const FILTERS = Type.Object(Filters)
-
-function filtersOf(query: Static<typeof FILTERS>): TransactionQuery {
-  const { provider, status, reference, merchantReference, email, userId, from, to } = query
-  return {
-    ...(provider !== undefined && { provider }),
-    ...(status !== undefined && { status }),
-    ...(reference !== undefined && { reference }),
-    ...(merchantReference !== undefined && { merchantReference }),
-    ...(email !== undefined && { email }),
-    ...(userId !== undefined && { userId }),
-    ...(from !== undefined && { from: timeOf(from, '/query/from') }),
-    ...(to !== undefined && { to: timeOf(to, '/query/to') }),
-  }
-}
-
 /** The endpoints that read the ledger. */
 export function transactionEndpoints({
+  context: { db, audit },
   transactions,
   cancellations,
   policy,
 }: {
+  context: Pick<WireContext, 'db' | 'audit'>
   transactions: Transactions
   cancellations: Cancellations
   policy: Policy
@@ -68,7 +39,7 @@ export function transactionEndpoints({
         summary: 'List transactions',
         access: 'user',
         readsOnly: true,
-        query: Type.Object({ ...PageQuery, ...Filters }),
+        query: Type.Object({ ...PageQuery, ...TransactionFilters.properties }),
         reply: {
           200: Type.Object(
             { transactions: Type.Array(Transaction), ...PageReply },
@@ -78,7 +49,7 @@ export function transactionEndpoints({
       },
       async ({ query, caller }) => {
         const page = pageOf(query)
-        const filters = filtersOf(query)
+        const filters = filtersOf(query, caller)
         const { limit, offset } = page
         return { ...(await transactions.list(policy.rowFilter(caller), filters, page)), limit, offset }
       },
@@ -90,11 +61,19 @@ export function transactionEndpoints({
           'All that meet the filters, newest first, with fees and net amounts where the provider tells them. Amounts are decimals; text that a spreadsheet would take for a formula begins with an apostrophe.',
         access: 'user',
         limit: '60/hour',
-        query: FILTERS,
+        query: TransactionFilters,
         reply: { 200: Csv },
       },
-      ({ query, caller }) => {
-        const lines = transactions.csv(policy.rowFilter(caller), filtersOf(query))
+      async ({ query, caller, actor }) => {
+        if (isPrivileged(caller))
+          await db.write(
+            audit.entrySql(actor, {
+              action: 'payments.exported',
+              target: 'payments',
+              after: { filters: Object.keys(query) },
+            }),
+          )
+        const lines = transactions.csv(policy.rowFilter(caller), filtersOf(query, caller))
         return answer<Blob>(Readable.from(lines, { highWaterMark: 1 }), {
           headers: {
             'content-type': 'text/csv; charset=utf-8; header=present',
@@ -115,6 +94,19 @@ export function transactionEndpoints({
       },
       ({ params: { id }, caller }) => transactions.get(id, policy.rowFilter(caller)),
     ),
+    timeline: endpoint(
+      {
+        summary: 'Get the timeline of a transaction',
+        description:
+          'Everything that the books have about it, oldest first, at most 500 of each kind: changes of its status, calls to the provider, objects that were seen there, events, and what arrived on a chain.',
+        access: 'operator',
+        readsOnly: true,
+        params: OneTransaction,
+        reply: { 200: TransactionTimeline },
+        errors: [errors.not_found],
+      },
+      async ({ params: { id } }) => ({ entries: await timelineOf(db, id) }),
+    ),
     cancel: endpoint(
       {
         limit: PAYMENT_CALLS,
@@ -127,9 +119,12 @@ export function transactionEndpoints({
         reply: { 200: TransactionDetails },
         errors: [...callErrors, errors.not_found, payErrors.invalid_state],
       },
-      async ({ params: { id }, caller, requestId }) => {
+      async ({ params: { id }, caller, actor, requestId }) => {
         const rowFilter = policy.rowFilter(caller)
-        await cancellations.cancel(id, { rowFilter, cause: causeOf(requestId) })
+        // A buyer who gives up, and the shop's own backend, are no matter of administration.
+        const entry = audit.entrySql(actor, { action: 'payment.cancelled', target: `payment:${id}` })
+        const steps = actor.role === 'admin' ? [entry] : []
+        await cancellations.cancel(id, { rowFilter, cause: causeOf(requestId), steps })
         return transactions.get(id, rowFilter)
       },
     ),

@@ -118,7 +118,7 @@ export type CallRow = {
   lease_until: number
   /** Why it was refused, or its outcome is unknown. */
   reason: string | null
-  /** Why money is given back, by the caller. */
+  /** Why the payment is refunded, by the caller. */
   refund_reason: string | null
   created_at: number
 }

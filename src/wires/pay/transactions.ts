@@ -7,13 +7,16 @@ import { sql, type Sql } from '../../db/sql.ts'
 import type { RowFilter } from '../../http/access.ts'
 import type { Page } from '../../http/page.ts'
 import { createCountedList } from '../../kernel/counted-list.ts'
-import { numberOf } from './amounts.ts'
+import { displayOf, numberOf } from './amounts.ts'
 import { exportCsv } from './export.ts'
 import { isOpen, type LedgerTransaction, type Ledger } from './ledger.ts'
 import type { ProviderName } from './provider.ts'
 import type { PaymentStatus } from './state.ts'
 import { transactionOf, type PaymentTransaction } from './transaction-record.ts'
-import { selectHistorySql, TRANSACTION_COLUMNS, type TransactionRow } from './transaction-rows.ts'
+import { leftOf, selectHistorySql, TRANSACTION_COLUMNS, type TransactionRow } from './transaction-rows.ts'
+
+/** The most decimal places of a token. */
+const DECIMALS_MAX = 77
 
 export type TransactionRefund = {
   refundId: string
@@ -32,6 +35,12 @@ export type TransactionDispute = {
 }
 
 export type TransactionDetails = PaymentTransaction & {
+  /** The provider's id of the payment, once there is one. */
+  paymentId?: string
+  /** Decimal places of the currency at this provider. */
+  exponent: number
+  /** What can still be refunded: the exact decimal in major units. */
+  displayRefundable: string
   refunds: TransactionRefund[]
   dispute?: TransactionDispute
   history: { status: PaymentStatus; at: string; cause: string }[]
@@ -45,11 +54,19 @@ export type TransactionQuery = {
   merchantReference?: string
   email?: string
   userId?: string
+  currency?: string
+  /** Decimals in major units of each payment's own currency, inclusive. */
+  minAmount?: string
+  maxAmount?: string
   from?: number
   to?: number
 }
 
-export type TransactionPage = { transactions: PaymentTransaction[]; total: number; nextCursor?: string }
+export type TransactionPage = {
+  transactions: PaymentTransaction[]
+  total: number | undefined
+  nextCursor?: string
+}
 
 export type Transactions = {
   /** Reads one page, newest first. */
@@ -69,7 +86,7 @@ export function createTransactions(db: Database, ledger: Ledger): Transactions {
   })
   return {
     async list(rowFilter, { provider, status, ...query }, page) {
-      const conditions = conditionsOf(query)
+      const conditions = [...indexedConditions(query), ...otherConditions(query)]
       const { rows, ...rest } = await list(rowFilter, conditions, page, { provider, status })
       return { transactions: rows.map(transactionOf), ...rest }
     },
@@ -79,7 +96,8 @@ export function createTransactions(db: Database, ledger: Ledger): Transactions {
         ...(owner === undefined ? [] : [sql`owner = ${owner}`]),
         ...(query.provider === undefined ? [] : [sql`provider = ${query.provider}`]),
         ...(query.status === undefined ? [] : [sql`status = ${query.status}`]),
-        ...conditionsOf(query),
+        ...indexedConditions(query),
+        ...otherConditions(query),
       ]),
 
     async get(id, { owner }) {
@@ -89,6 +107,9 @@ export function createTransactions(db: Database, ledger: Ledger): Transactions {
       const dispute = disputeOf(transaction)
       return {
         ...transactionOf(transaction.row),
+        ...(transaction.row.payment_id !== null && { paymentId: transaction.row.payment_id }),
+        exponent: transaction.row.exponent,
+        displayRefundable: displayOf(refundableOf(transaction.row), transaction.row),
         refunds: refundsOf(transaction),
         ...(dispute && { dispute }),
         history: history.map(({ status, at, cause }) => ({ status, at: isoTime(at), cause })),
@@ -97,16 +118,50 @@ export function createTransactions(db: Database, ledger: Ledger): Transactions {
   }
 }
 
-function conditionsOf({ reference, merchantReference, email, userId, from, to }: TransactionQuery): Sql[] {
-  return [
-    ...(reference === undefined ? [] : [sql`reference = ${reference}`]),
-    ...(merchantReference === undefined ? [] : [sql`merchant_reference = ${merchantReference}`]),
-    ...(email === undefined ? [] : [sql`email_key = ${emailKey(email)}`]),
-    ...(userId === undefined ? [] : [sql`owner = ${userId}`]),
-    // An id begins with the time of its creation.
-    ...(from === undefined ? [] : [sql`id >= ${leastIdOf(from)}`]),
-    ...(to === undefined ? [] : [sql`id < ${leastIdOf(to)}`]),
-  ]
+/** The conditions for which there is an index, beside those of provider and status. */
+export const indexedConditions = ({
+  reference,
+  merchantReference,
+  email,
+  userId,
+  from,
+  to,
+}: TransactionQuery): Sql[] => [
+  ...(reference === undefined ? [] : [sql`reference = ${reference}`]),
+  ...(merchantReference === undefined ? [] : [sql`merchant_reference = ${merchantReference}`]),
+  ...(email === undefined ? [] : [sql`email_key = ${emailKey(email)}`]),
+  ...(userId === undefined ? [] : [sql`owner = ${userId}`]),
+  // An id begins with the time of its creation.
+  ...(from === undefined ? [] : [sql`id >= ${leastIdOf(from)}`]),
+  ...(to === undefined ? [] : [sql`id < ${leastIdOf(to)}`]),
+]
+
+/** The other conditions, but for those of provider and status. */
+export const otherConditions = ({ currency, minAmount, maxAmount }: TransactionQuery): Sql[] => [
+  ...(currency === undefined ? [] : [sql`currency = ${currency}`]),
+  ...(minAmount === undefined ? [] : [amountSql(minAmount, 'at least')]),
+  ...(maxAmount === undefined ? [] : [amountSql(maxAmount, 'at most')]),
+]
+
+/**
+ * Compares amounts, which are decimal text of smallest units, with a decimal in major units: by the number of digits, and then
+ * digit by digit. Places that a currency does not have make the decimal more than what is left of it.
+ */
+function amountSql(decimal: string, bound: 'at least' | 'at most'): Sql {
+  const [whole = '', fraction = ''] = decimal.replace(/(\.\d*?)0+$/, '$1').split('.')
+  const padded = fraction.padEnd(DECIMALS_MAX, '0')
+  const limit = sql`ltrim(${whole} || substr(${padded}, 1, exponent), '0')`
+  const amount = sql`ltrim(amount, '0')`
+  const isMore = sql`case when exponent < ${fraction.length} then 1 else 0 end`
+  return bound === 'at least'
+    ? sql`(length(${amount}), ${amount}, 0) >= (length(${limit}), ${limit}, ${isMore})`
+    : sql`(length(${amount}), ${amount}) <= (length(${limit}), ${limit})`
+}
+
+/** What POST /pay/…/refund would give back without an amount. */
+function refundableOf(row: TransactionRow): bigint {
+  const left = leftOf(row)
+  return row.provider === 'onchain' || left < 0n ? 0n : left
 }
 
 /** Refunds that the provider has, and those that may have been made, oldest first. */

@@ -32,7 +32,12 @@ export function createWatch(
 ): Watch {
   const job = jobs.define(
     'pay.look',
-    { payload: Type.Object({ transactionId: Type.String() }), retry: RETRY, pool: POOL },
+    {
+      payload: Type.Object({ transactionId: Type.String() }),
+      retry: RETRY,
+      pool: POOL,
+      neededFor: 'it looks up a payment that is not settled',
+    },
     async ({ payload }) => {
       const { transaction } = await retrieve(payload.transactionId)
       if (!transaction || transaction.row.is_settled === 1) return

@@ -1,5 +1,6 @@
 import { asset, moduleAddress } from '../../base/asset.ts'
 import { backupDiagnosis } from './backups/diagnosis.ts'
+import { createSemaphore } from '../../base/semaphore.ts'
 import { bytesOf } from '../../base/byte-size.ts'
 import { defineWire } from '../../kernel/wire.ts'
 import { messaging } from '../messaging/index.ts'
@@ -17,10 +18,15 @@ import { openDocuments } from './documents/open.ts'
 import { uniqueIndexes } from './documents/indexes/unique.ts'
 import { describedCollections } from './documents/schema/described-collections.ts'
 import { collectionEndpoints } from './documents/collections/endpoints.ts'
+import { bulkEndpoints } from './documents/bulk/endpoints.ts'
+import { openTransfer } from './documents/transfer/open.ts'
+import { transferEndpoints } from './documents/transfer/endpoints.ts'
 import { documentEndpoints } from './documents/endpoints.ts'
 import { schemasOf } from './documents/schema/schemas.ts'
 import { searchIndexes } from './documents/search/option.ts'
 import { attachableFiles } from './files/attachable-files.ts'
+import { createFileBulk } from './files/bulk.ts'
+import { fileBulkEndpoints } from './files/bulk-endpoints.ts'
 import { contentEndpoints } from './files/content-endpoints.ts'
 import { createFileList } from './files/file-list.ts'
 import { createFiles, createFilesAccess } from './files/files.ts'
@@ -50,12 +56,16 @@ export type {
 } from './documents/hooks/system-api.ts'
 export type { RelationOption } from './documents/relations/relation.ts'
 export type { RuleFilter, RuleOption } from './documents/rules/rule.ts'
+export type { ImportReport } from './documents/transfer/import.ts'
 export { readArchive } from './backups/archive-reader.ts'
 export type { Manifest as ArchiveManifest } from './backups/archive-format.ts'
+export type { RestorePreview } from './backups/restore-preview.ts'
 export type { BackupRecord, Progress } from './backups/backups.ts'
 export { decide, type DecisionCall, type DecisionUser } from './documents/decide/decide.ts'
 export type { Decision } from './documents/decide/decision.ts'
 
+// Each has a connection of its own, and may take hours.
+const EXPORTS = { limit: 2, queue: 10, retryAfter: 10 }
 // How long a list may wait besides.
 const LIST_WAIT_SECONDS = 5
 
@@ -106,9 +116,13 @@ export const store = defineWire({
     )
     context.messaging?.setFileSource(attachableFiles({ policy, files, access, objects }))
     const health = () => db.ping()
+    const listLimitMs = (options.queryLimitSeconds + LIST_WAIT_SECONDS) * 1000
+    const administration = { db, audit: context.audit, writing, list: lists.list, collections }
+    const transfer = { ...administration, exporting: createSemaphore(EXPORTS) }
     const routes = storeRoutes({
       collections: collectionEndpoints({
         db,
+        audit: context.audit,
         deletions: writing.deletions,
         declared: options.collections,
         policy: policy.name,
@@ -118,13 +132,16 @@ export const store = defineWire({
         collections,
         writing,
         ...lists,
-        listLimitMs: (options.queryLimitSeconds + LIST_WAIT_SECONDS) * 1000,
+        listLimitMs,
       }),
+      bulk: bulkEndpoints({ ...administration, listLimitMs }),
+      transfer: transferEndpoints(transfer),
       changes: changes.endpoint,
       files: fileEndpoints(
         { files, list: createFileList(db), upload, access },
         { limit: bytesOf(options.uploadLimit), publicUrl: settings.publicUrl },
       ),
+      fileBulk: fileBulkEndpoints({ db, bulk: createFileBulk({ db, objects, audit: context.audit }) }),
       contents: contentEndpoints({ files, access, links, objects, variants }),
       backups: backupEndpoints({ backups, clock }),
       restores: restoreEndpoints(restores),
@@ -141,7 +158,17 @@ export const store = defineWire({
       variants: (isTaken) =>
         describedCollections(routes, schemas, (name) => concealedOf(collections.get(name)), isTaken),
       scheduleContext: { documents: system },
-      service: { documents: system, list: lists.list, decide, files, backups, restores, indexes, schemas },
+      service: {
+        documents: system,
+        transfer: openTransfer(transfer),
+        list: lists.list,
+        decide,
+        files,
+        backups,
+        restores,
+        indexes,
+        schemas,
+      },
       async start() {
         await changes.start()
         await backups.failLapsed()
@@ -158,6 +185,15 @@ export const store = defineWire({
       },
       ready: (goOn) => indexes.complete(goOn),
       health,
+      figures: [
+        {
+          name: 'last-backup',
+          title: 'Last backup',
+          kind: 'time',
+          isWarning: settings.production,
+          read: () => backups.lastCompletedAt(),
+        },
+      ],
       diagnoses: [
         backupDiagnosis(clock, { every: options.backups.every, production: settings.production }, () =>
           backups.lastCompletedAt(),

@@ -4,8 +4,11 @@ import { route } from '../../http/route.ts'
 import type { restoreEndpoints } from './backups/restore-endpoints.ts'
 import type { backupEndpoints } from './backups/endpoints.ts'
 import type { collectionEndpoints } from './documents/collections/endpoints.ts'
+import type { bulkEndpoints } from './documents/bulk/endpoints.ts'
 import type { documentEndpoints } from './documents/endpoints.ts'
+import type { transferEndpoints } from './documents/transfer/endpoints.ts'
 import type { changesEndpoint } from './changes/endpoint.ts'
+import type { fileBulkEndpoints } from './files/bulk-endpoints.ts'
 import type { contentEndpoints } from './files/content-endpoints.ts'
 import type { fileEndpoints } from './files/endpoints.ts'
 import type { StoreHealth } from './health.ts'
@@ -24,8 +27,11 @@ const HealthFields = {
 export function storeRoutes({
   collections,
   documents,
+  bulk,
+  transfer,
   changes,
   files,
+  fileBulk,
   contents,
   backups,
   restores,
@@ -33,8 +39,11 @@ export function storeRoutes({
 }: {
   collections: ReturnType<typeof collectionEndpoints>
   documents: ReturnType<typeof documentEndpoints>
+  bulk: ReturnType<typeof bulkEndpoints>
+  transfer: ReturnType<typeof transferEndpoints>
   changes: ReturnType<typeof changesEndpoint>
   files: ReturnType<typeof fileEndpoints>
+  fileBulk: ReturnType<typeof fileBulkEndpoints>
   contents: ReturnType<typeof contentEndpoints>
   backups: ReturnType<typeof backupEndpoints>
   restores: ReturnType<typeof restoreEndpoints>
@@ -43,6 +52,8 @@ export function storeRoutes({
   return [
     route('POST /store/upload', ...files.upload),
     route('GET /store/files', ...files.list),
+    route('POST /store/files/bulk', ...fileBulk.bulk),
+    route('GET /store/files/usage', ...fileBulk.usage),
     route('GET /store/files/:id', ...files.get),
     route('DELETE /store/files/:id', ...files.remove),
     route('GET /store/files/:id/content', ...contents.download),
@@ -53,6 +64,10 @@ export function storeRoutes({
     route('POST /store/:collection', ...documents.create),
     route('GET /store/:collection', ...documents.list),
     route('GET /store/:collection/explain', ...documents.explain),
+    route('GET /store/:collection/fields', ...bulk.fields),
+    route('POST /store/:collection/bulk', ...bulk.bulk),
+    route('GET /store/:collection/export', ...transfer.export),
+    route('POST /store/:collection/import', ...transfer.import),
     route('GET /store/:collection/:id', ...documents.get),
     route('PUT /store/:collection/:id', ...documents.update),
     route('PATCH /store/:collection/:id', ...documents.patch),
@@ -61,6 +76,7 @@ export function storeRoutes({
     route('GET /store/backups', ...backups.list),
     route('GET /store/backups/:id', ...backups.get),
     route('GET /store/backups/:id/archive', ...backups.download),
+    route('GET /store/backups/:id/check', ...restores.check),
     route('DELETE /store/backups/:id', ...backups.remove),
     route('POST /store/backup/:id/restore', ...restores.restore),
     healthRoute(

@@ -7,7 +7,9 @@ import type { Messaging } from '../../messaging/index.ts'
 import type { MailCount, MailLimit } from './mail-limit.ts'
 import { mailLink } from './mail-links.ts'
 import type { MailPurpose, MailTokens } from './mail-tokens.ts'
-import type { UserRow, Users } from '../users.ts'
+import { browserHash, groupsOf } from '../sign-in-codes/codes.ts'
+import type { UserRow } from '../user.ts'
+import type { Users } from '../users.ts'
 
 /**
  * The mails about accounts. Each is a job first, and only the job checks whether the account exists, so a caller can't
@@ -17,23 +19,60 @@ import type { UserRow, Users } from '../users.ts'
 export type AccountMails = {
   /** Whether mails can be sent. If not, nothing is enqueued. */
   readonly areSent: boolean
+  /** Throws PROVIDER_NOT_CONFIGURED if no mails can be sent. */
+  requireProvider(): void
   /** Sends a link to reset the password to the account of this address. */
   reset(id: string, email: EmailAddress): Promise<void>
-  /** Sends a link to sign in, also to an address without an account while registration is open. */
-  magicLink(id: string, email: EmailAddress): Promise<void>
+  /** The step that enqueues such a link. */
+  resetSql(email: EmailAddress): Step
+  /** The steps that enqueue a link for an account without a password to set one, which verifies its address. */
+  invitation(email: EmailAddress): readonly Step[]
+  /**
+   * Sends a link and a code to sign in, also to an address without an account while registration is open.
+   *
+   * @param browser the random text of the browser that asks
+   */
+  magicLink(id: string, email: EmailAddress, browser?: string): Promise<void>
   /** The steps that enqueue a link for a new account to verify its address. */
   verification(userId: string): readonly Step[]
   /** Sends such a link to an existing account on request. */
   verifyAgain(id: string, userId: string): Promise<void>
-  /** The steps that enqueue a notice to the account's owner that the password was changed now. */
-  passwordChanged(userId: string): readonly Step[]
   /**
-   * The steps that enqueue a notice to the owner of the account: a provider was used to sign in for the first time.
+   * The steps that enqueue a notice to the account's owner.
    *
-   * @param by.provider the provider's name for people
+   * @param details what the template shows beside the name and the time
+   * @param to default: the address that the account has when the mail is sent
    */
-  signedIn(userId: string, by: { provider: string; ip: string }): readonly Step[]
+  notice(
+    userId: string,
+    template: AccountNotice,
+    details?: Record<string, string>,
+    to?: string,
+  ): readonly Step[]
 }
+
+/** A template that tells the owner of an account what happened to it. */
+export type AccountNotice =
+  | 'password-changed'
+  /** `provider`, `ip`: an identity provider was used for the first time. */
+  | 'new-sign-in'
+  /** `device`, `ip`. */
+  | 'new-device'
+  /** `factor`: `Passkey "Laptop"`. */
+  | 'factor-added'
+  /** `factor`. */
+  | 'factor-removed'
+  /** By an administrator. */
+  | 'factors-removed'
+  /** An administrator has looked at the account, or acted as its owner. */
+  | 'impersonated'
+  /** `left`: how many are. */
+  | 'recovery-code-used'
+  /** `due`: from when the account cannot be used without one. */
+  | 'second-factor-due'
+  | 'address-change-requested'
+  | 'address-restored'
+  | 'phone-changed'
 
 const TEMPLATES: Record<MailPurpose, string> = {
   reset: 'reset-password',
@@ -42,15 +81,16 @@ const TEMPLATES: Record<MailPurpose, string> = {
 }
 
 /** The name only if the address is verified: otherwise anybody could register it and choose text for a mail to its owner. */
-const nameOf = (user: UserRow | undefined): { name?: string } =>
+export const nameOf = (user: UserRow | undefined): { name?: string } =>
   user && user.name !== null && user.email_verified_at !== null ? { name: user.name } : {}
 
 /** The address that the account has stored: mails are sent there only. */
 const addressOf = ({ email, email_key }: UserRow): EmailAddress => ({ address: email, key: email_key })
 
-type AccountEvent = { userId: string; at: number }
-
-/** @param options.registration whether a link creates an account for an address without one */
+/**
+ * @param options.registration whether a link creates an account for an address without one
+ * @param options.invitationMs lifetime of the link of an invitation
+ */
 export function createAccountMails(
   { db, clock, jobs, log, settings }: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log' | 'settings'>,
   {
@@ -59,28 +99,44 @@ export function createAccountMails(
     tokens,
     limit,
   }: { messaging: Messaging | undefined; users: Users; tokens: MailTokens; limit: MailLimit },
-  options: { registration: 'open' | 'closed' },
+  options: { registration: 'open' | 'closed'; invitationMs: number },
 ): AccountMails {
-  /** Sends a link, unless this job has sent it before or the address has reached its hourly limit. */
+  /**
+   * Sends a link, unless this job has sent it before or the address has reached its hourly limit.
+   *
+   * @param to.isDecoy the address may not sign in: the link is stored as any other, so that an attempt at its code is the
+   *   same work, and is not sent
+   */
   async function sendLink(
     id: string,
     purpose: MailPurpose,
-    email: EmailAddress,
-    user: UserRow | undefined,
+    to: {
+      email: EmailAddress
+      user: UserRow | undefined
+      browserHash?: string | undefined
+      isDecoy?: boolean
+      /** Of an invitation, in milliseconds. */
+      lifetimeMs?: number
+    },
     count: MailCount = purpose,
+    template: string = TEMPLATES[purpose],
   ): Promise<void> {
     // The provider may have been removed from the configuration since.
     if (!messaging?.sendsMail) return
     const limitReached = errors.rate_limited()
     const repetition = errors.conflict()
-    const { token, steps } = tokens.issue(purpose, { id, email, user }, () => repetition)
+    const { email, user } = to
+    const { token, code, steps } = tokens.issue(purpose, { id, ...to }, () => repetition)
     const link = mailLink(settings.appUrl, purpose, token)
-    const mail = await messaging.mail({
-      id,
-      to: email.address,
-      template: TEMPLATES[purpose],
-      data: { ...(purpose !== 'magic-link' && nameOf(user)), link },
-    })
+    const more = purpose === 'magic-link' ? { code: { digits: code, ...groupsOf(code) } } : nameOf(user)
+    const mail = to.isDecoy
+      ? []
+      : await messaging.mail({
+          id,
+          to: email.address,
+          template,
+          data: { link, ...more },
+        })
     try {
       await db.batch([
         limit.takeSql(count, email.key, () => limitReached),
@@ -105,15 +161,36 @@ export function createAccountMails(
 
   const reset = jobs.define('auth.reset-mail', perAddress, async ({ id, payload }) => {
     const user = await users.byEmail(parseAddress(payload.address, '').key)
-    if (user && user.disabled_at === null) await sendLink(id, 'reset', addressOf(user), user)
+    if (user && user.disabled_at === null) await sendLink(id, 'reset', { email: addressOf(user), user })
   })
 
-  const magicLink = jobs.define('auth.magic-link-mail', perAddress, async ({ id, payload }) => {
-    const email = parseAddress(payload.address, '')
-    const user = await users.byEmail(email.key)
-    const maySignIn = user ? user.disabled_at === null : options.registration === 'open'
-    if (maySignIn) await sendLink(id, 'magic-link', user ? addressOf(user) : email, user)
+  const invitation = jobs.define('auth.invitation-mail', perAddress, async ({ id, payload }) => {
+    const user = await users.byEmail(parseAddress(payload.address, '').key)
+    if (!user || user.disabled_at !== null || user.password_hash !== null) return
+    const to = { email: addressOf(user), user, lifetimeMs: options.invitationMs }
+    await sendLink(id, 'reset', to, 'invitation', 'invitation')
   })
+
+  const magicLink = jobs.define(
+    'auth.magic-link-mail',
+    {
+      ...perAddress,
+      payload: Type.Object({ address: Type.String(), browserHash: Type.Optional(Type.String()) }),
+    },
+    async ({ id, payload }) => {
+      const email = parseAddress(payload.address, '')
+      const user = await users.byEmail(email.key)
+      const maySignIn = user
+        ? user.disabled_at === null
+        : options.registration === 'open' && !(await users.isReserved(email.key))
+      await sendLink(id, 'magic-link', {
+        email: user ? addressOf(user) : email,
+        user,
+        browserHash: payload.browserHash,
+        isDecoy: !maySignIn,
+      })
+    },
+  )
 
   const verification = jobs.define(
     'auth.verification-mail',
@@ -125,43 +202,39 @@ export function createAccountMails(
       const user = await users.byId(payload.userId)
       const count = payload.isAskedFor ? 'verification' : 'registration'
       if (user && user.disabled_at === null && user.email_verified_at === null)
-        await sendLink(id, 'verification', addressOf(user), user, count)
+        await sendLink(id, 'verification', { email: addressOf(user), user }, count)
     },
   )
 
-  /** Notifies an account's owner of an event. */
-  async function notify(
-    id: string,
-    template: string,
-    { userId, at }: AccountEvent,
-    details: Record<string, string> = {},
-  ): Promise<void> {
-    const user = await users.byId(userId)
-    // The account may be deleted since, or the provider removed.
-    if (!user || !messaging?.sendsMail) return
-    const data = { ...nameOf(user), when: new Date(at).toUTCString(), ...details }
-    await db.batch(await messaging.mail({ id, to: user.email, template, data }))
-  }
-
-  const passwordNotice = jobs.define(
-    'auth.password-notice',
-    { payload: Type.Object({ userId: Type.String(), at: Type.Integer() }) },
-    ({ id, payload }) => notify(id, 'password-changed', payload),
-  )
-
-  const signInNotice = jobs.define(
-    'auth.sign-in-notice',
+  const accountNotice = jobs.define(
+    'auth.notice',
     {
       payload: Type.Object({
         userId: Type.String(),
         at: Type.Integer(),
-        provider: Type.String(),
-        ip: Type.String(),
+        template: Type.String(),
+        details: Type.Record(Type.String(), Type.String()),
+        to: Type.Optional(Type.String()),
       }),
     },
-    ({ id, payload }) => {
-      const { provider, ip } = payload
-      return notify(id, 'new-sign-in', payload, { provider, ...(ip !== '' && { ip }) })
+    async ({ id, payload: { userId, at, template, details, to } }) => {
+      const user = await users.byId(userId)
+      // The account may be deleted since, or the provider removed.
+      if (!user || !messaging?.sendsMail) return
+      const data = { ...nameOf(user), when: new Date(at).toUTCString(), ...details }
+      const limitReached = errors.rate_limited()
+      const batch = db.batch([
+        // An address that is not verified may belong to a person who did not create the account.
+        user.email_verified_at === null ? limit.takeSql('notice', user.email_key, () => limitReached) : [],
+        await messaging.mail({ id, to: to ?? user.email, template, data }),
+      ])
+      await batch.catch((error: unknown) => {
+        if (error !== limitReached) throw error
+        log.info(
+          { template },
+          'an unverified address has reached its hourly limit of notices: this one is not sent',
+        )
+      })
     },
   )
 
@@ -171,12 +244,34 @@ export function createAccountMails(
     get areSent() {
       return areSent()
     },
+    requireProvider() {
+      if (!areSent())
+        throw errors.provider_not_configured({
+          message:
+            'This server cannot send email: the operator has to configure a provider for email (SMTP_URL).',
+        })
+    },
     reset: (id, { address }) => reset.enqueue({ address }, { id }),
-    magicLink: (id, { address }) => magicLink.enqueue({ address }, { id }),
+    resetSql: ({ address }) => reset.enqueueSql({ address }),
+    invitation: ({ address }) => (areSent() ? [invitation.enqueueSql({ address })] : []),
+    magicLink: (id, { address }, browser) =>
+      magicLink.enqueue(
+        { address, ...(browser !== undefined && { browserHash: browserHash(browser) }) },
+        { id },
+      ),
     verification: (userId) => (areSent() ? [verification.enqueueSql({ userId })] : []),
     verifyAgain: (id, userId) => verification.enqueue({ userId, isAskedFor: true }, { id }),
-    passwordChanged: (userId) => (areSent() ? [passwordNotice.enqueueSql({ userId, at: clock.now() })] : []),
-    signedIn: (userId, { provider, ip }) =>
-      areSent() ? [signInNotice.enqueueSql({ userId, provider, ip, at: clock.now() })] : [],
+    notice: (userId, template, details = {}, to) =>
+      areSent()
+        ? [
+            accountNotice.enqueueSql({
+              userId,
+              template,
+              details,
+              at: clock.now(),
+              ...(to !== undefined && { to }),
+            }),
+          ]
+        : [],
   }
 }

@@ -48,6 +48,15 @@ describe('a magic link', () => {
       assert.equal((await login(app(), email)).status, 200)
     })
 
+    test('creates an account with an id of its own, also where another one is sent', async () => {
+      const { _id: id, token: session } = await app().register()
+      assert.equal((await send(app(), 'DELETE /auth/me', { token: session, body: {} })).status, 200)
+      const token = await linkToken(newAddress())
+      const created = await send(app(), 'POST /auth/verify-magic-link', { body: { token, id } })
+      assert.equal(created.status, 200, created.text)
+      assert.notEqual(created.body.user._id, id)
+    })
+
     test('that was sent before the password was changed opens nothing after it', async () => {
       const { email, token, verify, password } = await someone()
       await verify()

@@ -3,13 +3,13 @@ import { Type } from '../../../base/schema.ts'
 import { parseAddress } from '../../../base/email-address.ts'
 import { ApiError, errors } from '../../../base/errors.ts'
 import { json } from '../../../http/bodies.ts'
-import { bearerToken } from '../../../http/bearer-token.ts'
 import { answer, endpoint } from '../../../http/route.ts'
 import type { AccountMails } from './account-mails.ts'
 import { authErrors } from '../errors.ts'
 import type { TokenRedemption } from './token-redemption.ts'
 import type { Passwords } from '../passwords/passwords.ts'
-import { Message, NewEmail, newPassword, Tokens, UNCACHED } from '../schemas.ts'
+import { Browser, MagicLinkUser, Message, NewEmail, newPassword, Tokens, UNCACHED } from '../schemas.ts'
+import { optionalCaller, OptionalToken } from '../sessions/optional-token.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 
 const MailToken = Type.String({
@@ -18,8 +18,7 @@ const MailToken = Type.String({
   examples: ['the token of the link'],
 })
 
-const LinkToken = Type.Object({ token: MailToken }, { title: 'EmailTokenRequest' })
-const MagicLinkUser = Type.Object({ _id: Type.String(), email: Type.String() }, { title: 'MagicLinkUser' })
+export const LinkToken = Type.Object({ token: MailToken }, { title: 'EmailTokenRequest' })
 
 /** Endpoints that send an email to any address, whether or not it has an account. */
 const SENDS_TO_ANYBODY = {
@@ -43,13 +42,7 @@ export function mailEndpoints({
   passwords: Passwords
   sessions: Sessions
 }) {
-  function requireMail(): void {
-    if (!mails.areSent)
-      throw errors.provider_not_configured({
-        message:
-          'This server cannot send email: the operator has to configure a provider for email (SMTP_URL).',
-      })
-  }
+  const requireMail = (): void => mails.requireProvider()
 
   return {
     forgotPassword: endpoint(
@@ -83,46 +76,74 @@ export function mailEndpoints({
         reply: { 200: Message },
         errors: [authErrors.invalid_token],
       },
-      async ({ body, record }) => {
-        const account = await redemption.resetPassword(body.token, body.password)
+      async ({ body, actor, record }) => {
+        const account = await redemption.resetPassword(body.token, body.password, actor)
         record('password-changed', { account, method: 'reset' })
         return { message: 'The password is set, and all sessions are revoked: sign in with it.' }
       },
     ),
     sendMagicLink: endpoint(
       {
-        summary: 'Send an email with a link to sign in',
+        summary: 'Send an email with a link and a code to sign in',
         description:
-          'While registration is open, using the link creates an account for an address that has none. An address gets 5 of these emails at once, then one every 12 minutes.',
+          'While registration is open, using one of them creates an account for an address that has none. The code has six digits and is valid for 10 minutes and five attempts; using the link voids the code, and the other way round. With `browser`, the code works in the same browser only, and the link asks before it works in another. An address gets 5 of these emails at once, then one every 12 minutes.',
         ...SENDS_TO_ANYBODY,
+        body: json(
+          Type.Object({ email: NewEmail, browser: Type.Optional(Browser) }, { title: 'MagicLinkRequest' }),
+        ),
       },
       async ({ body, recordId }) => {
         requireMail()
         const email = parseAddress(body.email, '/body/email')
-        await mails.magicLink(recordId, email)
-        return { message: `If ${email.address} can sign in here, an email with a link is sent to it.` }
+        await mails.magicLink(recordId, email, body.browser)
+        return {
+          message: `If ${email.address} can sign in here, an email with a link and a code is sent to it.`,
+        }
       },
     ),
     redeemMagicLink: endpoint(
       {
         summary: 'Sign in with the token of an email',
         description:
-          'Also verifies the address. An account whose address was not verified before loses its password and all sessions.',
+          'Also verifies the address. An account whose address was not verified before loses its password, second factors, phone number and all sessions. A link that was requested with a `browser` and is opened in another one is answered with `OTHER_BROWSER` and not used: with `confirmed` it signs in.',
         access: 'public',
         limit: '30/min',
-        body: json(LinkToken),
+        body: json(
+          Type.Object(
+            {
+              token: MailToken,
+              browser: Type.Optional(Browser),
+              confirmed: Type.Optional(
+                Type.Literal(true, {
+                  description: 'The user has said that they requested this link in another browser.',
+                }),
+              ),
+            },
+            { title: 'MagicLinkTokenRequest' },
+          ),
+        ),
         reply: {
           200: Type.Object({ user: MagicLinkUser, ...Tokens }, { title: 'MagicLinkLogin' }),
         },
-        errors: [authErrors.invalid_token, authErrors.invalid_credentials, authErrors.registration_closed],
+        errors: [
+          authErrors.invalid_token,
+          authErrors.invalid_credentials,
+          authErrors.second_factor_required,
+          authErrors.registration_closed,
+          authErrors.other_browser,
+        ],
       },
-      async ({ body, recordId, ip, userAgent, record }) => {
-        const user = await redemption.verifyMagicLink(body.token, recordId).catch((error: unknown) => {
-          if (error instanceof ApiError)
-            record('sign-in-failed', { account: 'unknown', method: 'magic-link', reason: error.code })
-          throw error
-        })
-        const tokens = await sessions.create(user, { ip, userAgent, record, method: 'magic-link' })
+      async ({ body, recordId, ip, userAgent, actor, record }) => {
+        // Each by its name: a body may have other fields, such as an id.
+        const { token, browser, confirmed } = body
+        const user = await redemption
+          .verifyMagicLink(token, { id: recordId, browser, confirmed })
+          .catch((error: unknown) => {
+            if (error instanceof ApiError)
+              record('sign-in-failed', { account: 'unknown', method: 'magic-link', reason: error.code })
+            throw error
+          })
+        const tokens = await sessions.create(user, { ip, userAgent, actor, record, method: 'magic-link' })
         return answer({ user: { _id: user.id, email: user.email }, ...tokens }, { headers: UNCACHED })
       },
     ),
@@ -134,17 +155,12 @@ export function mailEndpoints({
         access: 'public',
         limit: '30/min',
         body: json(LinkToken),
-        headers: Type.Object({
-          authorization: Type.Optional(
-            Type.String({ description: 'An access token of the account; any other is ignored.' }),
-          ),
-        }),
+        headers: OptionalToken,
         reply: { 200: Message },
         errors: [authErrors.invalid_token],
       },
       async ({ body, headers, record }) => {
-        const accessToken = bearerToken(headers.authorization ?? '')
-        const signedIn = accessToken === undefined ? undefined : await sessions.caller(accessToken)
+        const signedIn = await optionalCaller(sessions, headers)
         const { isCleared, account, role } = await redemption.verifyEmail(body.token, signedIn?.id)
         record('address-verified', { account, role })
         return {

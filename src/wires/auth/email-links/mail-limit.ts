@@ -9,7 +9,13 @@ const MAILS = 5
 const HOUR_MS = 3_600_000
 
 /** What mails are counted by; those that registrations send are counted apart from those that are asked for. */
-export type MailCount = MailPurpose | 'registration'
+export type MailCount =
+  | MailPurpose
+  | 'registration'
+  | 'invitation'
+  | 'notice'
+  | 'address-change'
+  | 'address-change-by-account'
 
 /**
  * Five mails of a kind to an address and hour, of those that anybody can have sent there. Each kind counts for itself:
@@ -20,7 +26,7 @@ export type MailLimit = {
    * The step that counts one mail, first in the batch that sends it. Batches of one kind and address wait for each other
    * here.
    *
-   * @param addressKey the address as it is compared
+   * @param addressKey the address as it is compared; of `address-change-by-account` the id of the account
    * @param otherwise makes the error that is thrown if the limit is reached
    */
   takeSql(count: MailCount, addressKey: string, otherwise: () => ApiError): StepWith

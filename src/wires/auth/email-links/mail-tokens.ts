@@ -5,7 +5,8 @@ import type { ApiError } from '../../../base/errors.ts'
 import { requireRow, type Database, type StepWith, type Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { authErrors } from '../errors.ts'
-import type { UserRow } from '../users.ts'
+import type { CodeAttempt, Codes } from '../sign-in-codes/codes.ts'
+import type { UserRow } from '../user.ts'
 
 /** The only use of a token. */
 export type MailPurpose = 'reset' | 'magic-link' | 'verification'
@@ -18,27 +19,41 @@ export type MailToken = {
   userId: string | null
   /** `credentials_version` of that account at that time. */
   credentialsVersion: number | null
+  /** Of the browser that asked for the mail; null: it is not known. */
+  browserHash: string | null
 }
 
-/** Single-use tokens that verify access to the mailbox of an address: opaque, stored as hashes. */
+/**
+ * Single-use tokens that verify access to the mailbox of an address: opaque, stored as hashes. The mail of a link to sign in
+ * has a code of six digits beside its token; using one voids the other.
+ */
 export type MailTokens = {
   /**
    * A new token, and the steps that store it and void the older ones of its purpose and address. Two such batches for
    * one address must not run concurrently: `MailLimit` in the same batch serialises them.
    *
+   * @param to.lifetimeMs instead of that of the purpose
    * @param id if a token with this id exists, nothing is stored and `repeated` is thrown
    */
   issue(
     purpose: MailPurpose,
-    to: { id: string; email: EmailAddress; user: UserRow | undefined },
+    to: {
+      id: string
+      email: EmailAddress
+      user: UserRow | undefined
+      browserHash?: string | undefined
+      lifetimeMs?: number | undefined
+    },
     repeated: () => ApiError,
-  ): { token: string; steps: readonly Step[] }
+  ): { token: string; code: string; steps: readonly Step[] }
   /**
    * Reads a token without using it.
    *
    * @throws INVALID_TOKEN if it is unknown, of another purpose, used or expired
    */
   read(purpose: MailPurpose, token: string): Promise<MailToken>
+  /** Counts an attempt at the code of the newest link to sign in, and checks it; undefined if it is wrong. */
+  attemptCode(addressKey: string, attempt: CodeAttempt): Promise<MailToken | undefined>
   /** Uses a token: the first step of the batch that it permits. Throws INVALID_TOKEN if it was used or has expired since. */
   useSql(token: MailToken): StepWith
   /** Deletes all tokens that were sent to an address, those without an account too. */
@@ -56,28 +71,43 @@ type Row = {
   email_key: string
   user_id: string | null
   credentials_version: number | null
+  browser_hash: string | null
 }
+
+const mailTokenOf = (row: Row): MailToken => ({
+  hash: row.hash,
+  email: { address: row.email, key: row.email_key },
+  userId: row.user_id,
+  credentialsVersion: row.credentials_version,
+  browserHash: row.browser_hash,
+})
 
 /** @param lifetimes in milliseconds */
 export function createMailTokens(
   db: Database,
   clock: Clock,
+  codes: Codes,
   lifetimes: Readonly<Record<MailPurpose, number>>,
 ): MailTokens {
   return {
-    issue(purpose, { id, email, user }, repeated) {
+    issue(purpose, { id, email, user, browserHash, lifetimeMs = lifetimes[purpose] }, repeated) {
       const now = clock.now()
       const token = randomToken()
+      const { code, hash, expiresAt } = codes.issue(id)
+      const hasCode = purpose === 'magic-link'
       return {
         token,
+        code,
         steps: [
           sql`update auth_mail_tokens set used_at = ${now}
               where email_key = ${email.key} and purpose = ${purpose} and used_at is null`,
           requireRow(
             sql`insert into auth_mail_tokens
-                  (id, hash, purpose, email, email_key, user_id, credentials_version, issued_at, expires_at)
+                  (id, hash, purpose, email, email_key, user_id, credentials_version, issued_at, expires_at,
+                    code_hash, code_expires_at, browser_hash)
                 values (${id}, ${sha256(token)}, ${purpose}, ${email.address}, ${email.key}, ${user?.id ?? null},
-                  ${user?.credentials_version ?? null}, ${now}, ${now + lifetimes[purpose]})
+                  ${user?.credentials_version ?? null}, ${now}, ${now + lifetimeMs},
+                  ${hasCode ? hash : null}, ${hasCode ? expiresAt : null}, ${browserHash ?? null})
                 on conflict (id) do nothing`,
             repeated,
           ),
@@ -87,15 +117,16 @@ export function createMailTokens(
 
     async read(purpose, token) {
       const row = await db.get(sql<Row>`
-        select hash, email, email_key, user_id, credentials_version from auth_mail_tokens
+        select hash, email, email_key, user_id, credentials_version, browser_hash from auth_mail_tokens
         where hash = ${sha256(token)} and purpose = ${purpose} and used_at is null and expires_at > ${clock.now()}`)
       if (!row) throw authErrors.invalid_token()
-      return {
-        hash: row.hash,
-        email: { address: row.email, key: row.email_key },
-        userId: row.user_id,
-        credentialsVersion: row.credentials_version,
-      }
+      return mailTokenOf(row)
+    },
+
+    async attemptCode(addressKey, attempt) {
+      const newestSql = sql`email_key = ${addressKey} and purpose = 'magic-link'`
+      const row = await codes.attempt<Row>('auth_mail_tokens', newestSql, attempt)
+      return row && mailTokenOf(row)
     },
 
     useSql({ hash }) {

@@ -1,10 +1,13 @@
-import type { Database } from '../../../db/database.ts'
+import type { Actor } from '../../../http/actor.ts'
+import type { WireContext } from '../../../kernel/wire.ts'
 import { authErrors } from '../errors.ts'
 import type { Lock } from '../passwords/lock.ts'
 import type { Passwords } from '../passwords/passwords.ts'
-import { userAmong, type Role, type UserRow, type Users } from '../users.ts'
+import { userAmong, type Role, type UserRow } from '../user.ts'
+import type { Users } from '../users.ts'
 import type { AccountMails } from './account-mails.ts'
-import type { MailTokens } from './mail-tokens.ts'
+import { browserHash, type CodeAttempt } from '../sign-in-codes/codes.ts'
+import type { MailToken, MailTokens } from './mail-tokens.ts'
 
 /** What the token of an email permits. Its use and the change are one batch: it works once, and no failure uses it up. */
 export type TokenRedemption = {
@@ -15,16 +18,30 @@ export type TokenRedemption = {
    * @throws VALIDATION_ERROR, and the token can be used again; INVALID_TOKEN, also if the credentials have changed or
    *   the account was disabled since the email was sent
    */
-  resetPassword(token: string, password: string): Promise<string>
+  resetPassword(token: string, password: string, actor: Actor): Promise<string>
   /**
    * Verifies the address, and creates an account if it has none. An account whose address was unverified until then
-   * loses its password and all sessions: the person who created it had not shown access to the mailbox.
+   * loses its password, factors, phone number and all sessions: the person who created it had not shown access to
+   * the mailbox.
+   *
+   * @param use.id of an account that is created
+   * @param use.browser the random text of the browser that the link was opened in
+   * @param use.confirmed whether the user has said that they requested a link that was opened in another browser
+   * @throws INVALID_TOKEN, also if the credentials have changed or the account was disabled since the email was sent;
+   *   OTHER_BROWSER; REGISTRATION_CLOSED
+   */
+  verifyMagicLink(
+    token: string,
+    use: { id: string; browser?: string | undefined; confirmed?: boolean | undefined },
+  ): Promise<UserRow>
+  /**
+   * Does the same by the code in the same email.
    *
    * @param id of an account that is created
-   * @throws INVALID_TOKEN, also if the credentials have changed or the account was disabled since the email was sent;
-   *   REGISTRATION_CLOSED
+   * @returns undefined if the code is wrong
+   * @throws INVALID_TOKEN if it was right, and something has changed since the email was sent; REGISTRATION_CLOSED
    */
-  verifyMagicLink(token: string, id: string): Promise<UserRow>
+  verifyCode(addressKey: string, attempt: CodeAttempt, id: string): Promise<UserRow | undefined>
   /**
    * Verifies the account's address.
    *
@@ -43,7 +60,7 @@ export type TokenRedemption = {
 
 /** @param options.registration whether a magic link creates an account */
 export function createTokenRedemption(
-  db: Database,
+  { db, audit }: Pick<WireContext, 'db' | 'audit'>,
   {
     users,
     mailTokens,
@@ -55,9 +72,27 @@ export function createTokenRedemption(
 ): TokenRedemption {
   const invalid = () => authErrors.invalid_token()
 
+  /** Verifies the address of a link to sign in, and creates its account if it has none. */
+  async function signIn(link: MailToken, id: string): Promise<UserRow> {
+    const { email, userId } = link
+    const createsUser = userId === null && options.registration === 'open'
+    if (userId === null && !createsUser && !(await users.byEmail(email.key)))
+      throw authErrors.registration_closed()
+    // An account that was created since the link was sent has version 1 until its credentials change.
+    const version = link.credentialsVersion ?? 1
+    const match = userId === null ? { emailKey: email.key, version } : { id: userId, version }
+    const account = { id, email, name: null, passwordHash: null, isVerified: true }
+    const [, , rows] = await db.batch([
+      mailTokens.useSql(link),
+      createsUser ? users.insertSql(account) : [],
+      users.verifySql(match, invalid),
+    ])
+    return userAmong(rows)
+  }
+
   // In every batch: first the token, then the account, then its sessions, so that no two batches deadlock.
   return {
-    async resetPassword(token, password) {
+    async resetPassword(token, password, actor) {
       const link = await mailTokens.read('reset', token)
       const passwordCheck = passwords.check(password, '/body/password', link.email.address)
       const passwordHash = await passwords.hash(passwordCheck)
@@ -67,27 +102,24 @@ export function createTokenRedemption(
         mailTokens.useSql(link),
         users.updateSql(match, { passwordHash, isVerified: true }, invalid),
         lock.unlockSql(link.email.key),
-        mails.passwordChanged(userId),
+        mails.notice(userId, 'password-changed'),
+        audit.entrySql(actor, { action: 'user.password-reset', target: `user:${userId}` }),
       ])
       return userId
     },
 
-    async verifyMagicLink(token, id) {
+    async verifyMagicLink(token, { id, browser, confirmed }) {
       const link = await mailTokens.read('magic-link', token)
-      const { email, userId } = link
-      const createsUser = userId === null && options.registration === 'open'
-      if (userId === null && !createsUser && !(await users.byEmail(email.key)))
-        throw authErrors.registration_closed()
-      // An account that was created since the link was sent has version 1 until its credentials change.
-      const version = link.credentialsVersion ?? 1
-      const match = userId === null ? { emailKey: email.key, version } : { id: userId, version }
-      const account = { id, email, name: null, passwordHash: null, isVerified: true }
-      const [, , rows] = await db.batch([
-        mailTokens.useSql(link),
-        createsUser ? users.insertSql(account) : [],
-        users.verifySql(match, invalid),
-      ])
-      return userAmong(rows)
+      if (link.browserHash !== null && !confirmed) {
+        const isSame = browser !== undefined && browserHash(browser) === link.browserHash
+        if (!isSame) throw authErrors.other_browser()
+      }
+      return signIn(link, id)
+    },
+
+    async verifyCode(addressKey, attempt, id) {
+      const link = await mailTokens.attemptCode(addressKey, attempt)
+      return link && signIn(link, id)
     },
 
     async verifyEmail(token, userId) {

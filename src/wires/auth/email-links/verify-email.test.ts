@@ -286,7 +286,7 @@ describe('the verification of an address', () => {
         assert.equal((await send(app(), route, { body: { token: 'x' } })).code, 'INVALID_TOKEN')
       const body = { currentPassword: PASSWORD, newPassword: 'another horse battery' }
       assert.equal((await send(app(), 'POST /auth/change-password', { token, body })).status, 200)
-      assert.deepEqual((await send(app(), 'GET /auth/health')).body.providers, ['local'])
+      assert.deepEqual((await send(app(), 'GET /auth/health')).body.providers, ['local', 'passkey'])
       const waiting = await app().app.db.all(sql`select id from sixwire_jobs where id not like 'every-%'`)
       assert.deepEqual(waiting, [])
     })

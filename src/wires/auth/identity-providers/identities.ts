@@ -6,11 +6,13 @@ import { requireRow, type Database, type Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { AccountMails } from '../email-links/account-mails.ts'
 import { authErrors } from '../errors.ts'
-import { userAmong, type UserRow, type Users } from '../users.ts'
+import type { KnownDevices } from '../sessions/known-devices.ts'
+import { userAmong, type UserRow } from '../user.ts'
+import type { Users } from '../users.ts'
 import type { ProvenIdentity } from './provider.ts'
 
 /** The sign-in with an identity of which the owner of its account is told, if it is the first. */
-export type IdentitySignIn = { readonly provider: string; readonly ip: string }
+export type IdentitySignIn = { readonly provider: string; readonly ip: string; readonly userAgent: string }
 
 /** Which account each identity at a provider belongs to. */
 export type Identities = {
@@ -39,7 +41,12 @@ const ATTEMPTS = 4
 export function createIdentities(
   db: Database,
   clock: Clock,
-  { users, mails, registration }: { users: Users; mails: AccountMails; registration: 'open' | 'closed' },
+  {
+    users,
+    mails,
+    knownDevices,
+    registration,
+  }: { users: Users; mails: AccountMails; knownDevices: KnownDevices; registration: 'open' | 'closed' },
 ): Identities {
   async function find({ issuer, subject }: ProvenIdentity): Promise<{ row?: Row; user?: UserRow }> {
     const row = await db.get(sql<Row>`
@@ -74,6 +81,12 @@ export function createIdentities(
     ])
     return userAmong(rows)
   }
+
+  /** Tells the owner of a first sign-in with a provider; if its device is new, that needs no email of its own. */
+  const noticeSql = (userId: string, { provider, ip, userAgent }: IdentitySignIn): readonly Step[] => [
+    knownDevices.addSql(userId, userAgent),
+    ...mails.notice(userId, 'new-sign-in', { provider, ip }),
+  ]
 
   async function tryOnce(
     identity: ProvenIdentity,
@@ -115,12 +128,13 @@ export function createIdentities(
       await db.batch([
         deleteSql,
         requireRow(insertSql(identity, { userId: existing.id, version: null, where }), otherwise),
-        mails.signedIn(existing.id, signIn),
+        noticeSql(existing.id, signIn),
       ])
       return existing
     }
 
     if (registration === 'closed') throw authErrors.registration_closed()
+    if (await users.isReserved(address.key)) throw authErrors.email_taken()
     const id = newId(clock.now())
     const account = { id, email: address, name: nameOf(identity), passwordHash: null, isVerified }
     const version = isVerified ? null : 1
@@ -131,7 +145,7 @@ export function createIdentities(
         insertSql(identity, { userId: id, version, where: sql`email_key = ${address.key}` }),
         otherwise,
       ),
-      isVerified ? mails.signedIn(id, signIn) : mails.verification(id),
+      isVerified ? noticeSql(id, signIn) : mails.verification(id),
     ])
     return userAmong(rows)
   }

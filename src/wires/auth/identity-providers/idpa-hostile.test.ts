@@ -10,7 +10,7 @@ import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 import { startHostileIssuer, type Forgery, type HostileIssuer } from '../../../testing/hostile-issuer.ts'
 import { APP_URL, browserOf, CLIENT, NAMES, personOf, startOf } from '../../../testing/provider-login.ts'
-import { createOidcProvider } from './oidc.ts'
+import { clientSecretAuth, createOpenidProvider } from './openid-connect.ts'
 
 const HOUR = 3_600 // seconds
 const now = () => Math.floor(Date.now() / 1000)
@@ -201,12 +201,13 @@ async function providerAt(t: TestContext, listener: RequestListener, timeoutMs =
     await once(server, 'close')
   })
   const issuer = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-  const provider = createOidcProvider(systemClock, {
+  const provider = createOpenidProvider(systemClock, {
     name: 'idpa',
     label: 'Test',
     issuer,
     clientId: CLIENT.id,
-    clientSecret: CLIENT.secret,
+    clientAuth: clientSecretAuth(CLIENT.secret),
+    scopes: ['email'],
     timeoutMs,
   })
   return { issuer, start: () => provider.start(ATTEMPT) }

@@ -204,6 +204,17 @@ describe('sign-in through a provider', () => {
       }
     })
 
+    test('comes back to the console if that has started it', async () => {
+      issuer.people.set('console', { email: 'console@example.com', email_verified: true })
+      const query = '?page=console'
+      const { url } = await signIn('console', { query })
+      const [place, tokens] = url.hash.split('?')
+      assert.deepEqual([url.origin + url.pathname, place], [`${PUBLIC_URL}/console`, '#/sign-in'])
+      assert.ok(new URLSearchParams(tokens).get('refreshToken'))
+      const denied = await signIn('console', { query, deny: true })
+      assert.equal(denied.url.hash, '#/sign-in?error=access_denied')
+    })
+
     test('comes back without it from a sign-in that it does not know, or knows no longer', async () => {
       const unknown = await comeBack('path', browserOf(app), '?redirect=/orders')
       assert.deepEqual((await browserOf(app).visit(unknown.href)).fragment, { error: 'invalid_state' })

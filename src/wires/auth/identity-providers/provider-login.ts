@@ -3,12 +3,11 @@ import { parseCookie, stringifySetCookie, type Cookies } from 'cookie'
 import { deriveKey, randomToken, sha256 } from '../../../base/crypto.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { sql } from '../../../db/sql.ts'
-import type { RecordEvent } from '../../../http/event-log.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import { authErrors } from '../errors.ts'
-import type { SessionClient, Sessions } from '../sessions/sessions.ts'
+import type { Sessions, SignIn } from '../sessions/sessions.ts'
 import type { Identities } from './identities.ts'
-import type { LoginAttempt, ProvenIdentity, IdentityProvider } from './provider.ts'
+import { methodOf, type LoginAttempt, type ProvenIdentity, type IdentityProvider } from './provider.ts'
 import { returnPath } from './return-path.ts'
 
 const ATTEMPT_SECONDS = 600
@@ -21,11 +20,22 @@ const COOKIE_ID_LENGTH = 8
 // Other names are not of this server, and may hold what no cookie can be set with.
 const COOKIE_ID = /^[\w-]{8}$/
 
+/** What `error` is if the person does not consent: RFC 6749, section 4.1.2.1; and Apple's word for it. */
+const DENIALS: readonly (string | null)[] = ['access_denied', 'user_cancelled_authorize']
+
 /** OpenID Connect Core 1.0, section 2: a subject has at most 255 ASCII characters. */
 const SUBJECT = /^[\x20-\x7e]{1,255}$/
 
 /** Where to send the browser, and the cookie to set. */
 export type Redirection = { location: string; cookie?: string }
+
+/** Where the browser goes after the sign-in. */
+export type LoginDestination = {
+  /** A path on `APP_URL` where the frontend goes on. */
+  redirect?: string | undefined
+  /** The console of this server, instead of the frontend. */
+  page?: 'console' | undefined
+}
 
 /** Sign-in through an identity provider, from the first click to the frontend. */
 export type ProviderLogin = {
@@ -34,10 +44,13 @@ export type ProviderLogin = {
    * A browser has at most four attempts; another one replaces the oldest.
    *
    * @param cookieHeader of the request
-   * @param redirect path on `APP_URL` where the frontend goes on
    * @throws VALIDATION_ERROR
    */
-  start(provider: IdentityProvider, cookieHeader: string | undefined, redirect?: string): Promise<Redirection>
+  start(
+    provider: IdentityProvider,
+    cookieHeader: string | undefined,
+    destination: LoginDestination,
+  ): Promise<Redirection>
   /**
    * Finishes an attempt: redirects to the frontend with a session or with `error`. It has to be the browser that
    * started it, with the same provider, within ten minutes, and once.
@@ -49,8 +62,10 @@ export type ProviderLogin = {
     provider: IdentityProvider,
     returned: URLSearchParams,
     cookieHeader: string | undefined,
-    client: SessionClient & { record: RecordEvent },
+    client: Omit<SignIn, 'method'>,
   ): Promise<Redirection>
+  /** The address of a provider's start route; its callback is below. */
+  urlOf(provider: IdentityProvider): string
   /** Deletes the records of finished attempts that have expired. */
   deleteExpired(): Promise<void>
 }
@@ -60,6 +75,7 @@ type StoredAttempt = Pick<LoginAttempt, 'state' | 'nonce' | 'codeVerifier'> & {
   provider: string
   expiresAt: number
   redirect?: string
+  page?: 'console'
 }
 
 type ProviderLoginContext = Pick<WireContext, 'db' | 'clock' | 'log'> & {
@@ -98,7 +114,7 @@ export function createProviderLogin(
   }
 
   return {
-    async start(provider, cookieHeader, redirect) {
+    async start(provider, cookieHeader, { redirect, page }) {
       const target = redirect === undefined ? undefined : returnPath(redirect, login.appUrl)
       const attempt: StoredAttempt = {
         provider: provider.name,
@@ -107,6 +123,7 @@ export function createProviderLogin(
         codeVerifier: randomToken(),
         expiresAt: login.clock.now() + ATTEMPT_SECONDS * 1000,
         ...(target !== undefined && { redirect: target }),
+        ...(page !== undefined && { page }),
       }
       try {
         const { href } = await callProvider(login, provider, () =>
@@ -117,7 +134,7 @@ export function createProviderLogin(
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
         return {
-          location: frontendUrl(login, { error: error.code.toLowerCase(), redirect: target }),
+          location: frontendUrl(login, { ...fragmentOf(error), redirect: target }, page),
         }
       }
     },
@@ -130,31 +147,32 @@ export function createProviderLogin(
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
         // The cookie stays: another page may have sent the browser here during a sign-in.
-        return { location: frontendUrl(login, { error: error.code.toLowerCase() }) }
+        return { location: frontendUrl(login, fragmentOf(error)) }
       }
-      const { redirect } = attempt
+      const { redirect, page } = attempt
       const cookie = setCookie(login, state, '', 0)
       try {
         const identity = await identify(login, provider, returned, attempt)
         const user = await identities.findOrCreateUser(identity, {
           provider: provider.label,
           ip: client.ip,
+          userAgent: client.userAgent,
         })
-        const tokens = await sessions.create(user, { ...client, method: provider.name })
-        return { location: frontendUrl(login, { ...tokens, redirect }), cookie }
+        const tokens = await sessions.create(user, { ...client, method: methodOf(provider) })
+        return { location: frontendUrl(login, { ...tokens, redirect }, page), cookie }
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
-        client.record('sign-in-failed', {
-          account: 'unknown',
-          method: provider.name,
-          reason: error.code,
-        })
-        return {
-          location: frontendUrl(login, { error: error.code.toLowerCase(), redirect }),
-          cookie,
-        }
+        if (error.code !== 'SECOND_FACTOR_REQUIRED')
+          client.record('sign-in-failed', {
+            account: 'unknown',
+            method: methodOf(provider),
+            reason: error.code,
+          })
+        return { location: frontendUrl(login, { ...fragmentOf(error), redirect }, page), cookie }
       }
     },
+
+    urlOf: (provider) => startUrl(login, provider),
 
     async deleteExpired() {
       await login.db.write(sql`delete from auth_provider_returns where expires_at <= ${login.clock.now()}`)
@@ -196,22 +214,42 @@ function newState(login: ProviderLoginContext, cookies: Cookies): string {
   return oldest.slice(login.cookiePrefix.length) + randomToken()
 }
 
+const startUrl = (
+  { publicUrl }: Pick<ProviderLoginContext, 'publicUrl'>,
+  provider: IdentityProvider,
+): string => `${publicUrl}/auth/${methodOf(provider)}`
+
 const attemptOf = (
   login: ProviderLoginContext,
   provider: IdentityProvider,
   { state, nonce, codeVerifier }: StoredAttempt,
 ): LoginAttempt => ({
-  redirectUri: `${login.publicUrl}/auth/${provider.name}/callback`,
+  redirectUri: `${startUrl(login, provider)}/callback`,
   state,
   nonce,
   codeVerifier,
   codeChallenge: sha256(codeVerifier),
 })
 
-const frontendUrl = (login: ProviderLoginContext, values: Record<string, string | undefined>): string => {
+/** The address at which the frontend or the console finds the tokens, or what went wrong. */
+function frontendUrl(
+  { publicUrl, appUrl }: ProviderLoginContext,
+  values: Record<string, string | undefined>,
+  page?: 'console',
+): string {
   const fragment = new URLSearchParams()
   for (const [name, value] of Object.entries(values)) if (value !== undefined) fragment.set(name, value)
-  return `${login.appUrl}/auth/callback#${fragment.toString()}`
+  return page === 'console'
+    ? `${publicUrl}/console#/sign-in?${fragment.toString()}`
+    : `${appUrl}/auth/callback#${fragment.toString()}`
+}
+
+/** An error for the frontend; if a second factor is required, with the challenge that it is to be sent with. */
+function fragmentOf({ code, details = {} }: ApiError): Record<string, string> {
+  const error = code.toLowerCase()
+  if (code !== 'SECOND_FACTOR_REQUIRED') return { error }
+  const { challenge, factors } = details as { challenge: string; factors: readonly string[] }
+  return { error, challenge, factors: factors.join() }
 }
 
 /** Calls a provider. Whatever goes wrong, the log has the reason and the frontend one code. */
@@ -223,6 +261,7 @@ async function callProvider<T>(
   try {
     return await call()
   } catch (error) {
+    if (error instanceof ApiError) throw error
     login.log.warn(
       { provider: provider.name, reason: reasonOf(error) },
       'an identity provider could not be used',
@@ -255,7 +294,7 @@ async function identify(
   returned: URLSearchParams,
   attempt: StoredAttempt,
 ): Promise<ProvenIdentity> {
-  if (returned.get('error') === 'access_denied') throw authErrors.access_denied()
+  if (DENIALS.includes(returned.get('error'))) throw authErrors.access_denied()
   return callProvider(login, provider, async () => {
     const identity = await provider.finish(returned, attemptOf(login, provider, attempt))
     if (!SUBJECT.test(identity.subject)) throw new Error('the provider answered a subject that is not valid')

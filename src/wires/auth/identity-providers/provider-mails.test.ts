@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { login, me } from '../../../testing/auth.ts'
+import { login, me, PASSWORD } from '../../../testing/auth.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 import { quietQueue, startMailbox, tokenOf, withMail, type TestMailbox } from '../../../testing/mailbox.ts'
 import { startOidcIssuer, type OidcIssuer } from '../../../testing/oidc-issuer.ts'
@@ -52,6 +52,20 @@ describe('mails of sign-ins through a provider', () => {
       for (let i = 0; i < 3; i++) assert.ok((await signIn('owner')).fragment['token'])
       await quietQueue(app)
       assert.equal(mailsTo(email).length, 2)
+    })
+
+    test('are one where the device is new too', async () => {
+      const body = { email: 'both@example.com', password: PASSWORD }
+      const headers = { 'user-agent': 'another browser' }
+      assert.equal((await app.request('POST', '/auth/register', { body, headers })).status, 201)
+      await mailbox.next(body.email)
+      await app.app.service('auth').users.verify(body.email)
+      issuer.people.set('both', { email: body.email, email_verified: true })
+      assert.ok((await signIn('both')).fragment['token'])
+      await quietQueue(app)
+      const [, notice, ...more] = mailsTo(body.email)
+      assert.match(notice!.parsed.subject!, /^New sign-in to /)
+      assert.deepEqual(more, [])
     })
 
     test('tell the address of an account that a provider made', async () => {

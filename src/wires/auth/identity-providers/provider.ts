@@ -22,9 +22,9 @@ export type LoginAttempt = {
 
 /** An identity provider with a consent screen. */
 export type IdentityProvider = {
-  /** The last part of its route: `idpa`, `idpb`. */
+  /** `idpa`, `idpb`, or its name in `auth.providers`. */
   readonly name: string
-  /** Its name in emails. */
+  /** Its name for people, in emails and on pages to sign in. */
   readonly label: string
   /** The consent page for this attempt. Rejects if the provider cannot be reached. */
   start(attempt: LoginAttempt): Promise<URL>
@@ -33,7 +33,8 @@ export type IdentityProvider = {
    *
    * @param returned the parameters of the callback, whose `state` is that of the attempt
    * @returns an identity with an issuer and a subject
-   * @throws any error if the person could not be authenticated; its message must not hold a secret
+   * @throws an `ApiError` for the frontend, or any other error if the person could not be authenticated; its message must
+   *   not hold a secret
    */
   finish(returned: URLSearchParams, attempt: LoginAttempt): Promise<ProvenIdentity>
 }
@@ -42,3 +43,10 @@ export type IdentityProvider = {
 export class IdentityProviderFault extends Error {
   override readonly name = 'IdentityProviderFault'
 }
+
+/** The providers whose names and paths are older than `auth.providers`. */
+export const BUILT_IN_NAMES: readonly string[] = ['idpa', 'idpb']
+
+/** The way in, below `/auth/`: `idpa`, `providers/company`. So no name of the configuration is that of another way in. */
+export const methodOf = ({ name }: Pick<IdentityProvider, 'name'>): string =>
+  BUILT_IN_NAMES.includes(name) ? name : `providers/${name}`

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { describe, test } from 'node:test'
 
 import { systemClock } from '../../../base/clock.ts'
@@ -10,6 +11,9 @@ import { eachEngine, temporaryFolder } from '../../../testing/engines.ts'
 import { quietQueue } from '../../../testing/mailbox.ts'
 import { startOauthServer } from '../../../testing/oauth-server.ts'
 import { startOf, callbackOf, NAMES } from '../../../testing/provider-login.ts'
+import { apple } from './apple.ts'
+import { microsoft } from './microsoft.ts'
+import { oidc } from './oidc.ts'
 import { createProviders } from './providers.ts'
 
 const given = { clientId: 'id', clientSecret: 'secret' }
@@ -83,6 +87,86 @@ describe('the identity providers of a configuration', () => {
       await assert.rejects(
         createApp({ folder, environment: { DATA_DIR: folder, SIXWIRE_SANDBOX: 'off', ...environment } }),
         message,
+      )
+  })
+
+  test('of auth.providers stop the start if anything about them is wrong, and say where', async (t) => {
+    const folder = await temporaryFolder(t)
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' })
+    const client = { clientId: 'id', clientSecret: 'secret' }
+    const issuer = 'https://login.example'
+    const tenant = '11111111-aaaa-4bbb-8ccc-222222222222'
+    const ids = { clientId: 'com.example', teamId: 'TEAM123456', keyId: 'KEY1234567' }
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' })
+    const wrong: [providers: Record<string, unknown>, message: RegExp][] = [
+      [
+        { idpa: oidc({ issuer, ...client }) },
+        /^auth\.providers\.idpa: this name is taken: configure auth\.idpa/,
+      ],
+      [
+        { Company: oidc({ issuer, ...client }) },
+        /^auth\.providers\.Company: "Company" can't be a name: use up to 32 lower-case letters/,
+      ],
+      [{ x: {} }, /^auth\.providers\.x: it takes oidc\(\{ … \}\), apple\(\{ … \}\) or microsoft\(\{ … \}\)$/],
+      [{ x: 'https://login.example' }, /^auth\.providers\.x: /],
+      [{ x: null }, /^auth\.providers\.x: /],
+      [
+        { x: oidc({ issuer, clientId: 'id', clientSecret: undefined }) },
+        /^auth\.providers\.x: clientSecret is missing: it takes a text$/,
+      ],
+      [{ x: oidc({ issuer, clientId: '', clientSecret: 'x' }) }, /^auth\.providers\.x: clientId can't be ""/],
+      [
+        { x: oidc({ issuer: 'login.example', ...client }) },
+        /^auth\.providers\.x\.issuer: "login\.example" is not a URL like/,
+      ],
+      [
+        { x: oidc({ issuer, ...client, scope: 'email' } as never) },
+        /no field "scope": did you mean scopes\?$/,
+      ],
+      [{ x: oidc({ issuer, ...client, scopes: 'email' as never }) }, /scopes can't be "email": .* list/],
+      [{ x: apple({ ...ids, privateKey: undefined }) }, /^auth\.providers\.x: privateKey is missing/],
+      [
+        { x: apple({ ...ids, privateKey: 'AuthKey.p8' }) },
+        /^auth\.providers\.x\.privateKey: it is not the content/,
+      ],
+      [
+        { x: apple({ ...ids, privateKey: pem }) },
+        /^auth\.providers\.x\.privateKey: .* of the curve P-256 in PEM$/,
+      ],
+      [
+        { x: microsoft({ tenant: 'contoso', ...client }) },
+        /tenant can't be "contoso": it takes the id of a tenant/,
+      ],
+      [{ x: microsoft({ tenant: 'comon', ...client }) }, /did you mean common\?$/],
+      [{ x: microsoft({ tenant: 'common', ...client, tenants: [] }) }, /tenants can't be this list/],
+      [{ x: microsoft({ tenant, ...client, tenants: [tenant] }) }, /tenants needs tenant: 'common' or/],
+      [
+        { x: microsoft({ tenant: 'common', ...client, trustEmail: true }) },
+        /trustEmail needs the id of one tenant/,
+      ],
+    ]
+    for (const [providers, message] of wrong)
+      await assert.rejects(
+        createApp({
+          folder,
+          config: { auth: { providers: providers as never } },
+          environment: { DATA_DIR: folder, SIXWIRE_SANDBOX: 'off' },
+        }),
+        (error: Error) => {
+          assert.equal(error.name, 'StartError')
+          assert.match(error.message, message)
+          assert.equal(error.message.includes('\n'), false)
+          return true
+        },
+        String(message),
+      )
+    for (const [provider, option] of [
+      [oidc({ issuer: 'http://login.example', ...client }), 'issuer'],
+      [microsoft({ tenant: 'common', ...client, authority: 'http://login.example' }), 'authority'],
+    ] as const)
+      assert.throws(
+        () => make({ providers: { x: provider } }, true),
+        new RegExp(`^StartError: auth\\.providers\\.x\\.${option}: .* must be https in production`),
       )
   })
 

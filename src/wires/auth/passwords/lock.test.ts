@@ -5,6 +5,8 @@ import { errors } from '../../../base/errors.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine } from '../../../testing/engines.ts'
+import { createAudit } from '../../../kernel/audit/audit.ts'
+import { createRateLimiter } from '../../../kernel/rate-limits.ts'
 import { createLock } from './lock.ts'
 import {
   appForAll,
@@ -135,8 +137,10 @@ describe('the lock of an address', () => {
     })
 
     test('does not count an attempt that nobody could check', async () => {
+      const { clock } = app()
       const { db } = app().app
-      const lock = createLock(db, app().clock, { secret: 'x'.repeat(32), maxAttempts: 2, lockMs: 1000 })
+      const context = { db, clock, audit: createAudit(clock), rateLimiter: createRateLimiter(db, clock) }
+      const lock = createLock(context, { secret: 'x'.repeat(32), maxAttempts: 2, lockMs: 1000 })
       const overloaded = () => lock.attempt('a@example.com', () => Promise.reject(errors.unavailable()))
       for (let i = 0; i < 5; i++) await assert.rejects(overloaded(), { code: 'UNAVAILABLE' })
       assert.equal(await lock.attempt('a@example.com', async () => 'right'), 'right')

@@ -72,7 +72,10 @@ describe('signing in with a password', () => {
 
     test('says how people can sign in', async () => {
       const answered = await send(app(), 'GET /auth/health')
-      assert.deepEqual([answered.status, answered.body], [200, { status: 'healthy', providers: ['local'] }])
+      assert.deepEqual(
+        [answered.status, answered.body],
+        [200, { status: 'healthy', providers: ['local', 'passkey'] }],
+      )
     })
   })
 

@@ -1,11 +1,12 @@
 import { ApiError } from '../../../base/errors.ts'
 import { emailKey, parseAddress } from '../../../base/email-address.ts'
-import type { Database } from '../../../db/database.ts'
 import type { UserCaller } from '../../../http/access.ts'
-import type { RecordEvent } from '../../../http/event-log.ts'
+import type { CallOrigin } from '../../../http/event-log.ts'
+import type { WireContext } from '../../../kernel/wire.ts'
 import type { AccountMails } from '../email-links/account-mails.ts'
 import { authErrors } from '../errors.ts'
-import { userAmong, type UserRow, type Users } from '../users.ts'
+import { userAmong, type UserRow } from '../user.ts'
+import type { Users } from '../users.ts'
 import type { Lock } from './lock.ts'
 import type { Passwords } from './passwords.ts'
 
@@ -29,17 +30,17 @@ export type PasswordLogin = {
     name?: string | undefined
   }): Promise<UserRow>
   /**
-   * The account if nothing has changed since it was registered: undefined once its credentials have changed, or while
-   * its address is locked. A lock covers everything that a password gives access to, the repeated registration too.
+   * The account if nothing has changed since it was registered: undefined once its credentials have changed or it has a
+   * second factor, or while its address is locked. A lock covers everything that a password gives access to, the repeated registration too.
    */
   findUnchanged(id: string): Promise<UserRow | undefined>
   /**
    * The account with this address and password; undefined if there is none, after the same work whatever is wrong.
    *
-   * @param record writes a failure to the log, with the id of the account or `unknown`
+   * @param origin of the attempt: a failure is in the log, with the id of the account or `unknown`
    * @throws ACCOUNT_LOCKED
    */
-  verifyCredentials(email: string, password: string, record: RecordEvent): Promise<UserRow | undefined>
+  verifyCredentials(email: string, password: string, origin: CallOrigin): Promise<UserRow | undefined>
   /**
    * Sets another password, ends the user's other sessions, and tells the user by email.
    *
@@ -48,17 +49,18 @@ export type PasswordLogin = {
   changePassword(
     caller: UserCaller,
     change: { currentPassword: string; newPassword: string },
-    record: RecordEvent,
+    origin: CallOrigin,
   ): Promise<void>
 }
 
 export function createPasswordLogin(
-  db: Database,
+  { db, audit }: Pick<WireContext, 'db' | 'audit'>,
   { users, lock, passwords, mails }: { users: Users; lock: Lock; passwords: Passwords; mails: AccountMails },
 ): PasswordLogin {
   async function findUnchanged(id: string): Promise<UserRow | undefined> {
     const user = await users.byId(id)
-    const isUnchanged = user?.credentials_version === 1 && user.disabled_at === null
+    const isUnchanged =
+      user?.credentials_version === 1 && user.disabled_at === null && user.second_factor_at === null
     return isUnchanged && !(await lock.isLocked(user.email_key)) ? user : undefined
   }
 
@@ -68,18 +70,20 @@ export function createPasswordLogin(
   async function verifyCredentials(
     email: string,
     password: string,
-    record: RecordEvent,
+    origin: CallOrigin,
   ): Promise<UserRow | undefined> {
+    const { record } = origin
     const key = emailKey(email)
-    const attempt = lock.attempt(key, async ({ isLast }) => {
+    const check = async ({ isLast }: { isLast: boolean }): Promise<UserRow | undefined> => {
       const user = await users.byEmail(key)
       const isRight = await passwords.verify(password, user?.password_hash)
       if (isRight && user?.disabled_at === null) return user
       const account = user?.id ?? UNKNOWN
       record('sign-in-failed', { account, reason: isRight ? 'disabled' : 'password' })
-      if (isLast) record('account-locked', { account })
+      if (isLast) await lock.recordLock(user?.id, origin)
       return undefined
-    })
+    }
+    const attempt = lock.attempt(key, check, ({ second_factor_at }) => second_factor_at !== null)
     const user = await attempt.catch(async (error: unknown) => {
       if (error instanceof ApiError && error.code === LOCKED)
         record('sign-in-failed', { account: await accountOf(key), reason: 'locked' })
@@ -111,18 +115,19 @@ export function createPasswordLogin(
       }
     },
 
-    async changePassword({ id, sessionId, email }, { currentPassword, newPassword }, record) {
+    async changePassword({ id, sessionId, email }, { currentPassword, newPassword }, origin) {
       const wrong = () => authErrors.invalid_credentials({ message: 'The current password is wrong.' })
       const passwordCheck = passwords.check(newPassword, '/body/newPassword', email)
-      const user = await verifyCredentials(email, currentPassword, record)
+      const user = await verifyCredentials(email, currentPassword, origin)
       if (user?.id !== id) throw wrong()
       const passwordHash = await passwords.hash(passwordCheck)
       const match = { id, version: user.credentials_version }
       await db.batch([
         users.updateSql(match, { passwordHash }, wrong, { keepSessionId: sessionId }),
-        mails.passwordChanged(id),
+        mails.notice(id, 'password-changed'),
+        audit.entrySql(origin.actor, { action: 'user.password-changed', target: `user:${id}` }),
       ])
-      record('password-changed', { account: id })
+      origin.record('password-changed', { account: id })
     },
   }
 }

@@ -25,8 +25,9 @@ export type AccessTokens = {
    * A signed token for a session.
    *
    * @param claims.sessionEndsAt the token expires no later, in milliseconds since 1970
+   * @param claims.actorId the administrator who acts as the user: claim `act` (RFC 8693, section 4.1)
    */
-  issue(claims: AccessClaims & { role: string; sessionEndsAt: number }): Promise<string>
+  issue(claims: AccessClaims & { role: string; sessionEndsAt: number; actorId?: string }): Promise<string>
   /** The claims of a token; undefined if it is not valid or has expired. */
   verify(token: string): Promise<VerifiedClaims | undefined>
 }
@@ -70,11 +71,12 @@ export function createAccessTokens(
   }
 
   return {
-    async issue({ userId, sessionId, role, sessionEndsAt }) {
+    async issue({ userId, sessionId, role, sessionEndsAt, actorId }) {
       const { kid, privateKey } = await keys.signer()
       const issuedAt = Math.floor(clock.now() / 1000)
       // `jti` makes two tokens of the same second different.
-      return new SignJWT({ sid: sessionId, role, jti: randomToken().slice(0, 22) })
+      const act = actorId === undefined ? {} : { act: { sub: actorId } }
+      return new SignJWT({ sid: sessionId, role, jti: randomToken().slice(0, 22), ...act })
         .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
         .setIssuer(issuers.own())
         .setAudience(audience)

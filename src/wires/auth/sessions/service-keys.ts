@@ -1,20 +1,22 @@
-import { isoTime, type Clock } from '../../../base/clock.ts'
+import { isoTime } from '../../../base/clock.ts'
 import { randomToken, sha256 } from '../../../base/crypto.ts'
 import { errors, invalid } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
-import type { Database } from '../../../db/database.ts'
+import { PendingPromises } from '../../../base/pending-promises.ts'
 import { isOneOf } from '../../../db/is-one-of.ts'
 import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
 import { sql } from '../../../db/sql.ts'
 import type { KeyCaller } from '../../../http/access.ts'
-import type { RecordEvent } from '../../../http/event-log.ts'
+import { COMMAND_LINE, type Actor } from '../../../http/actor.ts'
+import { cutPage, type Page } from '../../../http/page.ts'
+import { scopeFault } from '../../../http/scopes.ts'
+import type { WireContext } from '../../../kernel/wire.ts'
 
 /** The prefix of every service key, by which secret scanners recognise it. */
 const PREFIX = 'sk_'
 const NAME_MAX = 100
-const SCOPE = /^(\*|[a-z][a-z0-9-]*(:[a-z][a-z0-9-]*)?)$/
-// The last use is stored to the hour, so that a busy key writes once an hour.
-const LAST_USE_MS = 3_600_000
+// The last use is stored to the minute, so that a busy key writes once a minute, and no call waits for it.
+const LAST_USE_MS = 60_000
 
 /** A service key as the operator sees it. The key itself is shown once, when it is created. */
 export type ServiceKey = {
@@ -23,7 +25,7 @@ export type ServiceKey = {
   scopes: string[]
   /** ISO 8601, like the other times. */
   createdAt: string
-  /** To the hour; null if it was never used. */
+  /** To the minute; null if it was never used. */
   lastUsedAt: string | null
   revokedAt: string | null
 }
@@ -42,15 +44,17 @@ export type ServiceKeys = {
    * @returns the key, which is not shown again
    * @throws VALIDATION_ERROR
    */
-  create(name: string, scopes: readonly string[]): Promise<{ id: string; key: string }>
+  create(name: string, scopes: readonly string[], actor?: Actor): Promise<{ id: string; key: string }>
   /** Lists all keys, newest first. */
   list(): Promise<ServiceKey[]>
+  /** Lists keys, newest first. */
+  page(page: Page): Promise<{ keys: ServiceKey[]; total: number | undefined; nextCursor?: string }>
   /**
    * Revokes a key at once, on every replica.
    *
    * @throws NOT_FOUND
    */
-  revoke(id: string): Promise<void>
+  revoke(id: string, actor?: Actor): Promise<void>
 }
 
 /** The callers behind service keys. */
@@ -59,6 +63,8 @@ export type KeyCallers = {
   caller(key: string): Promise<KeyCaller | undefined>
   /** The callers with these keys as they are now, by their ids; those that are revoked are left out. */
   current(ids: readonly string[]): Promise<ReadonlyMap<string, KeyCaller>>
+  /** Resolves once the last uses are stored. */
+  idle(): Promise<void>
 }
 
 type Row = {
@@ -79,63 +85,34 @@ const callerOf = ({ id, scopes }: Pick<Row, 'id' | 'scopes'>): KeyCaller => ({
   scopes: scopes.split(' '),
 })
 
-export function createServiceKeys(db: Database, clock: Clock, record: RecordEvent): ServiceKeys & KeyCallers {
+type Parts = Pick<WireContext, 'db' | 'clock' | 'log' | 'audit' | 'record' | 'server'>
+
+export function createServiceKeys(parts: Parts): ServiceKeys & KeyCallers {
+  const { db } = parts
   const byHash = cachedUntilWrite(db, (hash) =>
-    db.get(sql<Pick<Row, 'id' | 'scopes' | 'last_used_at'>>`
-      select id, scopes, last_used_at from auth_service_keys where hash = ${hash} and revoked_at is null`),
+    db.get(sql<Pick<Row, 'id' | 'scopes'>>`
+      select id, scopes from auth_service_keys where hash = ${hash} and revoked_at is null`),
   )
-  const time = (ms: number | null): string | null => (ms === null ? null : isoTime(ms))
+  const uses = createLastUses(parts)
 
   return {
-    async create(name, scopes) {
-      const trimmed = name.trim()
-      if (trimmed === '' || trimmed.length > NAME_MAX)
-        throw invalid({ path: '/name', message: `must have 1 to ${NAME_MAX} characters` })
-      if (scopes.length === 0)
-        throw invalid({ path: '/scopes', message: 'must name at least one scope, or *' })
-      const at = scopes.findIndex((scope) => !SCOPE.test(scope))
-      if (at >= 0)
-        throw invalid({
-          path: `/scopes/${at}`,
-          message: `"${scopes[at]}" is not *, a wire, a wire with :read, or a scope of routes like pay:refund`,
-        })
-      const now = clock.now()
-      const id = newId(now)
-      const key = PREFIX + randomToken()
-      await db.write(sql`
-        insert into auth_service_keys (id, name, hash, scopes, created_at)
-        values (${id}, ${trimmed}, ${sha256(key)}, ${scopes.join(' ')}, ${now})`)
-      record('key-created', { key: id, scopes: scopes.join(' ') })
-      return { id, key }
-    },
+    create: (name, scopes, actor = COMMAND_LINE) => createKey(parts, name, scopes, actor),
 
     async list() {
       const rows = await db.all(sql<Row>`
         select id, name, scopes, created_at, last_used_at, revoked_at from auth_service_keys
         order by created_at desc, id desc`)
-      return rows.map((row) => ({
-        id: row.id,
-        name: row.name,
-        scopes: row.scopes.split(' '),
-        createdAt: isoTime(row.created_at),
-        lastUsedAt: time(row.last_used_at),
-        revokedAt: time(row.revoked_at),
-      }))
+      return rows.map(keyOf)
     },
 
-    async revoke(id) {
-      const revoked = await db.write(sql`
-        update auth_service_keys set revoked_at = coalesce(revoked_at, ${clock.now()}) where id = ${id} returning id`)
-      if (revoked.length === 0) throw errors.not_found({ message: `There is no service key ${id}.` })
-      record('key-revoked', { key: id })
-    },
+    page: (page) => listKeys(parts, page),
+
+    revoke: (id, actor = COMMAND_LINE) => revokeKey(parts, id, actor),
 
     async caller(key) {
       const row = await byHash(sha256(key))
       if (!row) return undefined
-      const now = clock.now()
-      if (row.last_used_at === null || row.last_used_at <= now - LAST_USE_MS)
-        await db.write(sql`update auth_service_keys set last_used_at = ${now} where id = ${row.id}`)
+      uses.store(row.id)
       return callerOf(row)
     },
 
@@ -144,5 +121,100 @@ export function createServiceKeys(db: Database, clock: Clock, record: RecordEven
         select id, scopes from auth_service_keys where ${isOneOf('id', ids)} and revoked_at is null`)
       return new Map(rows.map((row) => [row.id, callerOf(row)]))
     },
+
+    idle: () => uses.idle(),
+  }
+}
+
+const time = (ms: number | null): string | null => (ms === null ? null : isoTime(ms))
+
+const keyOf = (row: Row): ServiceKey => ({
+  id: row.id,
+  name: row.name,
+  scopes: row.scopes.split(' '),
+  createdAt: isoTime(row.created_at),
+  lastUsedAt: time(row.last_used_at),
+  revokedAt: time(row.revoked_at),
+})
+
+async function createKey(
+  { db, clock, audit, record, server }: Parts,
+  name: string,
+  scopes: readonly string[],
+  actor: Actor,
+): Promise<{ id: string; key: string }> {
+  const trimmed = name.trim()
+  if (trimmed === '' || trimmed.length > NAME_MAX)
+    throw invalid({ path: '/body/name', message: `must have 1 to ${NAME_MAX} characters` })
+  if (scopes.length === 0)
+    throw invalid({ path: '/body/scopes', message: 'must name at least one scope, or *' })
+  const known = server.scopes()
+  for (const [at, scope] of scopes.entries()) {
+    const fault = scopeFault(scope, known)
+    if (fault !== undefined)
+      throw invalid({ path: `/body/scopes/${at}`, message: `${JSON.stringify(scope)} ${fault}` })
+  }
+  const now = clock.now()
+  const id = newId(now)
+  const key = PREFIX + randomToken()
+  await db.batch([
+    sql`
+      insert into auth_service_keys (id, name, hash, scopes, created_at)
+      values (${id}, ${trimmed}, ${sha256(key)}, ${scopes.join(' ')}, ${now})`,
+    audit.entrySql(actor, { action: 'key.created', target: `key:${id}`, after: { name: trimmed, scopes } }),
+  ])
+  record('key-created', { key: id, scopes: scopes.join(' ') })
+  return { id, key }
+}
+
+async function listKeys(
+  { db }: Parts,
+  page: Page,
+): Promise<{ keys: ServiceKey[]; total: number | undefined; nextCursor?: string }> {
+  const { limit, offset, before } = page
+  const [rows, count] = await Promise.all([
+    db.all(sql<Row>`
+      select id, name, scopes, created_at, last_used_at, revoked_at from auth_service_keys
+      ${before === undefined ? sql.literal('') : sql`where id < ${before}`}
+      order by id desc limit ${limit + 1} offset ${offset}`),
+    page.counts === false
+      ? undefined
+      : db.get(sql<{ total: number }>`select count(*) as total from auth_service_keys`),
+  ])
+  const { rows: pageRows, ...rest } = cutPage(rows, page, ({ id }) => id)
+  return { keys: pageRows.map(keyOf), total: count?.total, ...rest }
+}
+
+async function revokeKey({ db, clock, audit, record }: Parts, id: string, actor: Actor): Promise<void> {
+  const row = await db.get(sql<Pick<Row, 'name' | 'scopes' | 'revoked_at'>>`
+    select name, scopes, revoked_at from auth_service_keys where id = ${id}`)
+  if (!row) throw errors.not_found({ message: `There is no service key ${id}.` })
+  if (row.revoked_at !== null) return
+  const before = { name: row.name, scopes: row.scopes.split(' ') }
+  await db.batch([
+    sql`update auth_service_keys set revoked_at = coalesce(revoked_at, ${clock.now()}) where id = ${id}`,
+    audit.entrySql(actor, { action: 'key.revoked', target: `key:${id}`, before }),
+  ])
+  record('key-revoked', { key: id })
+}
+
+/** Stores when keys were used last, at most once a minute and key in each process. */
+function createLastUses({ db, clock, log }: Parts) {
+  const storedAt = new Map<string, number>()
+  const pending = new PendingPromises()
+  return {
+    store(id: string): void {
+      const now = clock.now()
+      if (now < (storedAt.get(id) ?? 0) + LAST_USE_MS) return
+      storedAt.set(id, now)
+      // Another process may have stored it: then nothing is written.
+      const write = db.write(sql`
+        update auth_service_keys set last_used_at = ${now}
+        where id = ${id} and (last_used_at is null or last_used_at <= ${now - LAST_USE_MS})`)
+      pending
+        .add(write)
+        .catch((error: unknown) => log.warn({ key: id, err: error }, 'the last use of a key was not stored'))
+    },
+    idle: () => pending.idle(),
   }
 }

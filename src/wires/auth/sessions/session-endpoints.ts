@@ -20,6 +20,11 @@ const Session = Type.Object(
   { title: 'Session' },
 )
 
+export const SessionPage = Type.Object(
+  { sessions: Type.Array(Session), ...PageReply },
+  { title: 'SessionPage' },
+)
+
 /** The endpoints of sessions that exist; those that create one are the ways to sign in. */
 export function sessionEndpoints(sessions: Sessions) {
   return {
@@ -42,7 +47,7 @@ export function sessionEndpoints(sessions: Sessions) {
           ),
         ),
         reply: { 200: Type.Object(Tokens, { title: 'Tokens' }) },
-        errors: [errors.unauthorized],
+        errors: [errors.unauthorized, authErrors.second_factor_required],
       },
       async ({ body, ip, userAgent }) =>
         answer(await sessions.refresh(body.refreshToken, { ip, userAgent }), { headers: UNCACHED }),
@@ -60,15 +65,7 @@ export function sessionEndpoints(sessions: Sessions) {
         summary: 'List sessions, newest first',
         access: 'session',
         query: Type.Object(PageQuery),
-        reply: {
-          200: Type.Object(
-            {
-              sessions: Type.Array(Session),
-              ...PageReply,
-            },
-            { title: 'SessionPage' },
-          ),
-        },
+        reply: { 200: SessionPage },
       },
       async ({ caller, query }) => {
         const page = pageOf(query)
@@ -78,17 +75,31 @@ export function sessionEndpoints(sessions: Sessions) {
     revoke: endpoint(
       {
         summary: 'Revoke a session',
-        description: 'Another session than that of the call requires a sign-in within the last 10 minutes.',
+        description:
+          'Another session than that of the call requires a proof within the last 10 minutes: a sign-in, or `POST /auth/confirm`.',
         access: 'session',
         params: Type.Object({ id: Type.String({ examples: ['01arz3ndektsv4rrffq69g5fav'] }) }),
         reply: { 200: Message },
-        errors: [errors.not_found, authErrors.recent_sign_in_required],
+        errors: [errors.not_found, errors.recent_sign_in_required],
       },
       async ({ caller, params, record }) => {
         if (!(await sessions.revoke(caller, params.id)))
           throw errors.not_found({ message: 'You have no session with this id.' })
         record('session-revoked', { account: caller.id, session: params.id })
         return { message: 'The session is revoked.' }
+      },
+    ),
+    revokeOthers: endpoint(
+      {
+        summary: 'Revoke all other sessions',
+        access: 'session',
+        proof: 'user',
+        reply: { 200: Message },
+      },
+      async ({ caller, record }) => {
+        const count = await sessions.revokeOthers(caller)
+        record('sessions-revoked', { account: caller.id })
+        return { message: `${count} other session${count === 1 ? ' is' : 's are'} revoked.` }
       },
     ),
   }

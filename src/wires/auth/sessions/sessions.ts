@@ -1,204 +1,150 @@
-import { isoTime } from '../../../base/clock.ts'
-import { errors } from '../../../base/errors.ts'
+import { type ApiError, errors } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
-import { requireRow } from '../../../db/database.ts'
+import { requireRow, type Step } from '../../../db/database.ts'
 import { isOneOf } from '../../../db/is-one-of.ts'
 import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import { cutPage, type Page } from '../../../http/page.ts'
-import type { UserCaller } from '../../../http/access.ts'
+import type { SessionKind, UserCaller } from '../../../http/access.ts'
+import type { Actor } from '../../../http/actor.ts'
 import type { RecordEvent } from '../../../http/event-log.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { authErrors } from '../errors.ts'
-import type { RefreshTokens } from './refresh-tokens.ts'
-import type { UserRow, Users } from '../users.ts'
+import type { Challenges } from '../second-factor/challenges.ts'
+import type { SecondFactor } from '../second-factor/factor.ts'
+import type { FactorRequirement } from '../second-factor/requirement.ts'
+import type { KnownDevices } from './known-devices.ts'
+import { extendedSql, type RefreshTokens } from './refresh-tokens.ts'
+import { createSessionList, endOf, type Lifetime, type SessionList } from './session-list.ts'
+import type { UserRow } from '../user.ts'
+import type { Users } from '../users.ts'
 
 /** Where a call comes from. */
 export type SessionClient = { ip: string; userAgent: string }
 
-/** A sign-in for the log: how it was made. */
-export type SignIn = SessionClient & { record: RecordEvent; method: string }
+/** A sign-in: the way in for the log, and what has proven a second factor. */
+export type SignIn = SessionClient & {
+  record: RecordEvent
+  /** Who sends the request, for the audit log: it is written as the user's own. */
+  actor: Actor
+  method: string
+  secondFactor?: SecondFactor
+  /** What the sign-in uses up, in the batch that creates the session: after the account's row, which others lock first. */
+  useSql?: readonly Step[]
+}
 
 /** What a signed-in client holds: a JWT for calls, and an opaque token that is exchanged for the next pair. */
 export type TokenPair = { token: string; refreshToken: string }
 
-/** A session as its user sees it. */
-export type Session = {
-  _id: string
-  createdAt: string
-  /** When it was last signed in or refreshed. */
-  lastUsedAt: string
-  expiresAt: string
-  /** Of the client that signed in or refreshed last. */
-  ip: string
-  userAgent: string
-  /** Whether it is the session of the caller. */
-  current: boolean
-}
-
 /** The sessions of signed-in users. */
-export type Sessions = {
+export type Sessions = SessionList & {
   /**
    * Creates a session. All ways to sign in end here.
    *
    * @param user as read when the credentials were verified: no session is created if the account was disabled or its
    *   credentials have changed since
+   * @throws SECOND_FACTOR_REQUIRED with a challenge if the account has a second factor, and none was proven
    * @throws INVALID_CREDENTIALS
    */
   create(user: UserRow, signIn: SignIn): Promise<TokenPair>
-  /** Exchanges a refresh token. Throws UNAUTHORIZED. */
-  refresh(refreshToken: string, client: SessionClient): Promise<TokenPair>
+  /**
+   * Continues a session that was created before its account had a second factor, once that is proven.
+   *
+   * @throws INVALID_CHALLENGE if the session has ended
+   */
+  resume(user: UserRow, sessionId: string, signIn: SignIn): Promise<TokenPair>
+  /**
+   * Exchanges a refresh token.
+   *
+   * @param kind of the session; the token of another kind is not valid. Default: of the application
+   * @throws UNAUTHORIZED, SECOND_FACTOR_REQUIRED
+   */
+  refresh(refreshToken: string, client: SessionClient, kind?: SessionKind): Promise<TokenPair>
   /** The caller with this access token; undefined if it is not valid. A revoked session is refused at once everywhere. */
   caller(token: string): Promise<UserCaller | undefined>
   /** When an access token expires, in milliseconds since 1970; 0 if it is not valid. */
   tokenExpiry(token: string): Promise<number>
   /** The callers of these sessions as they are now, by their sessions; those whose session has ended are left out. */
   current(sessionIds: readonly string[]): Promise<ReadonlyMap<string, UserCaller>>
-  /** Lists the sessions that have not expired, newest first. */
-  list(caller: UserCaller, page: Page): Promise<{ sessions: Session[]; total: number; nextCursor?: string }>
-  /**
-   * Ends a session of the caller with its tokens; false if the caller has no such session.
-   *
-   * @throws RECENT_SIGN_IN_REQUIRED if it is another session than the caller's, which a stolen token may not end
-   */
-  revoke(caller: UserCaller, sessionId: string): Promise<boolean>
-  /** Ends all sessions of one account, or of all accounts; returns how many there were. */
-  revokeAll(userId?: string): Promise<number>
-  /**
-   * Checks that the caller's session was created within the last 10 minutes: a refresh is no sign-in.
-   *
-   * @throws RECENT_SIGN_IN_REQUIRED
-   */
-  requireRecentSignIn(caller: UserCaller): Promise<void>
-  deleteExpired(): Promise<void>
 }
 
-type Row = {
-  id: string
-  created_at: number
-  last_used_at: number
-  expires_at: number
-  ip: string
-  user_agent: string
-}
-
-type Lifetime = Pick<Row, 'created_at' | 'expires_at'>
-
-type SessionUser = { session_id: string } & Pick<
+type SessionUser = {
+  session_id: string
+  second_factor: string | null
+  proven_at: number | null
+  factor_proven_at: number | null
+  kind: SessionKind | null
+  impersonator_id: string | null
+  impersonator_email: string | null
+  is_read_only: number
+} & Pick<
   UserRow,
-  'id' | 'email' | 'email_key' | 'email_verified_at' | 'role'
+  | 'id'
+  | 'email'
+  | 'email_key'
+  | 'email_verified_at'
+  | 'role'
+  | 'is_viewer'
+  | 'second_factor_at'
+  | 'second_factor_due_at'
+  | 'credentials_version'
 > &
   Lifetime
 
 /** @param condition on the session `s` */
 const selectUsersSql = (condition: Sql) => sql<SessionUser>`
-  select s.id as session_id, s.created_at, s.expires_at, u.id, u.email, u.email_key, u.email_verified_at, u.role
-  from auth_sessions s join auth_users u on u.id = s.user_id
+  select s.id as session_id, s.created_at, s.expires_at, s.second_factor, s.proven_at, s.factor_proven_at, s.kind,
+    s.impersonator_id, s.is_read_only, i.email as impersonator_email, u.id, u.email, u.email_key, u.email_verified_at,
+    u.role, u.is_viewer, u.second_factor_at, u.second_factor_due_at, u.credentials_version
+  from auth_sessions s join auth_users u on u.id = s.user_id left join auth_users i on i.id = s.impersonator_id
   where ${condition} and u.disabled_at is null`
 
 const USER_AGENT_MAX = 300
-const RECENT_MS = 600_000
+/** How long a proof counts. */
+export const RECENT_MS = 600_000
+/** The lifetime of access tokens of sessions that are not of the application. */
+const SHORT_TOKEN_MS = 600_000
+
+type Parts = Pick<WireContext, 'db' | 'clock' | 'audit'> & {
+  users: Users
+  accessTokens: AccessTokens
+  refreshTokens: RefreshTokens
+  challenges: Challenges
+  requirement: FactorRequirement
+  knownDevices: KnownDevices
+  /** Lifetime of a session without a refresh; stored with the session. */
+  idleMs: number
+  /** Lifetime of a session at most, from its start, so that a change applies to all at once. */
+  sessionMs: number
+  /** A session with its user, whether or not it has expired. */
+  readUser: (sessionId: string) => SessionUser | undefined | Promise<SessionUser | undefined>
+}
 
 /**
- * @param options.idleMs lifetime of a session without a refresh; stored with the session
- * @param options.sessionMs lifetime of a session at most, from its start, so that a change applies to all at once
+ * @param options.idleMs lifetime of a session without a refresh
+ * @param options.sessionMs lifetime of a session at most
  */
 export function createSessions(
-  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
-  {
-    users,
-    accessTokens,
-    refreshTokens,
-  }: { users: Users; accessTokens: AccessTokens; refreshTokens: RefreshTokens },
-  { idleMs, sessionMs }: { idleMs: number; sessionMs: number },
+  { db, clock, audit }: Pick<WireContext, 'db' | 'clock' | 'audit'>,
+  nouns: Pick<
+    Parts,
+    'users' | 'accessTokens' | 'refreshTokens' | 'challenges' | 'requirement' | 'knownDevices'
+  >,
+  options: { idleMs: number; sessionMs: number },
 ): Sessions {
-  const endOf = (session: Lifetime): number => Math.min(session.expires_at, session.created_at + sessionMs)
-
   const readUser = cachedUntilWrite(db, (sessionId) => db.get(selectUsersSql(sql`s.id = ${sessionId}`)))
-
-  const isCurrent = (user: SessionUser): boolean => endOf(user) > clock.now()
-
-  async function userOf(sessionId: string): Promise<SessionUser | undefined> {
-    const user = await readUser(sessionId)
-    return user && isCurrent(user) ? user : undefined
-  }
-
-  const callerOf = (user: SessionUser): UserCaller => ({
-    kind: 'user',
-    id: user.id,
-    email: user.email,
-    emailVerified: user.email_verified_at !== null,
-    role: users.roleOf(user),
-    sessionId: user.session_id,
-  })
-
-  const sessionOf = (row: Row, currentId: string): Session => ({
-    _id: row.id,
-    createdAt: isoTime(row.created_at),
-    lastUsedAt: isoTime(row.last_used_at),
-    expiresAt: isoTime(endOf(row)),
-    ip: row.ip,
-    userAgent: row.user_agent,
-    current: row.id === currentId,
-  })
-
-  async function requireRecentSignIn({ sessionId }: UserCaller): Promise<void> {
-    const user = await userOf(sessionId)
-    if (!user || user.created_at <= clock.now() - RECENT_MS) throw authErrors.recent_sign_in_required()
-  }
-
+  const parts: Parts = { db, clock, audit, ...nouns, ...options, readUser }
+  const { accessTokens } = nouns
   return {
-    requireRecentSignIn,
-
-    // A second factor belongs here: the first factor is verified, whichever it was.
-    async create(user, { ip, userAgent, record, method }) {
-      const now = clock.now()
-      const sessionId = newId(now)
-      const { refreshToken, insertSql } = refreshTokens.issue(sessionId)
-      // A change of credentials writes the account's row before it ends sessions. So it waits for the lock of this
-      // session, or this statement waits and then finds another version.
-      await db.batch([
-        requireRow(
-          sql`insert into auth_sessions (id, user_id, created_at, last_used_at, expires_at, ip, user_agent)
-              select ${sessionId}, id, ${now}, ${now}, ${now + idleMs}, ${ip}, ${userAgent.slice(0, USER_AGENT_MAX)}
-              from auth_users
-              where id = ${user.id} and credentials_version = ${user.credentials_version} and disabled_at is null
-              ${sql.sharedLock}`,
-          () => authErrors.invalid_credentials(),
-        ),
-        insertSql,
-      ])
-      const token = await accessTokens.issue({
-        userId: user.id,
-        sessionId,
-        role: users.roleOf(user),
-        sessionEndsAt: now + Math.min(idleMs, sessionMs),
-      })
-      record('sign-in', { account: user.id, session: sessionId, method })
-      return { token, refreshToken }
-    },
-
-    async refresh(usedToken, { ip, userAgent }) {
-      const { sessionId, refreshToken } = await refreshTokens.rotate(usedToken, {
-        ip,
-        userAgent: userAgent.slice(0, USER_AGENT_MAX),
-      })
-      const user = await userOf(sessionId)
-      if (!user) throw errors.unauthorized()
-      const token = await accessTokens.issue({
-        userId: user.id,
-        sessionId,
-        role: users.roleOf(user),
-        sessionEndsAt: endOf(user),
-      })
-      return { token, refreshToken }
-    },
+    ...createSessionList(db, clock, options),
+    create: (user, signIn) => createSession(parts, user, signIn),
+    resume: (user, sessionId, signIn) => resumeSession(parts, user, sessionId, signIn),
+    refresh: (refreshToken, client, kind) => refreshSession(parts, refreshToken, client, kind),
 
     async caller(token) {
       const claims = await accessTokens.verify(token)
-      const user = claims && (await userOf(claims.sessionId))
-      return user?.id === claims?.userId ? user && callerOf(user) : undefined
+      const user = claims && (await userOf(parts, claims.sessionId))
+      return user?.id === claims?.userId ? user && callerOf(parts, user) : undefined
     },
 
     async tokenExpiry(token) {
@@ -207,48 +153,177 @@ export function createSessions(
 
     async current(sessionIds) {
       const rows = await db.all(selectUsersSql(isOneOf('s.id', sessionIds)))
-      return new Map(rows.filter(isCurrent).map((user) => [user.session_id, callerOf(user)]))
+      const users = rows.filter((user) => isCurrent(parts, user))
+      return new Map(users.map((user) => [user.session_id, callerOf(parts, user)]))
     },
+  }
+}
 
-    async list(caller, page) {
-      const now = clock.now()
-      const validSql = sql`
-        from auth_sessions
-        where user_id = ${caller.id} and expires_at > ${now} and created_at > ${now - sessionMs}`
-      const [rows, count] = await Promise.all([
-        db.all(sql<Row>`
-          select id, created_at, last_used_at, expires_at, ip, user_agent ${validSql}
-          ${page.before === undefined ? sql.literal('') : sql`and id < ${page.before}`}
-          order by id desc limit ${page.limit + 1} offset ${page.offset}`),
-        db.get(sql<{ total: number }>`select count(*) as total ${validSql}`),
-      ])
-      const pageRows = cutPage(rows, page, ({ id }) => id)
-      return {
-        sessions: pageRows.rows.map((row) => sessionOf(row, caller.sessionId)),
-        total: count!.total,
-        ...(pageRows.nextCursor !== undefined && { nextCursor: pageRows.nextCursor }),
-      }
-    },
+async function createSession(parts: Parts, user: UserRow, signIn: SignIn): Promise<TokenPair> {
+  const { ip, userAgent, record, method, secondFactor, useSql = [] } = signIn
+  const { db, clock, users, accessTokens, refreshTokens, challenges, requirement, knownDevices } = parts
+  const { idleMs, sessionMs } = parts
+  if (user.second_factor_at !== null && !secondFactor) throw await challenges.issue(user, { method })
+  const now = clock.now()
+  const sessionId = newId(now)
+  const role = users.roleOf(user)
+  const { refreshToken, insertSql } = refreshTokens.issue(sessionId)
+  const factorProvenAt = secondFactor && secondFactor !== 'device' ? now : null
+  const withoutFactor = secondFactor ? sql.literal('') : sql`and second_factor_at is null`
+  // A change of credentials writes the account's row before it ends sessions. So it waits for the lock of this
+  // session, or this statement waits and then finds another version.
+  await db.batch([
+    // Writes the account's row, so before it is locked with others: two of them would wait for each other.
+    users.lastSignInSql(user.id, now),
+    requirement.beginSql(user, role),
+    requireRow(
+      sql`insert into auth_sessions (id, user_id, created_at, last_used_at, expires_at, ip, user_agent,
+            second_factor, proven_at, factor_proven_at)
+          select ${sessionId}, id, ${now}, ${now}, ${now + idleMs}, ${ip}, ${userAgent.slice(0, USER_AGENT_MAX)},
+            ${secondFactor ?? null}, cast(${now} as bigint), cast(${factorProvenAt} as bigint)
+          from auth_users
+          where id = ${user.id} and credentials_version = ${user.credentials_version} and disabled_at is null
+          ${withoutFactor} ${sql.sharedLock}`,
+      () => authErrors.invalid_credentials(),
+    ),
+    insertSql,
+    useSql,
+    signInEntrySql(parts, user, sessionId, signIn),
+    await knownDevices.beginSql(user, { ip, userAgent }),
+  ])
+  const token = await accessTokens.issue({
+    userId: user.id,
+    sessionId,
+    role,
+    sessionEndsAt: now + Math.min(idleMs, sessionMs),
+  })
+  record('sign-in', { account: user.id, session: sessionId, method, factor: secondFactor })
+  return { token, refreshToken }
+}
 
-    async revoke(caller, sessionId) {
-      if (sessionId !== caller.sessionId) await requireRecentSignIn(caller)
-      const revoked = await db.write(
-        sql`delete from auth_sessions where id = ${sessionId} and user_id = ${caller.id} returning id`,
-      )
-      return revoked.length > 0
-    },
+/** The entry of a sign-in, as what the user did. */
+function signInEntrySql(
+  { audit, users }: Parts,
+  user: UserRow,
+  sessionId: string,
+  { actor, method, secondFactor }: SignIn,
+): Sql<never> {
+  const signedIn: Actor = { ...actor, kind: 'user', id: user.id, role: users.roleOf(user), sessionId }
+  const after = { method, ...(secondFactor && { secondFactor }) }
+  return audit.entrySql(signedIn, { action: 'session.created', target: `user:${user.id}`, after })
+}
 
-    async revokeAll(userId) {
-      const ofUser = userId === undefined ? sql.literal('') : sql`where user_id = ${userId}`
-      const [[count]] = await db.batch([
-        sql<{ total: number }>`select count(*) as total from auth_sessions ${ofUser}`,
-        sql<never>`delete from auth_sessions ${ofUser}`,
-      ])
-      return count!.total
-    },
+async function resumeSession(
+  parts: Parts,
+  user: UserRow,
+  sessionId: string,
+  signIn: SignIn,
+): Promise<TokenPair> {
+  const { db, clock, users, accessTokens, refreshTokens, idleMs, sessionMs } = parts
+  const { ip, userAgent, record, secondFactor, useSql = [] } = signIn
+  const now = clock.now()
+  const role = users.roleOf(user)
+  const { refreshToken, steps } = refreshTokens.replace(sessionId)
+  const factorProvenAt = secondFactor === 'device' ? null : now
+  const ended = () => authErrors.invalid_challenge()
+  const [, , [session]] = await db.batch([
+    users.lastSignInSql(user.id, now),
+    requireRow(
+      sql`select id from auth_users
+          where id = ${user.id} and credentials_version = ${user.credentials_version} and disabled_at is null
+          ${sql.sharedLock}`,
+      ended,
+    ),
+    requireRow(
+      sql<Lifetime>`
+        update auth_sessions set
+          last_used_at = ${now}, expires_at = ${extendedSql(now, idleMs)}, ip = ${ip},
+          user_agent = ${userAgent.slice(0, USER_AGENT_MAX)}, second_factor = ${secondFactor ?? null},
+          proven_at = ${now}, factor_proven_at = cast(${factorProvenAt} as bigint)
+        where id = ${sessionId} and user_id = ${user.id} and expires_at > ${now} and created_at > ${now - sessionMs}
+        returning created_at, expires_at`,
+      ended,
+    ),
+    steps,
+    useSql,
+    signInEntrySql(parts, user, sessionId, { ...signIn, method: 'refresh' }),
+  ])
+  const token = await accessTokens.issue({
+    userId: user.id,
+    sessionId,
+    role,
+    sessionEndsAt: endOf(session!, sessionMs),
+  })
+  record('sign-in', { account: user.id, session: sessionId, method: 'refresh', factor: secondFactor })
+  return { token, refreshToken }
+}
 
-    async deleteExpired() {
-      await db.write(sql`delete from auth_sessions where expires_at <= ${clock.now()}`)
-    },
+async function refreshSession(
+  parts: Parts,
+  usedToken: string,
+  { ip, userAgent }: SessionClient,
+  kind: SessionKind | undefined,
+): Promise<TokenPair> {
+  const { db, clock, users, accessTokens, refreshTokens, requirement, sessionMs } = parts
+  const client = { ip, userAgent: userAgent.slice(0, USER_AGENT_MAX) }
+  const { sessionId, refreshToken } = await refreshTokens.rotate(
+    usedToken,
+    client,
+    (id) => factorRefusal(parts, id),
+    kind,
+  )
+  const user = await userOf(parts, sessionId)
+  if (!user) throw errors.unauthorized()
+  const role = users.roleOf(user)
+  const steps = requirement.beginSql(user, role)
+  if (steps.length > 0) await db.batch(steps)
+  const token = await accessTokens.issue({
+    userId: user.id,
+    sessionId,
+    role,
+    sessionEndsAt: Math.min(endOf(user, sessionMs), kind ? clock.now() + SHORT_TOKEN_MS : Infinity),
+  })
+  return { token, refreshToken }
+}
+
+/** The error for a session that needs a second factor to go on. */
+async function factorRefusal(parts: Parts, sessionId: string): Promise<ApiError | undefined> {
+  const user = await userOf(parts, sessionId)
+  if (!user || user.second_factor_at === null || user.second_factor !== null) return undefined
+  return parts.challenges.issue(user, { method: 'refresh', sessionId })
+}
+
+const isCurrent = ({ clock, sessionMs }: Parts, user: SessionUser): boolean =>
+  endOf(user, sessionMs) > clock.now()
+
+async function userOf(parts: Parts, sessionId: string): Promise<SessionUser | undefined> {
+  const user = await parts.readUser(sessionId)
+  return user && isCurrent(parts, user) ? user : undefined
+}
+
+function callerOf({ clock, users, requirement }: Parts, user: SessionUser): UserCaller {
+  const role = users.roleOf(user)
+  const dueAt = requirement.dueAt(user, role)
+  const isRecent = (at: number | null): boolean => at !== null && at > clock.now() - RECENT_MS
+  return {
+    kind: 'user',
+    id: user.id,
+    email: user.email,
+    emailVerified: user.email_verified_at !== null,
+    role,
+    sessionId: user.session_id,
+    ...(user.kind !== null && { sessionKind: user.kind }),
+    ...((role === 'viewer' || user.is_read_only === 1) && { isReadOnly: true }),
+    ...(user.impersonator_id !== null && {
+      impersonator: { id: user.impersonator_id, email: user.impersonator_email ?? '' },
+    }),
+    recentProof: isRecent(user.factor_proven_at)
+      ? 'factor'
+      : isRecent(user.proven_at ?? user.created_at)
+        ? 'user'
+        : undefined,
+    hasFactor: user.second_factor_at !== null,
+    // An administrator who acts as the user can't add one.
+    mustAddFactor: user.impersonator_id === null && dueAt !== undefined && dueAt <= clock.now(),
   }
 }

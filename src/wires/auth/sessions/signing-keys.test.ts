@@ -214,7 +214,10 @@ describe('signing keys', () => {
       const app = await startApp(t, engine)
       await app.app.db.write(sql`delete from auth_signing_keys`)
       const answered = await send(app, 'GET /auth/health')
-      assert.deepEqual([answered.status, answered.body], [503, { status: 'unhealthy', providers: ['local'] }])
+      assert.deepEqual(
+        [answered.status, answered.body],
+        [503, { status: 'unhealthy', providers: ['local', 'passkey'] }],
+      )
       assert.equal((await send(app, 'GET /health')).status, 503)
     })
   })

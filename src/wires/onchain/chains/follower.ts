@@ -84,6 +84,7 @@ export function createFollower(
       payload: Type.Object({ chain: Type.String() }),
       lane: ({ chain }) => `${following.consumer.name} ${chain}`,
       pool: { name: 'onchain.follow', atOnce: 16 },
+      neededFor: 'it reads the blocks of a chain',
       retry: { firstMs: 1_000, maxMs: 30_000, attempts: Number.MAX_SAFE_INTEGER },
     },
     (one) => follow(following, one),

@@ -6,7 +6,7 @@ import { inspect } from 'node:util'
 
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { assemble, refused } from '../../../testing/assemble.ts'
-import { anyEngine, eachEngine, endOfSuite, type Ending, type Engine } from '../../../testing/engines.ts'
+import { anyEngine, someEngine, endOfSuite, type Ending, type Engine } from '../../../testing/engines.ts'
 import { freePort } from '../../../testing/free-port.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
 import { json, startScriptedServer, type ScriptedRequest } from '../../../testing/scripted-http.ts'
@@ -287,7 +287,7 @@ anyEngine((engine) => {
   })
 })
 
-eachEngine((engine) => {
+someEngine((engine) => {
   const suite = endOfSuite()
   let node: TestNode
   let other: TestNode

@@ -145,6 +145,7 @@ export function contractEndpoints(wire: {
         summary: 'Read from a contract',
         description: 'Calls a function without a transaction. It costs nothing and changes nothing.',
         access: 'user',
+        changesNothing: true,
         body: json(ReadRequest),
         reply: { 200: ContractResult },
         errors: [

@@ -8,12 +8,12 @@ import type { Address } from '../../../base/hex.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { CONTRACTS } from '../../../testing/contracts.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { someEngine, endOfSuite } from '../../../testing/engines.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
 
 const SOMEBODY = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 
-eachEngine((engine) => {
+someEngine((engine) => {
   describe('a contract', () => {
     let node: TestNode
     let app: TestApp

@@ -7,8 +7,9 @@ import { parseEther, parseGwei } from 'viem'
 
 import type { Address, Hex } from '../../../base/hex.ts'
 import { startApp } from '../../../testing/app.ts'
+import { runHere } from '../../../testing/command.ts'
 import { endOfSuite, eachEngine, temporaryFolder } from '../../../testing/engines.ts'
-import { runProgram } from '../../../testing/program.ts'
+import { sample } from '../../../testing/long-run.ts'
 import { startRpcProxy, type ProxyFault, type RpcProxy } from '../../../testing/rpc-proxy.ts'
 import { FAULTS, NOT_FOR_GOOD, refusal, REFUSALS, refuse, SEND } from './line.fixture.ts'
 import {
@@ -61,7 +62,7 @@ eachEngine((engine) => {
   const later = <T>(look: () => Promise<T | undefined | false>, stepMs?: number): Promise<T> =>
     eventuallyLater(chain.app.clock, look, stepMs)
 
-  for (const [name, fault] of Object.entries(FAULTS))
+  for (const [name, fault] of sample(Object.entries(FAULTS), 2))
     test(`a transaction is mined once where the only node ${name}`, async () => {
       const wallet = await chain.wallet()
       const heals = [first, chain.proxy].map((proxy) => proxy.fault({ ...fault, method: SEND, times: 3 }))
@@ -138,7 +139,7 @@ eachEngine((engine) => {
     await node.mine()
   })
 
-  for (const message of REFUSALS)
+  for (const message of sample(REFUSALS, 2))
     test(`what every node refuses for good gives its nonce up: ${message}`, async () => {
       const { node } = chain
       const wallet = await chain.wallet()
@@ -165,7 +166,7 @@ eachEngine((engine) => {
       assert.equal((await balanceOf(TO)) - before, parseEther('0.1'))
     })
 
-  for (const [what, one, two] of NOT_FOR_GOOD)
+  for (const [what, one, two] of sample(NOT_FOR_GOOD, 2))
     test(`what nodes refuse is sent on where ${what}`, async () => {
       const wallet = await chain.wallet()
       const heals = [refuse([first], '0.3', one), refuse([chain.proxy], '0.3', two)]
@@ -284,7 +285,7 @@ eachEngine((engine) => {
     test('has commands for both, which say what may happen', async (t) => {
       const { hash } = await pending()
       const run = async (...words: string[]) =>
-        runProgram(t, ['transaction', ...words], {
+        runHere(['transaction', ...words], {
           folder: await temporaryFolder(t),
           environment: {
             DATABASE_URL: chain.options.databaseUrl!,

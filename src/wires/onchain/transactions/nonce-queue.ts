@@ -81,6 +81,7 @@ export function createNonceQueues(
       payload: Type.Object({ chain: Type.String(), address: Type.String() }),
       lane: ({ chain, address }) => nameOf(chain, address),
       pool: { name: 'onchain.line', atOnce: AT_ONCE },
+      neededFor: 'it sends the transactions of a wallet and follows them',
       retry: { firstMs: FAULT_MS.first, maxMs: FAULT_MS.most, attempts: Number.MAX_SAFE_INTEGER },
     },
     (one) => workOnLine(queues, one),

@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../../base/bounded-map.ts'
 import { ApiError, errors } from '../../../base/errors.ts'
-import { requireRow } from '../../../db/database.ts'
+import { requireRow, type Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import { isQuantity, type Chain } from '../chains/chain.ts'
@@ -25,6 +25,8 @@ export type Revision = {
   /** Whether no node has ever had a version: then the fees of now are enough. It is a condition of the statement as well. */
   isUnseen?: boolean
   budget?: Budget
+  /** Steps that are kept with the new version or not at all, by its hash. */
+  withSql?: (hash: string) => readonly Step[]
 }
 
 /** `changed`: it was mined or replaced meanwhile. `kept`: it stays as it is, and why, in words that follow "because". */
@@ -93,7 +95,7 @@ export function createReplacements(
   async function store(
     row: Unmined,
     version: { hash: `0x${string}`; raw: `0x${string}`; fees: Fees; cost: bigint },
-    { cancels, isUnseen = false }: Revision,
+    { cancels, isUnseen = false, withSql }: Revision,
   ): Promise<boolean> {
     const now = clock.now()
     const { hash, raw, fees } = version
@@ -121,6 +123,7 @@ export function createReplacements(
           ...(cancels !== undefined && { cancels }),
         }),
         ...events.publishSql('replaced', row.id),
+        ...(withSql?.(hash) ?? []),
       ])
       return true
     } catch (error) {

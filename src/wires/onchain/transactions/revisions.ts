@@ -1,5 +1,6 @@
 import { errors, type ApiError } from '../../../base/errors.ts'
 import { sql } from '../../../db/sql.ts'
+import { COMMAND_LINE, type Actor } from '../../../http/actor.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import { isQuantity } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
@@ -12,7 +13,10 @@ import { selectTransactionsSql, type OnchainTransactionRow } from './transaction
 const ATTEMPTS = 5
 const CANCELLED = 'cancelled by an operator'
 
-/** What an operator does to a transaction that is in no block. Both are found by the hash of any of its versions. */
+/**
+ * What an operator does to a transaction that is in no block; the audit log has it. Both are found by the hash of any of its
+ * versions.
+ */
 export type Revisions = {
   /**
    * Has a transfer of nothing to the own address take its nonce. Whichever of both is mined first counts: the transaction may
@@ -20,13 +24,13 @@ export type Revisions = {
    *
    * @throws NOT_FOUND; CONFLICT if it is in a block, or no fee that nodes take is allowed or affordable; PROVIDER_ERROR
    */
-  cancel(hash: string): Promise<OnchainTransactionRow>
+  cancel(hash: string, actor?: Actor): Promise<OnchainTransactionRow>
   /** Raises its fees at once, or those of its cancellation. @throws as `cancel` */
-  speedUp(hash: string): Promise<OnchainTransactionRow>
+  speedUp(hash: string, actor?: Actor): Promise<OnchainTransactionRow>
 }
 
 export function createRevisions(
-  { db }: Pick<WireContext, 'db'>,
+  { db, audit }: Pick<WireContext, 'db' | 'audit'>,
   {
     chains,
     replacements,
@@ -43,7 +47,10 @@ export function createRevisions(
     return row
   }
 
-  async function revise(hash: string, cancels?: string): Promise<OnchainTransactionRow> {
+  async function revise(
+    hash: string,
+    { actor = COMMAND_LINE, cancels }: { actor?: Actor | undefined; cancels?: string },
+  ): Promise<OnchainTransactionRow> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const row = await find(hash)
       const chain = chains.of(row.chain)
@@ -54,7 +61,17 @@ export function createRevisions(
       if (isQuantity(count) && Number(count) > row.nonce) throw settledError(row)
       // Another call was faster.
       if (attempt > 0 && cancels !== undefined && unmined.cancels !== null) return row
-      const revised = await replacements.revise(chain, unmined, { cancels })
+      const revised = await replacements.revise(chain, unmined, {
+        cancels,
+        withSql: (version) => [
+          audit.entrySql(actor, {
+            action: cancels === undefined ? 'transaction.sped-up' : 'transaction.cancelled',
+            target: `transaction:${unmined.hash}`,
+            before: { hash: unmined.hash, chain: chain.name },
+            after: { hash: version },
+          }),
+        ],
+      })
       if (revised.kind === 'kept')
         throw errors.conflict({ message: `The transaction stays as it is: ${revised.reason}.` })
       if (revised.kind === 'changed') continue
@@ -68,8 +85,8 @@ export function createRevisions(
   }
 
   return {
-    cancel: (hash) => revise(hash, CANCELLED),
-    speedUp: (hash) => revise(hash),
+    cancel: (hash, actor) => revise(hash, { actor, cancels: CANCELLED }),
+    speedUp: (hash, actor) => revise(hash, { actor }),
   }
 }
 

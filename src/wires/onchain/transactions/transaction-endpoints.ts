@@ -4,7 +4,8 @@ import { Type } from '../../../base/schema.ts'
 import { json } from '../../../http/bodies.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
 import { endpoint } from '../../../http/route.ts'
-import type { Policy } from '../../../kernel/policy.ts'
+import { filterByOwner, OwnerQuery } from '../../../kernel/owner-query.ts'
+import { isPrivileged, type Policy } from '../../../kernel/policy.ts'
 import type { Chains } from '../chains/chains.ts'
 import { onchainErrors } from '../errors.ts'
 import {
@@ -23,7 +24,7 @@ import {
 import type { Wallets } from '../wallets/wallets.ts'
 import type { Submit } from './intent.ts'
 import type { Revisions } from './revisions.ts'
-import { sentOf, type OnchainTransactions } from './transactions.ts'
+import { sentOf, TRANSACTION_FILTERS, type OnchainTransactions } from './transactions.ts'
 
 const Transaction = Type.Object(
   {
@@ -47,6 +48,7 @@ const Transaction = Type.Object(
     reason: Type.Optional(Type.String({ description: 'Why it failed, or is being cancelled.' })),
     walletId: Type.Optional(Type.String({ description: 'The wallet of this server that sent it.' })),
     createdAt: Type.Optional(Timestamp),
+    owner: Type.Optional(Type.String({ description: 'The user who sent it; in lists, for operators.' })),
   },
   { title: 'OnchainTransaction' },
 )
@@ -149,7 +151,7 @@ export const transactionEndpoints = ({
         'A transfer of nothing to the own address takes its nonce, with a higher fee. Whichever is mined first counts: the transaction may still be mined instead. The answer has the hash of the cancellation.',
       ...REVISION,
     },
-    async ({ params: { hash } }) => sentOf(await revisions.cancel(hash)),
+    async ({ params: { hash }, actor }) => sentOf(await revisions.cancel(hash, actor)),
   ),
   speedUp: endpoint(
     {
@@ -158,7 +160,7 @@ export const transactionEndpoints = ({
         'Sends it, or its cancellation, with fees that are higher by 12.5 % at least. Any version may be mined, never two. The answer has the hash of the new version.',
       ...REVISION,
     },
-    async ({ params: { hash } }) => sentOf(await revisions.speedUp(hash)),
+    async ({ params: { hash }, actor }) => sentOf(await revisions.speedUp(hash, actor)),
   ),
   list: endpoint(
     {
@@ -170,6 +172,12 @@ export const transactionEndpoints = ({
         ...PageQuery,
         walletId: Type.Optional(Type.String({ maxLength: 64 })),
         chain: Type.Optional(Type.String({ maxLength: 40, description: 'Default: all chains.' })),
+        status: Type.Optional(
+          Type.Enum(TRANSACTION_FILTERS, {
+            description: 'stuck: pending, and in no block for longer than onchain.stuckSeconds.',
+          }),
+        ),
+        ...OwnerQuery,
       }),
       reply: {
         200: Type.Object(
@@ -178,14 +186,19 @@ export const transactionEndpoints = ({
         ),
       },
     },
-    async ({ query: { walletId, chain, ...query }, caller }) => {
+    async ({ query: { walletId, chain, status, ...query }, caller }) => {
       const page = pageOf(query)
       const filters = {
         ...(walletId !== undefined && { walletId }),
         ...(chain !== undefined && { chain: chains.of(chain, '/query/chain').name }),
+        ...(status !== undefined && { status }),
       }
       const { limit, offset } = page
-      return { ...(await transactions.list(policy.rowFilter(caller), filters, page)), limit, offset }
+      const found = await transactions.list(filterByOwner(policy, caller, query), filters, page)
+      const shown = isPrivileged(caller)
+        ? found.transactions
+        : found.transactions.map(({ owner: _owner, ...transaction }) => transaction)
+      return { ...found, transactions: shown, limit, offset }
     },
   ),
 })

@@ -3,7 +3,7 @@ import { getAddress } from '../../../base/viem.ts'
 import { isoTime } from '../../../base/clock.ts'
 import { ApiError, errors } from '../../../base/errors.ts'
 import { formatUnits } from '../../../base/money.ts'
-import { sql } from '../../../db/sql.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
 import type { Page } from '../../../http/page.ts'
 import { createCountedList } from '../../../kernel/counted-list.ts'
@@ -47,13 +47,27 @@ export type SentTransaction = {
   createdAt?: string
 }
 
+/** The states by which transactions are listed: `stuck` are the pending ones that are in no block for too long. */
+export const TRANSACTION_FILTERS = ['pending', 'stuck', 'confirmed', 'failed'] as const
+
+/** The filters of the list. */
+export type SentQuery = {
+  walletId?: string
+  chain?: string
+  status?: (typeof TRANSACTION_FILTERS)[number]
+}
+
 export type OnchainTransactions = {
   /** Reads one page of what this server sent, newest first. */
   list(
     rowFilter: RowFilter,
-    query: { walletId?: string; chain?: string },
+    query: SentQuery,
     page: Page,
-  ): Promise<{ transactions: SentTransaction[]; total: number; nextCursor?: string }>
+  ): Promise<{
+    transactions: (SentTransaction & { owner: string })[]
+    total: number | undefined
+    nextCursor?: string
+  }>
   /**
    * Reads a transaction as the chain shows it now. What this server has recorded of it is part of the answer for its owner.
    *
@@ -70,7 +84,11 @@ type Place = { receipt: TransactionReceipt; head: Head; cancels?: string | null 
 
 const LATEST: RpcCall = { method: 'eth_getBlockByNumber', params: ['latest', false] }
 
-export function createTransactions({ db, clock }: Pick<WireContext, 'db' | 'clock'>): OnchainTransactions {
+/** @param stuckMs how long a transaction may be in no block */
+export function createTransactions(
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  stuckMs: number,
+): OnchainTransactions {
   const list = createCountedList<OnchainTransactionRow>(db, {
     name: 'onchain.transactions',
     table: sql.literal('onchain_transactions'),
@@ -163,13 +181,14 @@ export function createTransactions({ db, clock }: Pick<WireContext, 'db' | 'cloc
   }
 
   return {
-    async list(rowFilter, { walletId, chain }, page) {
+    async list(rowFilter, { walletId, chain, status }, page) {
       const conditions = [
         ...(walletId === undefined ? [] : [sql`wallet_id = ${walletId}`]),
         ...(chain === undefined ? [] : [sql`chain = ${chain}`]),
+        ...(status === undefined ? [] : [statusSql(status, clock.now() - stuckMs)]),
       ]
       const { rows, ...rest } = await list(rowFilter, conditions, page)
-      return { transactions: rows.map(storedOf), ...rest }
+      return { transactions: rows.map((row) => ({ ...storedOf(row), owner: row.owner })), ...rest }
     },
 
     async get(chain, text, { owner }) {
@@ -190,6 +209,12 @@ export function createTransactions({ db, clock }: Pick<WireContext, 'db' | 'cloc
       }
     },
   }
+}
+
+/** Literals, because a partial index on a status is not used with a parameter. */
+function statusSql(status: (typeof TRANSACTION_FILTERS)[number], stuckBefore: number): Sql {
+  if (status !== 'stuck') return sql.literal(`status = '${status}'`)
+  return sql`status = 'pending' and block_number is null and is_final = 0 and created_at <= ${stuckBefore}`
 }
 
 const REVERTED = 'the contract reverted'

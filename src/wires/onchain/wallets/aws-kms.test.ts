@@ -9,7 +9,7 @@ import { privateKeyToAddress } from 'viem/accounts'
 import type { Hex } from '../../../base/hex.ts'
 import { startApp } from '../../../testing/app.ts'
 import { times } from '../../../testing/auth.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { someEngine, endOfSuite } from '../../../testing/engines.ts'
 import { KMS_CREDENTIALS, startKms, type KmsFault, type KmsServer } from '../../../testing/kms-server.ts'
 import { awsKms } from './aws-kms.ts'
 
@@ -174,7 +174,7 @@ describe('AWS KMS', () => {
       assert.throws(() => awsKms(options), /^StartError: awsKms\(\): [^\n]+$/))
 })
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test('wallets of both kinds are in one database; a key is not imported where keys are at KMS', async (t) => {
     const kms = await startKms(t)
     const databaseUrl = await engine.migratedUrl()

@@ -138,7 +138,7 @@ eachEngine((engine) => {
       sql`update onchain_wallets set key_reference = '1.AAAA' || key_reference where id <> ${created._id}`,
     )
     const other = await wallets.signerAt(
-      (await wallets.list({ owner: undefined }, { limit: 1, offset: 0, before: undefined })).wallets[0]!
+      (await wallets.list({ owner: undefined }, {}, { limit: 1, offset: 0, before: undefined })).wallets[0]!
         .address,
     )
     seen.push(['a signature of a changed row', inspect(await other!.sign(HASH, 1_000), { depth: 9 })])

@@ -1,12 +1,18 @@
+import type { Clock } from '../../../base/clock.ts'
 import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { json } from '../../../http/bodies.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
 import { endpoint } from '../../../http/route.ts'
-import type { Policy } from '../../../kernel/policy.ts'
+import type { Caller } from '../../../http/access.ts'
+import { filterByOwner, OwnerQuery } from '../../../kernel/owner-query.ts'
+import { isPrivileged, type Policy } from '../../../kernel/policy.ts'
 import { onchainErrors } from '../errors.ts'
 import { Timestamp } from '../schemas.ts'
-import type { Wallets } from './wallets.ts'
+import type { Chains } from '../chains/chains.ts'
+import type { TokenReader } from '../chains/tokens.ts'
+import { addressBalances } from '../contracts/balances.ts'
+import type { Wallet as StoredWallet, Wallets } from './wallets.ts'
 
 const NAME_MAX = 200
 // Longer than any key, so that what is wrong with one can be said.
@@ -25,12 +31,45 @@ const Wallet = Type.Object(
     address: Type.String({ description: 'With the checksum of EIP-55.' }),
     name: Type.Optional(Type.String()),
     createdAt: Timestamp,
+    owner: Type.Optional(Type.String({ description: 'The user whose it is; for operators.' })),
   },
   { title: 'Wallet' },
 )
 
+const WalletBalance = Type.Object(
+  {
+    chain: Type.String(),
+    symbol: Type.String(),
+    token: Type.Optional(Type.String({ description: 'The contract of a token. Absent: the native coin.' })),
+    balance: Type.Optional(Type.String({ description: 'Decimal. Absent if the chain gives no answer.' })),
+    error: Type.Optional(Type.String({ description: 'Why there is no balance.' })),
+  },
+  { title: 'WalletBalance' },
+)
+
+const WalletIdParams = Type.Object({
+  id: Type.String({ maxLength: 64, examples: ['01arz3ndektsv4rrffq69g5fav'] }),
+})
+
+/** Whose a wallet is, only operators see. */
+function shownTo(caller: Caller, { owner, ...wallet }: StoredWallet) {
+  return isPrivileged(caller) ? { ...wallet, owner } : wallet
+}
+
 /** The endpoints of wallets. */
-export const walletEndpoints = ({ wallets, policy }: { wallets: Wallets; policy: Policy }) => ({
+export const walletEndpoints = ({
+  chains,
+  clock,
+  tokens,
+  wallets,
+  policy,
+}: {
+  chains: Chains
+  clock: Clock
+  tokens: TokenReader
+  wallets: Wallets
+  policy: Policy
+}) => ({
   create: endpoint(
     {
       limit: LIMIT,
@@ -43,14 +82,17 @@ export const walletEndpoints = ({ wallets, policy }: { wallets: Wallets; policy:
       reply: { 201: Wallet },
       errors: [onchainErrors.provider_error],
     },
-    ({ body: { name }, caller, recordId }) => wallets.create({ id: recordId, owner: caller.id, name }),
+    async ({ body: { name }, caller, recordId, actor }) =>
+      shownTo(caller, await wallets.create({ id: recordId, owner: caller.id, name }, actor)),
   ),
   importKey: endpoint(
     {
       limit: LIMIT,
       summary: 'Import a wallet',
-      description: 'An address can have one wallet on a server, over all accounts.',
+      description:
+        'An address can have one wallet on a server, over all accounts. In a session of the console the user must have signed in, or confirmed it, within the last 10 minutes.',
       access: 'user',
+      proof: { console: 'user' },
       idempotent: true,
       body: json(
         Type.Object(
@@ -69,15 +111,26 @@ export const walletEndpoints = ({ wallets, policy }: { wallets: Wallets; policy:
       reply: { 201: Wallet },
       errors: [errors.conflict],
     },
-    ({ body: { privateKey, name }, caller, recordId }) =>
-      wallets.import({ id: recordId, owner: caller.id, name }, privateKey),
+    async ({ body: { privateKey, name }, caller, recordId, actor }) =>
+      shownTo(caller, await wallets.import({ id: recordId, owner: caller.id, name }, privateKey, actor)),
   ),
   list: endpoint(
     {
       summary: 'List wallets',
       access: 'user',
       readsOnly: true,
-      query: Type.Object(PageQuery),
+      query: Type.Object({
+        q: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 200,
+            description: 'Text within the name or the address; or an id.',
+            examples: ['treasury'],
+          }),
+        ),
+        ...OwnerQuery,
+        ...PageQuery,
+      }),
       reply: {
         200: Type.Object({ wallets: Type.Array(Wallet), ...PageReply }, { title: 'WalletPage' }),
       },
@@ -85,7 +138,8 @@ export const walletEndpoints = ({ wallets, policy }: { wallets: Wallets; policy:
     async ({ query, caller }) => {
       const page = pageOf(query)
       const { limit, offset } = page
-      return { ...(await wallets.list(policy.rowFilter(caller), page)), limit, offset }
+      const found = await wallets.list(filterByOwner(policy, caller, query), query, page)
+      return { ...found, wallets: found.wallets.map((wallet) => shownTo(caller, wallet)), limit, offset }
     },
   ),
   get: endpoint(
@@ -93,10 +147,27 @@ export const walletEndpoints = ({ wallets, policy }: { wallets: Wallets; policy:
       summary: 'Get a wallet',
       access: 'user',
       readsOnly: true,
-      params: Type.Object({ id: Type.String({ maxLength: 64, examples: ['01arz3ndektsv4rrffq69g5fav'] }) }),
+      params: WalletIdParams,
       reply: { 200: Wallet },
       errors: [errors.not_found],
     },
-    ({ params: { id }, caller }) => wallets.get(id, policy.rowFilter(caller)),
+    async ({ params: { id }, caller }) => shownTo(caller, await wallets.get(id, policy.rowFilter(caller))),
+  ),
+  getBalances: endpoint(
+    {
+      summary: 'Read the balances of a wallet',
+      description:
+        'Of the native coin, and of the tokens of the configuration, on each chain that has a node. A chain that does not answer within 5 seconds has an error in place of a balance.',
+      access: 'user',
+      params: WalletIdParams,
+      reply: {
+        200: Type.Object({ balances: Type.Array(WalletBalance) }, { title: 'WalletBalances' }),
+      },
+      errors: [errors.not_found],
+    },
+    async ({ params: { id }, caller }) => {
+      const { address } = await wallets.get(id, policy.rowFilter(caller))
+      return { balances: await addressBalances({ chains, tokens, clock }, address) }
+    },
   ),
 })

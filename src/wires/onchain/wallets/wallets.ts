@@ -3,8 +3,11 @@ import type { Address, Hex } from '../../../base/hex.ts'
 import { isoTime } from '../../../base/clock.ts'
 import { errors, invalid } from '../../../base/errors.ts'
 import { StartError } from '../../../base/start-error.ts'
-import { sql } from '../../../db/sql.ts'
+import { containsPattern } from '../../../db/contains.ts'
+import { requireRow } from '../../../db/database.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
+import { COMMAND_LINE, type Actor } from '../../../http/actor.ts'
 import type { Page } from '../../../http/page.ts'
 import { createCountedList } from '../../../kernel/counted-list.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
@@ -21,9 +24,11 @@ export type Wallet = {
   address: Address
   name?: string
   createdAt: string
+  /** The user whose it is. */
+  owner: string
 }
 
-export type WalletPage = { wallets: Wallet[]; total: number; nextCursor?: string }
+export type WalletPage = { wallets: Wallet[]; total: number | undefined; nextCursor?: string }
 
 /** What signs for a wallet. */
 export type WalletSigner = Signer & { readonly walletId: string; readonly owner: string }
@@ -32,17 +37,17 @@ export type WalletSigner = Signer & { readonly walletId: string; readonly owner:
 export type NewWallet = { id: string; owner: string; name?: string | undefined }
 
 export type Wallets = {
-  /** Creates a wallet with a new key. @throws PROVIDER_ERROR if the key management service gives none */
-  create(wallet: NewWallet): Promise<Wallet>
+  /** Creates a wallet with a new key; the audit log has it if an operator does. @throws PROVIDER_ERROR if the key management service gives none */
+  create(wallet: NewWallet, actor?: Actor): Promise<Wallet>
   /**
-   * Stores a wallet with a key that exists.
+   * Stores a wallet with a key that exists, which the audit log has.
    *
    * @param privateKey 32 bytes in hex, from the request
    * @throws VALIDATION_ERROR if it is no private key, or keys are not imported here; CONFLICT if the address has a wallet
    */
-  import(wallet: NewWallet, privateKey: string): Promise<Wallet>
-  /** Reads one page, newest first. */
-  list(rowFilter: RowFilter, page: Page): Promise<WalletPage>
+  import(wallet: NewWallet, privateKey: string, actor?: Actor): Promise<Wallet>
+  /** Reads one page, newest first. @param query.q text within the name or the address, or the id */
+  list(rowFilter: RowFilter, query: { q?: string }, page: Page): Promise<WalletPage>
   /** @throws NOT_FOUND */
   get(id: string, rowFilter: RowFilter): Promise<Wallet>
   /** What signs for a wallet. @throws NOT_FOUND */
@@ -73,7 +78,7 @@ const PRIVATE_KEY = /^0x[\da-fA-F]{64}$/
 
 /** @param keys where keys are created; default: encrypted in the database, as those of wallets that are there already stay */
 export function createWallets(
-  { db, clock, log, settings }: WireContext,
+  { db, clock, log, settings, audit }: WireContext,
   keys: KeyStore | undefined,
 ): Wallets {
   const local = createLocalKeys(db, clock, settings.secret)
@@ -97,13 +102,37 @@ export function createWallets(
   }
 
   /** Stores a wallet, and answers it; undefined if its address, or the same call, has stored one already. */
-  async function insert({ id, owner, name }: NewWallet, key: StoredKey, isCreatedHere: boolean) {
-    const [row] = await db.write<Row>(sql`
-      insert into onchain_wallets (${COLUMNS})
-      values (${id}, ${owner}, ${name ?? null}, ${key.address}, ${store.name}, ${key.reference},
-        ${isCreatedHere ? 1 : 0}, ${clock.now()})
-      on conflict do nothing returning ${COLUMNS}`)
-    return row
+  async function insert(
+    { id, owner, name }: NewWallet,
+    key: StoredKey,
+    { isCreatedHere, actor }: { isCreatedHere: boolean; actor: Actor },
+  ): Promise<Row | undefined> {
+    const isThere = errors.conflict()
+    try {
+      const [[row]] = await db.batch([
+        requireRow(
+          sql<Row>`
+            insert into onchain_wallets (${COLUMNS})
+            values (${id}, ${owner}, ${name ?? null}, ${key.address}, ${store.name}, ${key.reference},
+              ${isCreatedHere ? 1 : 0}, ${clock.now()})
+            on conflict do nothing returning ${COLUMNS}`,
+          () => isThere,
+        ),
+        ...(isCreatedHere && !isOperator(actor)
+          ? []
+          : [
+              audit.entrySql(actor, {
+                action: isCreatedHere ? 'wallet.created' : 'wallet.imported',
+                target: `wallet:${id}`,
+                after: { address: key.address, owner, name },
+              }),
+            ]),
+      ])
+      return row
+    } catch (error) {
+      if (error === isThere) return undefined
+      throw error
+    }
   }
 
   function signerFor({ id, owner, address, key_store, key_reference, is_created_here }: Row): WalletSigner {
@@ -123,7 +152,7 @@ export function createWallets(
   }
 
   return {
-    async create(wallet) {
+    async create(wallet, actor = COMMAND_LINE) {
       // The call may be a repetition, and a key at a service costs money.
       const earlier = await findById(wallet.id)
       if (earlier) return walletOf(earlier)
@@ -134,24 +163,26 @@ export function createWallets(
           message: 'The key of the wallet could not be created: try again shortly.',
         })
       }
-      return walletOf((await insert(wallet, outcome.key, true)) ?? (await findById(wallet.id))!)
+      return walletOf(
+        (await insert(wallet, outcome.key, { isCreatedHere: true, actor })) ?? (await findById(wallet.id))!,
+      )
     },
 
-    async import(wallet, privateKey) {
+    async import(wallet, privateKey, actor = COMMAND_LINE) {
       if (!store.import)
         throw invalid({
           path: '/body/privateKey',
           message: `keys can't be imported: all keys of this server are created at ${store.name} and stay there`,
         })
       const key = await store.import(checkedKey(privateKey))
-      const row = (await insert(wallet, key, false)) ?? (await findById(wallet.id))
+      const row = (await insert(wallet, key, { isCreatedHere: false, actor })) ?? (await findById(wallet.id))
       if (!row || row.address !== key.address)
         throw errors.conflict({ message: 'The address of this key has a wallet already.' })
       return walletOf(row)
     },
 
-    async list(rowFilter, page) {
-      const { rows, ...rest } = await list(rowFilter, [], page)
+    async list(rowFilter, { q }, page) {
+      const { rows, ...rest } = await list(rowFilter, q === undefined ? [] : [searchSql(q)], page)
       return { wallets: rows.map(walletOf), ...rest }
     },
 
@@ -180,11 +211,19 @@ function checkKeyStore(keys: KeyStore): void {
     throw new StartError(`onchain.keys: the key store must have a name like aws-kms, other than ${LOCAL}`)
 }
 
-const walletOf = ({ id, address, name, created_at }: Row): Wallet => ({
+const isOperator = ({ kind, role }: Actor): boolean => kind !== 'user' || role === 'admin'
+
+function searchSql(text: string): Sql {
+  const pattern = containsPattern(text.toLowerCase())
+  return sql`(id = ${text} or lower(address) like ${pattern} escape '!' or lower(name) like ${pattern} escape '!')`
+}
+
+const walletOf = ({ id, address, name, owner, created_at }: Row): Wallet => ({
   _id: id,
   address,
   ...(name !== null && { name }),
   createdAt: isoTime(created_at),
+  owner,
 })
 
 /** No message quotes the key: a wrong one may be a right one with a slip. */

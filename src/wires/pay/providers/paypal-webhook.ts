@@ -135,7 +135,7 @@ export function paypalReceiver(options: {
       const providerEvent = eventOf(event)
       if (!providerEvent)
         throw invalid({ path: '/body', message: 'must be an event with an id and an event_type' })
-      return [providerEvent]
+      return [{ ...providerEvent, payload: event }]
     },
   }
 }

@@ -183,7 +183,7 @@ describe('the subject of a webhook', () => {
       related_object: { id: 'acct_1', type: 'account', url: '/v2/accounts/acct_1' },
     }
     assert.deepEqual(await receiver().receive(signed(thin, { at: NOW })), [
-      { id: 'evt_test_65R9', type: 'v2.core.account.updated' },
+      { id: 'evt_test_65R9', type: 'v2.core.account.updated', payload: thin },
     ])
   })
 })

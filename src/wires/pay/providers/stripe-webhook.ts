@@ -39,9 +39,10 @@ export function stripeReceiver(
     async receive({ headers, bytes }) {
       const signature = headers[HEADER]
       if (!isSigned(requireSecret(), bytes, signature, clock.now())) throw receiveErrors.invalid_signature()
-      const event = eventOf(readJson(bytes), isLive)
+      const payload = readJson(bytes)
+      const event = eventOf(payload, isLive)
       if (!event) throw invalid({ path: '/body', message: 'This is not an event of Stripe.' })
-      return [event]
+      return [{ ...event, payload }]
     },
   }
 }

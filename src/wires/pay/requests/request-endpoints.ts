@@ -1,15 +1,18 @@
 import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
+import { timeOf } from '../../../base/time-text.ts'
 import { json } from '../../../http/bodies.ts'
+import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
 import { endpoint } from '../../../http/route.ts'
 import type { Policy } from '../../../kernel/policy.ts'
 import { causeOf, notConfigured, payErrors } from '../errors.ts'
 import { NEW_PAYMENTS } from '../limits.ts'
 import { LIVES, merchantFields, readMerchant } from '../merchant-fields.ts'
+import { Timestamp } from '../schemas.ts'
+import { ownerOf } from '../transaction-filters.ts'
 import { REQUEST_STATUSES } from './request-state.ts'
 import type { PaymentRequests } from './requests.ts'
 
-const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC, with milliseconds.' })
 const Units = (description: string, example: string) =>
   Type.String({ pattern: '^\\d+$', description, examples: [example] })
 
@@ -34,31 +37,57 @@ const RequestFields = {
 }
 const PaymentRequest = Type.Object(RequestFields, { title: 'PaymentRequest' })
 
-const PaymentRequestDetails = Type.Object(
-  {
-    ...RequestFields,
-    receivedAmount: Units('All that arrived, in the smallest unit.', '12500000'),
-    confirmations: Type.Integer({
-      description:
-        'Of the block in which the amount was complete, else of the last one in which some arrived.',
-    }),
-    transactionHashes: Type.Array(Type.String(), {
-      description: 'What a contract sent in the native coin may lack here.',
-    }),
-    unexpected: Type.Array(
-      Type.Object(
-        {
-          chain: Type.String(),
-          token: Type.String({ description: 'The symbol if the token is configured, else its contract.' }),
-          amount: Units('In the smallest unit of that token.', '5000000'),
-        },
-        { title: 'UnexpectedPayment' },
-      ),
-      { description: 'What arrived in another token or on another chain. It changes no status.' },
+const DetailFields = {
+  receivedAmount: Units('All that arrived, in the smallest unit.', '12500000'),
+  confirmations: Type.Integer({
+    description: 'Of the block in which the amount was complete, else of the last one in which some arrived.',
+  }),
+  transactionHashes: Type.Array(Type.String(), {
+    description: 'What a contract sent in the native coin may lack here.',
+  }),
+  unexpected: Type.Array(
+    Type.Object(
+      {
+        chain: Type.String(),
+        token: Type.String({ description: 'The symbol if the token is configured, else its contract.' }),
+        amount: Units('In the smallest unit of that token.', '5000000'),
+      },
+      { title: 'UnexpectedPayment' },
     ),
-  },
+    { description: 'What arrived in another token or on another chain. It changes no status.' },
+  ),
+}
+const PaymentRequestDetails = Type.Object(
+  { ...RequestFields, ...DetailFields },
   { title: 'PaymentRequestDetails' },
 )
+
+const PaymentRequestItem = Type.Object(
+  {
+    ...RequestFields,
+    ...DetailFields,
+    userId: Type.String({ description: 'To whom it belongs.' }),
+    exponent: Type.Integer({ description: 'Decimal places of the token.' }),
+  },
+  { title: 'PaymentRequestItem' },
+)
+
+const RequestFilters = {
+  status: Type.Optional(
+    Type.Enum(REQUEST_STATUSES, {
+      description:
+        'It follows from the chain, so requests are looked at until a page is full, 1,000 at most: a page may have fewer, or none, and a nextCursor.',
+    }),
+  ),
+  chain: Type.Optional(Type.String({ maxLength: 40 })),
+  token: Type.Optional(Type.String({ maxLength: 32, description: 'The symbol.' })),
+  address: Type.Optional(Type.String({ maxLength: 42, description: 'The receiver address, in any case.' })),
+  owner: Type.Optional(
+    Type.String({ maxLength: 64, description: 'To whom it belongs; for operators only.' }),
+  ),
+  from: Type.Optional(Type.String({ format: 'date-time', description: 'Created at this time or later.' })),
+  to: Type.Optional(Type.String({ format: 'date-time', description: 'Created before this time.' })),
+}
 
 /** The endpoints of payment requests. @param options.requests undefined: nothing configures the addresses */
 export function requestEndpoints({
@@ -118,6 +147,41 @@ export function requestEndpoints({
             cause: causeOf(requestId),
           },
         ),
+    ),
+    list: endpoint(
+      {
+        summary: 'List payment requests',
+        description:
+          'Newest first, with what arrived at their addresses. The total leaves out the filter status.',
+        access: 'user',
+        readsOnly: true,
+        query: Type.Object({ ...PageQuery, ...RequestFilters }),
+        reply: {
+          200: Type.Object(
+            { requests: Type.Array(PaymentRequestItem), ...PageReply },
+            { title: 'PaymentRequestPage' },
+          ),
+        },
+        errors: [errors.provider_not_configured],
+      },
+      async ({ query, caller }) => {
+        const page = pageOf(query)
+        const { status, chain, token, address, from, to } = query
+        const owner = ownerOf(query, caller) ?? policy.rowFilter(caller).owner
+        const answered = await configured().list(
+          {
+            ...(owner !== undefined && { owner }),
+            ...(status !== undefined && { status }),
+            ...(chain !== undefined && { chain }),
+            ...(token !== undefined && { token }),
+            ...(address !== undefined && { address }),
+            ...(from !== undefined && { from: timeOf(from, '/query/from') }),
+            ...(to !== undefined && { to: timeOf(to, '/query/to') }),
+          },
+          page,
+        )
+        return { ...answered, limit: page.limit, offset: page.offset }
+      },
     ),
     get: endpoint(
       {

@@ -66,6 +66,10 @@ const symbolOf = (chains: Pick<Chains, 'all'>, name: string, contract: string): 
 
 const UNPAID: ReadonlySet<RequestStatus> = new Set(['pending', 'expired'])
 
+/** The status that is answered: the chain knows nothing of a cancellation, and what arrives all the same counts. */
+export const statusShown = ({ order }: Pick<StoredRequest, 'order'>, status: RequestStatus): RequestStatus =>
+  order.status === 'cancelled' && UNPAID.has(status) ? 'cancelled' : status
+
 /** A request as it is answered when it is created. */
 export const answerOf = ({ request, order }: StoredRequest, status: RequestStatus): PaymentRequest => ({
   _id: request.id,
@@ -74,8 +78,7 @@ export const answerOf = ({ request, order }: StoredRequest, status: RequestStatu
   displayAmount: request.display_amount,
   token: request.token,
   chain: request.chain,
-  // The chain knows nothing of it, and what arrives all the same counts.
-  status: order.status === 'cancelled' && UNPAID.has(status) ? 'cancelled' : status,
+  status: statusShown({ order }, status),
   expiresAt: isoTime(request.expires_at),
   createdAt: isoTime(request.created_at),
   transactionId: request.id,

@@ -4,6 +4,7 @@ import { parseUnits, unitsFault } from '../../../base/money.ts'
 import type { Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
+import type { Page } from '../../../http/page.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { Chain, Head, Onchain } from '../../onchain/index.ts'
 import type { MerchantColumns } from '../merchant-fields.ts'
@@ -19,12 +20,15 @@ import {
   type RequestRow,
   type StoredRequest,
 } from './request-rows.ts'
+import { countRequests, pageOfRequests, type RequestQuery } from './request-list.ts'
+import type { RequestState } from './request-state.ts'
 import type { PaymentRequestEvents } from './payment-events.ts'
 import {
   answerOf,
   chainNamed,
   depthOf,
   detailsOf,
+  statusShown,
   type PaymentRequest,
   type PaymentRequestDetails,
 } from './request-record.ts'
@@ -52,6 +56,9 @@ export type OpenPaymentRequest = Pick<
   | 'transactionHashes'
 >
 
+/** A request as the list has it. */
+export type PaymentRequestItem = PaymentRequestDetails & { userId: string; exponent: number }
+
 export type PaymentRequests = {
   /**
    * Creates a request with an address of its own, and its transaction.
@@ -65,6 +72,11 @@ export type PaymentRequests = {
   ): Promise<PaymentRequest>
   /** @throws NOT_FOUND */
   get(id: string, rowFilter: RowFilter): Promise<PaymentRequestDetails>
+  /** Reads a page, newest first, with what arrived. */
+  list(
+    query: RequestQuery,
+    page: Page,
+  ): Promise<{ requests: PaymentRequestItem[]; total?: number; nextCursor?: string }>
   /** Those that did not expire, the paid ones included, newest first. */
   open(): Promise<OpenPaymentRequest[]>
 }
@@ -126,6 +138,25 @@ export function createPaymentRequests(
       if (stored.request.changes > stored.request.settled_changes) await context.settle(id)
       const state = await stateNow(context, stored)
       return detailsOf(context.onchain.chains, stored, state)
+    },
+
+    async list(query, page) {
+      // A page asks each chain once how far it is.
+      const isCaughtUp = oncePerKey((chain: Chain) => context.isCaughtUp(chain))
+      const stateOnce = oncePerKey((stored: StoredRequest) => stateNow({ ...context, isCaughtUp }, stored))
+      const statusOf = async (stored: StoredRequest) => statusShown(stored, (await stateOnce(stored)).status)
+      const [{ rows, ...rest }, total] = await Promise.all([
+        pageOfRequests(context.db, query, { page, statusOf }),
+        page.counts === false ? undefined : countRequests(context.db, query),
+      ])
+      const requests = await Promise.all(
+        rows.map(async (stored) => ({
+          ...detailsOf(context.onchain.chains, stored, await stateOnce(stored)),
+          userId: stored.order.owner,
+          exponent: stored.order.exponent,
+        })),
+      )
+      return { requests, ...(total !== undefined && { total }), ...rest }
     },
 
     async open() {
@@ -261,7 +292,10 @@ function rowsOf(
   }
 }
 
-async function stateNow(context: RequestContext, stored: StoredRequest) {
+async function stateNow(
+  context: Pick<RequestContext, 'onchain' | 'clock' | 'isCaughtUp'>,
+  stored: StoredRequest,
+): Promise<RequestState> {
   const { request } = stored
   const chain = chainNamed(context.onchain.chains, request.chain)
   const depth = depthOf(context.onchain.chains, stored)
@@ -271,6 +305,16 @@ async function stateNow(context: RequestContext, stored: StoredRequest) {
   return isOver && chain && (await context.isCaughtUp(chain))
     ? stateOf(stored, { depth, isSilent: true })
     : state
+}
+
+/** Keeps the promise of each key. */
+function oncePerKey<K, V>(work: (key: K) => Promise<V>): (key: K) => Promise<V> {
+  const promises = new Map<K, Promise<V>>()
+  return (key) => {
+    const promise = promises.get(key) ?? work(key)
+    promises.set(key, promise)
+    return promise
+  }
 }
 
 function checkAmount(amount: string, decimals: number): void {

@@ -53,7 +53,12 @@ export function createSettle(
 
   const job = jobs.define(
     'pay.settle-onchain',
-    { payload: Type.Object({ chain: Type.String() }), lane: ({ chain }) => chain, retry: RETRY },
+    {
+      payload: Type.Object({ chain: Type.String() }),
+      lane: ({ chain }) => chain,
+      retry: RETRY,
+      neededFor: 'it settles payments whose coins have arrived',
+    },
     ({ payload: { chain } }) =>
       settleAll(
         sql`r.id in (select id from pay_requests where chain = ${chain} and changes > settled_changes

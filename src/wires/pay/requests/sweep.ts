@@ -7,6 +7,7 @@ import { StartError } from '../../../base/start-error.ts'
 import { ConstraintError, requireRow } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { NotYet } from '../../../kernel/jobs/jobs.ts'
+import { COMMAND_LINE, type Actor } from '../../../http/actor.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { Chain, Onchain } from '../../onchain/index.ts'
 import { payErrors } from '../errors.ts'
@@ -55,22 +56,22 @@ export type CoinSweep = {
    * @returns how many transfers that are
    * @throws NOT_FOUND if there is no such wallet
    */
-  begin(items: readonly SweepItem[], gasWallet: string | undefined): Promise<number>
+  begin(items: readonly SweepItem[], gasWallet: string | undefined, actor?: Actor): Promise<number>
   /** The transfers that are not done, and the failed ones of the last day. */
   progress(): Promise<SweepProgress[]>
 }
 
-type SweepContext = Pick<WireContext, 'db' | 'clock'> & {
+type SweepContext = Pick<WireContext, 'db' | 'clock' | 'audit'> & {
   readonly onchain: Onchain
   readonly receivers: Receivers
   readonly treasury: string | undefined
 }
 
 export function createSweep(
-  { db, clock, jobs }: Pick<WireContext, 'db' | 'clock' | 'jobs'>,
-  options: Omit<SweepContext, 'db' | 'clock'>,
+  { db, clock, jobs, audit }: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'audit'>,
+  options: Omit<SweepContext, 'db' | 'clock' | 'audit'>,
 ): CoinSweep {
-  const context: SweepContext = { ...options, db, clock }
+  const context: SweepContext = { ...options, db, clock, audit }
   // In lower case it has no checksum, and its check needs a package that a start does not.
   if (context.treasury !== undefined && /[A-F]/.test(context.treasury) && !isAddress(context.treasury))
     throw new StartError('TREASURY_ADDRESS: its checksum (EIP-55) is wrong: a digit or its case was mistyped')
@@ -81,6 +82,7 @@ export function createSweep(
       lane: ({ place }) => place,
       pool: POOL,
       retry: RETRY,
+      neededFor: 'it sends coins that were received to the treasury',
     },
     ({ payload: { id } }) => sweepOne(context, id),
   )
@@ -94,7 +96,7 @@ export function createSweep(
         fingerprint: context.receivers.fingerprint,
         treasury: destination(context),
       }),
-    async begin(items, gasWallet) {
+    async begin(items, gasWallet, actor = COMMAND_LINE) {
       if (gasWallet !== undefined) await context.onchain.wallets.signerOf(gasWallet, { owner: undefined })
       let count = 0
       for (const item of items) {
@@ -127,6 +129,11 @@ export function createSweep(
             ),
             sql.insert('pay_sweeps', row, ['id']),
             job.enqueueSql({ id, place: `${item.chain} ${item.address}` }),
+            context.audit.entrySql(actor, {
+              action: 'coins.swept',
+              target: `payment-request:${item.requestId}`,
+              after: { chain: item.chain, amount: row.amount, treasury: row.treasury },
+            }),
           ])
           .catch((error: unknown) => {
             if (error !== notSwept && !isUnderWay(error)) throw error

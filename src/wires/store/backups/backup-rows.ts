@@ -29,7 +29,11 @@ export type BackupRow = { [K in keyof ArchiveSummary]: ArchiveSummary[K] | null 
   lease_until: number
   created_at: number
   completed_at: number | null
+  bytes_done: number
+  bytes_total: number
 }
+
+export type BackupProgress = { done: number; total: number }
 
 /** A backup as it is answered; what is known only at its end is absent until then. */
 export type BackupRecord = {
@@ -42,6 +46,8 @@ export type BackupRecord = {
   error?: string
   /** What a completed one does not hold. */
   warning?: string
+  /** How far a running one is, in bytes. */
+  progress?: BackupProgress
 } & Partial<ArchiveSummary>
 
 export function recordOf(row: BackupRow): BackupRecord {
@@ -54,12 +60,14 @@ export function recordOf(row: BackupRow): BackupRecord {
     ...(collections !== null && documents !== null && files !== null && { collections, documents, files }),
     createdAt: isoTime(row.created_at),
     ...(row.completed_at !== null && { completedAt: isoTime(row.completed_at) }),
+    ...(row.status === 'running' &&
+      row.bytes_total > 0 && { progress: { done: row.bytes_done, total: row.bytes_total } }),
     ...(row.reason !== null && { [row.status === 'failed' ? 'error' : 'warning']: row.reason }),
   }
 }
 
 const COLUMNS = sql.literal(
-  'id, kind, status, object, size, sha256, collections, documents, files, reason, lease_until, created_at, completed_at',
+  'id, kind, status, object, size, sha256, collections, documents, files, reason, lease_until, created_at, completed_at, bytes_done, bytes_total',
 )
 
 export const objectOf = (id: string): string => `${id}.tar.zst`
@@ -74,6 +82,10 @@ export const insertSql = (
   values (${id}, ${kind}, 'running', ${objectOf(id)}, ${now + LEASE_MS}, ${process}, ${now})
   on conflict do nothing
   returning id`
+
+/** Of a running backup. */
+export const progressSql = (id: string, { done, total }: BackupProgress): Sql => sql`
+  update store_backups set bytes_done = ${done}, bytes_total = ${total} where id = ${id} and status = 'running'`
 
 /** For the batch that claims the archive. */
 export const completeSql = (

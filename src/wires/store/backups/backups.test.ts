@@ -209,9 +209,12 @@ eachEngine((engine) => {
       app.clock.advance(10_000)
       const { status, body } = await answered
       assert.deepEqual([status, body.status, body._id], [202, 'running', _id])
+      await until(async () => (await get(_id)).progress !== undefined)
+      const { done, total } = (await get(_id)).progress
+      assert.ok(done > 0 && done < total, `${done} of ${total} bytes`)
       await second.pass()
       await until(async () => (await newest()).status !== 'running')
-      assert.equal((await newest()).status, 'completed')
+      assert.deepEqual([(await newest()).status, (await newest()).progress], ['completed', undefined])
       const { content } = await read(_id)
       assert.equal(content.get(other._id)!.toString(), 'deleted meanwhile')
     })
@@ -316,20 +319,21 @@ eachEngine((engine) => {
     assert.equal(made.status, 201, made.text)
     const path = `/store/backups/${made.body._id}`
     for (const [token, expected] of [
-      [undefined, [401, 401, 401, 401, 401, 401]],
-      [user, [403, 403, 403, 403, 403, 403]],
-      [other, [403, 403, 403, 403, 403, 403]],
-      [reading, [200, 200, 200, 403, 403, 403]],
+      [undefined, [401, 401, 401, 401, 401, 401, 401]],
+      [user, [403, 403, 403, 403, 403, 403, 403]],
+      [other, [403, 403, 403, 403, 403, 403, 403]],
+      [reading, [200, 200, 200, 200, 403, 403, 403]],
       // It replaces documents, which its scope does not reach.
-      [backups, [200, 200, 200, 403, 201, 200]],
-      [store, [200, 404, 404, 404, 201, 404]],
-      [admin, [200, 404, 404, 404, 201, 404]],
+      [backups, [200, 200, 200, 200, 403, 201, 200]],
+      [store, [200, 404, 404, 404, 404, 201, 404]],
+      [admin, [200, 404, 404, 404, 404, 201, 404]],
     ] as const) {
       const answers = []
       for (const [method, to] of [
         ['GET', '/store/backups'],
         ['GET', path],
         ['GET', `${path}/archive`],
+        ['GET', `${path}/check`],
         ['POST', `/store/backup/${made.body._id}/restore`],
         ['POST', '/store/backup'],
         ['DELETE', path],

@@ -4,6 +4,7 @@ import { ApiError, errors } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
 import { sql } from '../../../db/sql.ts'
 import { requireRow } from '../../../db/database.ts'
+import { COMMAND_LINE, SYSTEM, type Actor } from '../../../http/actor.ts'
 import { cutPage, type Page } from '../../../http/page.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
@@ -15,6 +16,7 @@ import {
   failLapsedSql,
   failSql,
   insertSql,
+  progressSql,
   recordOf,
   selectLastCompletedSql,
   selectObjectSql,
@@ -41,9 +43,12 @@ export type CreateOptions = {
   onProgress?: (progress: Progress) => void
   /** Ends it; it has failed then. */
   signal?: AbortSignal
+  /** Who makes a manual one. Default: the command line. */
+  actor?: Actor
 }
 
-export type BackupPage = { backups: BackupRecord[]; total: number; nextCursor?: string }
+/** Without a total if the page does not ask for it. */
+export type BackupPage = { backups: BackupRecord[]; total: number | undefined; nextCursor?: string }
 
 /** Backups of documents and files: their records, and their archives in the backups storage. */
 export type Backups = {
@@ -59,10 +64,12 @@ export type Backups = {
   list(page: Page): Promise<BackupPage>
   /** The archive, to be answered. @throws NOT_FOUND, CONFLICT if it is not completed */
   archive(id: string): Promise<Content>
+  /** Records that the archive is downloaded, which holds all documents. */
+  recordDownload(id: string, actor: Actor): Promise<void>
   /** Opens the archive. The bytes must be read or destroyed. @throws NOT_FOUND, CONFLICT if it is not completed */
   open(id: string): Promise<{ bytes: Awaited<ReturnType<Objects['read']>>; size: number; sha256: string }>
   /** Deletes a backup and its archive. @throws NOT_FOUND, CONFLICT while it is being made */
-  remove(id: string): Promise<void>
+  remove(id: string, actor?: Actor): Promise<void>
   /** Deletes all backups of a kind but the newest ones. */
   removeSurplus(kind: BackupKind, keep: number): Promise<void>
   /** When the last completed backup was completed; null if there is none. */
@@ -75,7 +82,7 @@ export type Backups = {
 
 const noBackup = (id: string): ApiError => errors.not_found({ message: `There is no backup ${id}.` })
 
-type BackupWork = Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'> & {
+type BackupWork = Pick<WireContext, 'db' | 'clock' | 'log' | 'processes' | 'audit'> & {
   objects: Objects
   createArchive: ReturnType<typeof createArchives>
   /** The backups that this process makes, and what ends them. */
@@ -84,14 +91,14 @@ type BackupWork = Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'> & {
 }
 
 export function createBackups(
-  context: Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'>,
+  context: Pick<WireContext, 'db' | 'clock' | 'log' | 'processes' | 'audit'>,
   objects: Objects,
 ): Backups {
-  const { db, clock, log, processes } = context
+  const { db, clock, log, processes, audit } = context
   const closing = new AbortController()
   const running = new PendingPromises()
   const createArchive = createArchives(context, objects)
-  const work: BackupWork = { db, clock, log, processes, objects, createArchive, running, closing }
+  const work: BackupWork = { db, clock, log, processes, audit, objects, createArchive, running, closing }
   processes.onEnd((ended) => [releaseSql('store_backups', ended)])
 
   return {
@@ -101,10 +108,12 @@ export function createBackups(
       const { limit, offset, before } = page
       const [rows, [counted]] = await Promise.all([
         db.scan(selectPageSql(limit + 1, offset, before)),
-        db.scan<{ total: number }>(sql`select count(*) as total from store_backups`),
+        page.counts === false
+          ? [undefined]
+          : db.scan<{ total: number }>(sql`select count(*) as total from store_backups`),
       ])
       const { rows: cut, ...rest } = cutPage(rows, page, ({ id }) => id)
-      return { backups: cut.map(recordOf), total: counted!.total, ...rest }
+      return { backups: cut.map(recordOf), total: counted?.total, ...rest }
     },
     async archive(id) {
       const row = await completed(work, id)
@@ -127,11 +136,14 @@ export function createBackups(
         throw errors.not_found({ message: `The archive of the backup ${id} does not exist any more.` })
       }
     },
-    remove: (id) => remove(work, id),
+    async recordDownload(id, actor) {
+      await db.write(audit.entrySql(actor, { action: 'backup.downloaded', target: `backup:${id}` }))
+    },
+    remove: (id, actor = COMMAND_LINE) => remove(work, id, actor),
     async removeSurplus(kind, keep) {
       for (const { id } of await db.scan(selectSurplusSql(kind, keep)))
         try {
-          await remove(work, id)
+          await remove(work, id, SYSTEM)
         } catch (error) {
           // Another replica has deleted it.
           if (!(error instanceof ApiError && error.status === 404)) throw error
@@ -157,12 +169,21 @@ async function create(
   kind: BackupKind,
   options: CreateOptions,
 ): Promise<{ id: string; done: Promise<BackupRecord> }> {
-  const { db, clock, processes, running } = work
+  const { db, clock, processes, running, audit } = work
   const now = clock.now()
   const id = options.id ?? newId(now)
   const [, [inserted]] = await db.batch([
     failLapsedSql(now),
     insertSql(id, kind, { now, process: processes.id }),
+    kind === 'manual'
+      ? audit.entrySql(options.actor ?? COMMAND_LINE, {
+          action: 'backup.created',
+          target: `backup:${id}`,
+          // Not if it was begun before, or another one is being made.
+          onlyIf: sql`exists (
+            select 1 from store_backups where id = ${id} and process = ${processes.id} and created_at = ${now})`,
+        })
+      : [],
   ])
   if (!inserted) {
     const row = await db.get(selectSql(id))
@@ -184,8 +205,11 @@ async function run(
 ): Promise<BackupRecord> {
   const { db, clock, log, closing, createArchive } = work
   // Once the lease is over, the garbage collector may delete files that the snapshot names: the backup must stop.
+  let progress: Progress | undefined
   const lease = holdLease(work, { backup: id }, async () => {
-    return (await db.write(renewSql('store_backups', id, clock.now()))).length === 1
+    const renewed = renewSql('store_backups', id, clock.now())
+    const [[row]] = await db.batch([renewed, ...(progress ? [progressSql(id, progress)] : [])])
+    return row !== undefined
   })
   const stop = AbortSignal.any([closing.signal, lease.lapsed, ...(signal ? [signal] : [])])
   let archive: NewObject | undefined
@@ -194,7 +218,10 @@ async function run(
       signal: stop,
       // A restore is wanted most where bytes were lost: nothing can save them, and the rest is saved.
       skipsLost: kind === 'safety',
-      ...(onProgress && { onProgress }),
+      onProgress(now) {
+        progress = now
+        onProgress?.(now)
+      },
     })
     const { summary, lost } = created
     archive = created.archive
@@ -255,12 +282,17 @@ async function completed(
   return { ...row, size, sha256 }
 }
 
-async function remove(work: BackupWork, id: string): Promise<void> {
-  const { status } = await get(work, id)
+async function remove(work: BackupWork, id: string, actor: Actor): Promise<void> {
+  const { status, kind, createdAt } = await get(work, id)
   if (status === 'running') throw isRunning()
   await work.db.batch([
     work.objects.discardSql('backups', selectObjectSql(id)),
     requireRow(deleteSql(id), () => noBackup(id)),
+    work.audit.entrySql(actor, {
+      action: 'backup.deleted',
+      target: `backup:${id}`,
+      before: { kind, status, createdAt },
+    }),
   ])
 }
 

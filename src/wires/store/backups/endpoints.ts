@@ -15,7 +15,7 @@ import type { Backups } from './backups.ts'
 const ANSWER_MS = 10_000
 
 /** What a service key needs to make and fetch backups, without the rights to the whole wire. */
-const BACKUP_SCOPE = 'store:backup'
+export const BACKUP_SCOPE = 'store:backup'
 
 const Timestamp = (description: string) => Type.String({ format: 'date-time', description })
 const AtEnd = (description: string) =>
@@ -37,6 +37,15 @@ export const Backup = Type.Object(
     files: AtEnd('How many files it holds.'),
     createdAt: Timestamp('When it began.'),
     completedAt: Type.Optional(Timestamp('When it was completed or failed.')),
+    progress: Type.Optional(
+      Type.Object(
+        { done: Type.Integer(), total: Type.Integer() },
+        {
+          description:
+            'How far a running one is, in bytes of what it saves. Written every 5 seconds; absent before.',
+        },
+      ),
+    ),
     error: Type.Optional(Type.String({ description: 'Why it failed.' })),
     warning: Type.Optional(
       Type.String({
@@ -73,8 +82,8 @@ export function backupEndpoints({ backups, clock }: { backups: Backups; clock: C
         reply: { 201: Backup, 202: Backup },
         errors: [errors.conflict, errors.internal_error, errors.unavailable],
       },
-      async ({ recordId }) => {
-        const { id, done } = await backups.create('manual', { id: recordId })
+      async ({ recordId, actor }) => {
+        const { id, done } = await backups.create('manual', { id: recordId, actor })
         const ended = new AbortController()
         const late = clock.sleep(ANSWER_MS, { signal: ended.signal }).then(() => backups.get(id))
         // Its errors are those of `done` then.
@@ -133,8 +142,11 @@ export function backupEndpoints({ backups, clock }: { backups: Backups; clock: C
           errors.unavailable,
         ],
       },
-      async ({ params: { id }, headers, isHead, log }) =>
-        answerContent(await backups.archive(id), { headers, isHead, isDownload: true, log: () => log }),
+      async ({ params: { id }, headers, isHead, actor, log }) => {
+        const archive = await backups.archive(id)
+        if (!isHead) await backups.recordDownload(id, actor)
+        return answerContent(archive, { headers, isHead, isDownload: true, log: () => log })
+      },
     ),
     remove: endpoint(
       {
@@ -148,8 +160,8 @@ export function backupEndpoints({ backups, clock }: { backups: Backups; clock: C
         reply: { 200: Type.Object({ message: Type.String() }, { title: 'Confirmation' }) },
         errors: [errors.not_found, errors.conflict],
       },
-      async ({ params: { id } }) => {
-        await backups.remove(id)
+      async ({ params: { id }, actor }) => {
+        await backups.remove(id, actor)
         return { message: `The backup ${id} is deleted.` }
       },
     ),

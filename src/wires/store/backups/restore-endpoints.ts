@@ -3,10 +3,48 @@ import { Type } from '../../../base/schema.ts'
 import { endpoint } from '../../../http/route.ts'
 import { storeErrors } from '../errors.ts'
 import type { Restores } from './restore.ts'
-import { LIMIT, OneBackup } from './endpoints.ts'
+import { BACKUP_SCOPE, LIMIT, OneBackup } from './endpoints.ts'
+
+const compared = (what: string) =>
+  Type.Object(
+    {
+      archived: Type.Integer({ description: `${what} in the archive.` }),
+      stored: Type.Integer({ description: `${what} that are stored now.` }),
+    },
+    { description: `${what}.` },
+  )
+
+const RestorePreview = Type.Object(
+  {
+    createdAt: Type.String({ format: 'date-time', description: 'The moment that the archive holds.' }),
+    sixwire: Type.String({ description: 'The version of Sixwire that made it.' }),
+    documents: compared('Documents'),
+    files: compared('Files'),
+    bytes: compared('Bytes of files'),
+    collections: Type.Array(
+      Type.Object({ name: Type.String(), archived: Type.Integer(), stored: Type.Integer() }),
+      { description: 'Those of the archive and those that are stored, by name, with their documents.' },
+    ),
+  },
+  { title: 'RestorePreview' },
+)
 
 export function restoreEndpoints(restores: Restores) {
   return {
+    check: endpoint(
+      {
+        summary: 'Check a backup',
+        description:
+          'Reads the archive to its end and checks every document and file in it, as a restore does first, and shows what a restore would replace by what. Changes nothing.',
+        access: 'operator',
+        limit: LIMIT,
+        scope: BACKUP_SCOPE,
+        params: OneBackup,
+        reply: { 200: RestorePreview },
+        errors: [errors.not_found, errors.conflict, storeErrors.backup_damaged, errors.unavailable],
+      },
+      ({ params: { id }, signal }) => restores.preview({ id }, { signal }),
+    ),
     restore: endpoint(
       {
         summary: 'Restore a backup',
@@ -15,6 +53,7 @@ export function restoreEndpoints(restores: Restores) {
         access: 'admin',
         limit: LIMIT,
         irreversible: true,
+        proof: { console: 'user' },
         params: OneBackup,
         reply: {
           200: Type.Object(
@@ -27,8 +66,8 @@ export function restoreEndpoints(restores: Restores) {
         },
         errors: [errors.not_found, errors.conflict, storeErrors.backup_damaged, errors.unavailable],
       },
-      async ({ params: { id } }) => {
-        const { safetyBackup } = await restores.restore({ id })
+      async ({ params: { id }, actor }) => {
+        const { safetyBackup } = await restores.restore({ id }, { actor })
         return { message: `The backup ${id} is restored.`, safetyBackup }
       },
     ),

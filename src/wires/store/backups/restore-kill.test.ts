@@ -24,6 +24,7 @@ const program = (given: { url: string; dataDir: string; file: string; step: numb
   import { openStorages } from ${urlLiteral('wires/store/objects/storages.ts')}
   import { createBackups } from ${urlLiteral('wires/store/backups/backups.ts')}
   import { createRestores } from ${urlLiteral('wires/store/backups/restore.ts')}
+  import { createAudit } from ${urlLiteral('kernel/audit/audit.ts')}
   import { createIndexes } from ${urlLiteral('wires/store/documents/indexes/indexes.ts')}
   const { url, dataDir, file, step } = ${JSON.stringify(given)}
   let steps = 0
@@ -50,7 +51,7 @@ const program = (given: { url: string; dataDir: string; file: string; step: numb
   const log = { warn: console.error, error: console.error, info() {} }
   const storages = await openStorages({ clock, log, settings: { dataDir } }, { backups: {} })
   storages.uploads = paused(storages.uploads, ['write'])
-  const context = { db, clock, log, jobs: { every() {}, define() {} }, processes: { id: 'p', onEnd() {} } }
+  const context = { db, clock, log, audit: createAudit(clock), jobs: { every() {}, define() {} }, processes: { id: 'p', onEnd() {} } }
   const objects = createObjects(context, storages)
   const restores = createRestores(context, objects, createBackups(context, objects), createIndexes(context))
   await restores.restore({ file })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomInt } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -103,6 +103,34 @@ eachEngine((engine) => {
       assert.equal((await stateOf(app.app)).files.length, 200)
       assert.equal((await restore(app, token, safetyBackup)).status, 200)
       await assertClean(app.app, folder)
+    })
+
+    test('is compared with what is stored, before it changes anything', async () => {
+      const { body: made } = await app.request('POST', '/store/backup', { token })
+      for (const [collection, n] of [
+        ['books', 1],
+        ['Added', 2],
+      ] as const)
+        for (let i = 0; i < n; i++) await app.request('POST', `/store/${collection}`, { token, body: { i } })
+      await upload(app, token, { bytes: 'added' })
+      const before = await stateOf(app.app)
+
+      const { status, body, text } = await app.request('GET', `/store/backups/${made._id}/check`, { token })
+      assert.equal(status, 200, text)
+      assert.deepEqual(body.documents, { archived: made.documents, stored: made.documents + 3 })
+      assert.deepEqual(body.files, { archived: made.files, stored: made.files + 1 })
+      assert.equal(body.bytes.stored, body.bytes.archived + 5)
+      const [first, ...others] = body.collections
+      assert.deepEqual(first, { name: 'Added', archived: 0, stored: 2 })
+      const books = others.find(({ name }: { name: string }) => name === 'books')
+      assert.equal(books.stored, books.archived + 1)
+      assert.deepEqual(await stateOf(app.app), before)
+      assert.equal((await restore(app, token, made._id)).status, 200)
+
+      const object = join(folder, 'backups', `${made._id}.tar.zst`)
+      await writeFile(object, randomBytes(made.size))
+      const damaged = await app.request('GET', `/store/backups/${made._id}/check`, { token })
+      assert.deepEqual([damaged.status, damaged.body.error.code], [422, 'BACKUP_DAMAGED'])
     })
 
     test('changes nothing if the archive is damaged', async (t) => {

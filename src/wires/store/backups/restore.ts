@@ -6,16 +6,19 @@ import { ApiError, errors } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
 import { requireRow } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
+import { COMMAND_LINE, type Actor } from '../../../http/actor.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { Indexes } from '../documents/indexes/indexes.ts'
 import type { Objects } from '../objects/objects.ts'
-import { readArchive } from './archive-reader.ts'
+import type { Manifest } from './archive-format.ts'
+import { readArchive, type ArchiveSink } from './archive-reader.ts'
 import type { Backups, Progress } from './backups.ts'
 import { damaged } from './damaged.ts'
 import { closeGateSql, openGateSql } from './gate.ts'
 import { holdLease, releaseSql, renewSql, type Lease } from './lease.ts'
 import { createRecovery, type Recovery } from './restore-recovery.ts'
 import { insertSql } from './restore-rows.ts'
+import { previewOf, type RestorePreview } from './restore-preview.ts'
 import { withSha256 } from './with-sha256.ts'
 import { createStaging, restoredObjectsSql } from './staging.ts'
 import { swap, type RestoredCounts } from './swap.ts'
@@ -31,6 +34,8 @@ export type RestoreOptions = {
   onProgress?: (progress: Progress) => void
   /** Ends it, as long as nothing has been replaced. */
   signal?: AbortSignal
+  /** Who restores it. Default: the command line. */
+  actor?: Actor
 }
 
 /** Replaces all documents and files by those of a backup. */
@@ -43,6 +48,12 @@ export type Restores = Pick<Recovery, 'recover'> & {
    * @throws BACKUP_DAMAGED; NOT_FOUND; CONFLICT if a restore or a backup runs; UNAVAILABLE
    */
   restore(source: RestoreSource, options?: RestoreOptions): Promise<{ safetyBackup: string }>
+  /**
+   * Checks the archive whole, as a restore does, and tells what it would replace by what. Changes nothing.
+   *
+   * @throws BACKUP_DAMAGED; NOT_FOUND; CONFLICT if the backup is not completed; UNAVAILABLE
+   */
+  preview(source: RestoreSource, options?: RestoreOptions): Promise<RestorePreview>
   /** Ends the restore that this process runs, unless it is being completed. */
   close(): Promise<void>
 }
@@ -50,12 +61,12 @@ export type Restores = Pick<Recovery, 'recover'> & {
 type Opened = { bytes: Readable; size: number; sha256?: string }
 
 export function createRestores(
-  context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log' | 'processes'>,
+  context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log' | 'processes' | 'audit'>,
   objects: Objects,
   backups: Backups,
   indexes: Pick<Indexes, 'replace'>,
 ): Restores {
-  const { db, clock, log, processes } = context
+  const { db, clock, log, processes, audit } = context
   const closing = new AbortController()
   const recovery = createRecovery(context, objects)
   let running: Promise<unknown> | undefined
@@ -83,19 +94,13 @@ export function createRestores(
   /** Reads the archive to its end, into the tables and objects of the restore. */
   async function load(
     id: string,
-    { bytes, size, sha256 }: Opened,
+    opened: Opened,
     signal: AbortSignal,
     onProgress: RestoreOptions['onProgress'],
   ): Promise<RestoredCounts> {
     const staging = createStaging({ db, objects }, id, signal)
-    const hashed = withSha256(bytes as AsyncIterable<Buffer>)
     try {
-      const { collections, files } = await readArchive(hashed.bytes, staging.sink, {
-        signal,
-        onProgress: (done) => onProgress?.({ phase: 'Check', done, total: size, unit: 'bytes' }),
-      })
-      if (sha256 !== undefined && hashed.digest() !== sha256)
-        throw damaged('the archive', 'its SHA-256 is not that of the backup')
+      const { collections, files } = await readWhole(opened, staging.sink, { signal, onProgress })
       await staging.finish()
       return { documents: collections.reduce((sum, { lines }) => sum + lines, 0), files: files.lines }
     } catch (error) {
@@ -130,7 +135,12 @@ export function createRestores(
     }
   }
 
-  async function run(id: string, opened: Opened, { onProgress, signal }: RestoreOptions): Promise<string> {
+  async function run(
+    id: string,
+    target: string,
+    opened: Opened,
+    { onProgress, signal, actor = COMMAND_LINE }: RestoreOptions,
+  ): Promise<string> {
     const lease = leaseOf(id)
     const stop = AbortSignal.any([closing.signal, lease.lapsed, ...(signal ? [signal] : [])])
     let safetyBackup: string | undefined
@@ -140,7 +150,9 @@ export function createRestores(
       const total = counts.documents
       onProgress?.({ phase: 'Replace', done: 0, total, unit: 'documents' })
       stop.throwIfAborted()
-      await swap({ db, objects, indexes }, { id, safetyBackup, now: () => clock.now() }, counts)
+      const after = { ...counts, safetyBackup }
+      const entrySql = audit.entrySql(actor, { action: 'backup.restored', target, after })
+      await swap({ db, objects, indexes }, { id, safetyBackup, entrySql, now: () => clock.now() }, counts)
       onProgress?.({ phase: 'Replace', done: total, total, unit: 'documents' })
       log.info({ restore: id, safetyBackup, ...counts }, 'restore completed')
     } catch (error) {
@@ -168,9 +180,8 @@ export function createRestores(
       // Not before the recovery, which can take longer than the lease.
       const now = clock.now()
       const id = newId(now)
-      const [inserted] = await db.write(
-        insertSql(id, 'id' in source ? source.id : basename(source.file), { now, process: processes.id }),
-      )
+      const name = 'id' in source ? source.id : basename(source.file)
+      const [inserted] = await db.write(insertSql(id, name, { now, process: processes.id }))
       if (!inserted) {
         opened.bytes.destroy()
         throw errors.conflict({
@@ -178,9 +189,12 @@ export function createRestores(
           retryAfter: RETRY_AFTER_S,
         })
       }
-      const restoring = run(id, opened, options)
+      const restoring = run(id, `${'id' in source ? 'backup' : 'file'}:${name}`, opened, options)
       running = restoring.catch(() => undefined)
       return { safetyBackup: await restoring }
+    },
+    async preview(source, options = {}) {
+      return previewOf(db, await readWhole(await openSource(source), {}, options))
     },
     recover: () => recovery.recover(),
     async close() {
@@ -188,6 +202,22 @@ export function createRestores(
       await running
     },
   }
+}
+
+/** Reads an archive to its end, and checks that it is the one of the backup. @throws BACKUP_DAMAGED */
+async function readWhole(
+  { bytes, size, sha256 }: Opened,
+  sink: ArchiveSink,
+  { signal, onProgress }: RestoreOptions,
+): Promise<Manifest> {
+  const hashed = withSha256(bytes as AsyncIterable<Buffer>)
+  const manifest = await readArchive(hashed.bytes, sink, {
+    ...(signal && { signal }),
+    onProgress: (done) => onProgress?.({ phase: 'Check', done, total: size, unit: 'bytes' }),
+  })
+  if (sha256 !== undefined && hashed.digest() !== sha256)
+    throw damaged('the archive', 'its SHA-256 is not that of the backup')
+  return manifest
 }
 
 const stopped = () =>

@@ -1,6 +1,6 @@
 import { errors } from '../../../base/errors.ts'
 import { requireRow, type Database } from '../../../db/database.ts'
-import { sql } from '../../../db/sql.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
 import { lockTable } from '../../../db/tables.ts'
 import { storedColumn } from '../documents/sql/document-rows.ts'
 import type { Indexes } from '../documents/indexes/indexes.ts'
@@ -61,10 +61,10 @@ const lost = () =>
  */
 export async function swap(
   { db, objects, indexes }: { db: Database; objects: Objects; indexes: Pick<Indexes, 'replace'> },
-  restore: { id: string; safetyBackup: string; now: () => number },
+  restore: { id: string; safetyBackup: string; entrySql: Sql; now: () => number },
   counts: RestoredCounts,
 ): Promise<void> {
-  const { id, safetyBackup, now } = restore
+  const { id, safetyBackup, entrySql, now } = restore
   await db.transaction(
     async (tx) => {
       // Locked first, so that nobody ends this restore while it is being completed.
@@ -136,6 +136,7 @@ export async function swap(
           leaseOver,
         ),
       )
+      await tx.write(entrySql)
     },
     // Nothing else writes these tables: the gate is closed, and its lock is held to the end.
     { isolation: 'read committed', limitMs: SWAP_LIMIT_MS },

@@ -196,6 +196,21 @@ eachEngine((engine) => {
       assert.equal((await read(id)).text, text)
     })
 
+    test('with replace makes the fields those given, in their order', async () => {
+      const id = await created({ a: { x: 1, y: 2 }, b: [1, 2], 'c.d': 3, '': 4 })
+      const replace = (body: unknown, headers = {}) =>
+        ask('PUT', `things/${id}?replace=true`, { body, headers })
+      const { text, headers } = await replace(
+        { '': null, b: { n: null }, a: { y: 2 } },
+        { 'if-match': '"1"' },
+      )
+      assert.equal(ownFields(text), '{"":null,"b":{"n":null},"a":{"y":2}}')
+      assert.equal(headers.get('etag'), '"2"')
+      assert.equal((await read(id)).text, text)
+      assert.equal((await replace({}, { 'if-match': '"1"' })).status, 412)
+      assert.equal(ownFields((await replace({})).text), '{}')
+    })
+
     test('changes updatedAt and nothing else that the service sets', async () => {
       const { body: before } = await create({ a: 1 })
       app.clock.advance(1500)

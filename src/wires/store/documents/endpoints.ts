@@ -1,19 +1,20 @@
 import { Readable } from 'node:stream'
 
 import { Type } from '../../../base/schema.ts'
-import { errors } from '../../../base/errors.ts'
-import { json, type JsonBody } from '../../../http/bodies.ts'
+import { errors, invalid } from '../../../base/errors.ts'
+import { json } from '../../../http/bodies.ts'
 import { namesEtag } from '../../../http/conditions.ts'
 import { countedFor } from '../../../http/limits.ts'
-import { answer, jsonText, NoBody, endpoint } from '../../../http/route.ts'
+import type { Caller } from '../../../http/access.ts'
+import { answer, jsonText, NoBody, endpoint, type Call } from '../../../http/route.ts'
 import { checkAudience } from './collections/collection.ts'
 import type { Collections } from './collections/collections.ts'
 import type { Viewer } from './collections/viewer.ts'
 import { writtenAgain, type Fields as DocumentFields } from './document-json.ts'
 import { Explanation } from './lists/explain.ts'
-import { versionsOf } from './etag.ts'
+import { etagOf, versionsOf } from './etag.ts'
 import { checkProjection, show, viewOf } from './fields/view.ts'
-import type { createLists } from './lists/list.ts'
+import type { createLists, ListedDocument } from './lists/list.ts'
 import { parseProjection } from './fields/projection.ts'
 import {
   AnsweredDocument,
@@ -25,10 +26,12 @@ import {
   IfMatch,
   IfNoneMatch,
   InCollection,
+  ListOnly,
   OneDocument,
   OneOrMore,
   OneOrMoreFields,
   Page,
+  ReplaceParameter,
 } from './request-schemas.ts'
 import { expand, parseExpand, withExpanded } from './relations/expand.ts'
 import { needsAdmin } from './rules/access.ts'
@@ -41,12 +44,21 @@ import {
   shownPage,
   type ShownDocument,
 } from './fields/shown.ts'
-import { updateBy, patchBy } from './writes/body.ts'
+import { patchBy, replaceBy, updateBy } from './writes/body.ts'
 import { changeDocument, type DocumentChange } from './writes/change.ts'
 import { createDocument, createDocuments } from './writes/create.ts'
 import { removeDocument } from './writes/remove.ts'
 import type { WriteContext } from './writes/write.ts'
 import { noDocument } from '../errors.ts'
+
+/** What the routes that change a document have in common. */
+const CHANGE = {
+  access: 'optional',
+  params: OneDocument,
+  headers: IfMatch,
+  reply: { 200: Document },
+  errors: [errors.not_found, errors.precondition_failed, errors.payload_too_large],
+} as const
 
 export function documentEndpoints({
   collections,
@@ -90,30 +102,28 @@ export function documentEndpoints({
     return `{"data":[${(await Promise.all(answered.data.map(shownNow))).join(',')}]}`
   }
 
-  const changeEndpoint = (
-    texts: { summary: string; description: string; body: JsonBody<typeof Fields> },
-    applied: (changes: DocumentFields) => DocumentChange['apply'],
-  ) =>
-    endpoint(
-      {
-        ...texts,
-        access: 'optional',
-        params: OneDocument,
-        headers: IfMatch,
-        reply: { 200: Document },
-        errors: [errors.not_found, errors.precondition_failed, errors.payload_too_large],
-      },
-      async ({ params: { collection: name, id }, headers, body, caller, makeRoom }) => {
-        const collection = collections.get(name)
-        const viewer = collections.viewer(caller)
-        const written = await changeDocument(writing, collection, viewer, id, {
-          apply: applied(body),
-          expected: versionsOf(headers['if-match']),
-          makeRoom,
-        })
-        return one(shownAfterWrite(collection, await viewer.subjectFor(collection), written))
-      },
-    )
+  async function change(
+    apply: DocumentChange['apply'],
+    {
+      params: { collection: name, id },
+      headers,
+      caller,
+      makeRoom,
+    }: Pick<Call, 'makeRoom'> & {
+      params: { collection: string; id: string }
+      headers: { 'if-match'?: string }
+      caller: Caller | undefined
+    },
+  ) {
+    const collection = collections.get(name)
+    const viewer = collections.viewer(caller)
+    const written = await changeDocument(writing, collection, viewer, id, {
+      apply,
+      expected: versionsOf(headers['if-match']),
+      makeRoom,
+    })
+    return one(shownAfterWrite(collection, await viewer.subjectFor(collection), written))
+  }
 
   return {
     create: endpoint(
@@ -152,7 +162,7 @@ export function documentEndpoints({
         access: 'optional',
         readsOnly: true,
         params: InCollection,
-        query: Type.Object({ ...Page, fields: FieldsParameter, expand: ExpandParameter }),
+        query: Type.Object({ ...Page, ...ListOnly, fields: FieldsParameter, expand: ExpandParameter }),
         timeLimitMs: listLimitMs,
         reply: { 200: Documents },
       },
@@ -161,22 +171,28 @@ export function documentEndpoints({
         const viewer = collections.viewer(caller)
         const { collection, reach, view } = await readAccess(name, viewer)
         checkProjection(view, projection)
+        checkOperatorQuery(viewer, query)
         const branches =
           query.expand === undefined
             ? undefined
             : await parseExpand(query.expand, collection, collections, viewer)
         const options = { caller: countedFor({ caller, ip }), signal }
-        const access = { reach, view }
-        const page = await list({ collection: name, access, parameters: query, options, makeRoom })
+        const { owner, preview } = query
+        const access = owner === undefined ? { reach, view } : { reach: { owner, filters: [] }, view }
+        const reads = preview === undefined ? undefined : { characters: preview }
+        const page = await list({ collection: name, access, parameters: query, reads, options, makeRoom })
         const next = page.nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(page.nextCursor)}`
-        const bodies = await shownPage(view, page.documents, projection)
+        const bodies = reads
+          ? page.documents.map(storedPreview)
+          : await shownPage(view, page.documents, projection)
         if (branches) {
           const whole = projection ? await shownPage(view, page.documents) : bodies
           const expanded = await expand({ collections, documents, viewer, makeRoom }, branches, whole)
           for (const [i, one] of expanded.entries()) bodies[i] = withExpanded(bodies[i]!, one)
         }
+        const total = page.total === Infinity ? '' : `"total":${page.total},`
         return jsonText(
-          `{"data":[${bodies.join(',')}],"total":${page.total},"limit":${page.limit},"offset":${page.offset}${next}}`,
+          `{"data":[${bodies.join(',')}],${total}"limit":${page.limit},"offset":${page.offset}${next}}`,
         )
       },
     ),
@@ -239,22 +255,25 @@ export function documentEndpoints({
         return one(shown)
       },
     ),
-    update: changeEndpoint(
+    update: endpoint(
       {
+        ...CHANGE,
         summary: 'Update a document',
         description: 'Sets the given top-level fields and keeps the others; null is stored as null.',
+        query: Type.Object({ replace: ReplaceParameter }),
         body: json(Fields),
       },
-      updateBy,
+      (call) => change((call.query.replace ? replaceBy : updateBy)(call.body), call),
     ),
-    patch: changeEndpoint(
+    patch: endpoint(
       {
+        ...CHANGE,
         summary: 'Patch a document',
         description:
           'Applies a JSON Merge Patch (RFC 7396): null removes a field, at any depth, and an object changes the fields that it names. Or MongoDB’s update operators, if all names begin with $: $set, $unset, $inc, $push, $addToSet and $pull.',
         body: json(Fields, { contentTypes: ['application/merge-patch+json'] }),
       },
-      patchBy,
+      (call) => change(patchBy(call.body), call),
     ),
     remove: endpoint(
       {
@@ -273,3 +292,21 @@ export function documentEndpoints({
     ),
   }
 }
+
+/**
+ * Checks the parameters of a list that tell of others' documents.
+ *
+ * @throws FORBIDDEN; VALIDATION_ERROR at `/query/preview`
+ */
+function checkOperatorQuery(
+  { isPrivileged }: Viewer,
+  { owner, preview, fields, expand }: { owner?: string; preview?: number; fields?: string; expand?: string },
+): void {
+  if ((owner !== undefined || preview !== undefined) && !isPrivileged) throw needsAdmin()
+  if (preview !== undefined && (fields ?? expand) !== undefined)
+    throw invalid({ path: '/query/preview', message: 'cannot be given with fields or expand' })
+}
+
+/** A preview with what its document's record says besides. */
+const storedPreview = ({ body, owner, version }: ListedDocument): string =>
+  `${body.slice(0, -2)},"owner":${JSON.stringify(owner)},"etag":${JSON.stringify(etagOf(version!))}}}`

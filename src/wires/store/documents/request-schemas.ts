@@ -73,6 +73,12 @@ export const IfNoneMatch = Type.Object({
   'if-none-match': Type.Optional(Type.String({ description: 'ETags; 304 if one is the current one.' })),
 })
 
+export const ReplaceParameter = Type.Boolean({
+  default: false,
+  description:
+    'Whether the fields that the body does not have are removed: the document is then as it was sent. Fields that the caller may not see or change stay.',
+})
+
 export const FieldsParameter = Type.Optional(
   Type.String({
     description:
@@ -91,7 +97,11 @@ export const ExpandParameter = Type.Optional(
 export const Documents = Type.Object(
   {
     data: Type.Array(AnsweredDocument),
-    total: Type.Integer({ description: 'How many documents the filter finds, on all pages.' }),
+    total: Type.Optional(
+      Type.Integer({
+        description: 'How many documents the filter finds, on all pages. Absent with total=none.',
+      }),
+    ),
     limit: Type.Integer({ description: 'The limit that was applied.' }),
     offset: Type.Integer(),
     nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
@@ -130,6 +140,31 @@ export const Page = {
     Type.String({
       description:
         'The nextCursor of the previous page, sent with the same filter, search and sort. Unlike offset, it costs the same at any depth.',
+    }),
+  ),
+}
+
+const CUT_CHARACTERS_MAX = 1000
+
+/** What a list takes beside its page. */
+export const ListOnly = {
+  total: Type.Enum(['count', 'none'], {
+    default: 'count',
+    description:
+      'none: the documents that the filter finds are not counted, so a page need not look at all of them.',
+  }),
+  owner: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description: 'Only documents of this account or service key. For administrators and service keys.',
+    }),
+  ),
+  preview: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: CUT_CHARACTERS_MAX,
+      description:
+        'Cuts text of more characters, and arrays and objects with more characters of JSON; a document has about 4 KiB then. `$preview` in each document has what was cut, how many fields are left out, its owner and its ETag. For administrators and service keys, and without fields and expand.',
     }),
   ),
 }

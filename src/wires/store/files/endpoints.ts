@@ -4,9 +4,12 @@ import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { multipart } from '../../../http/bodies.ts'
 import { PageQuery, PageReply } from '../../../http/page.ts'
+import type { Caller } from '../../../http/access.ts'
 import { countedFor } from '../../../http/limits.ts'
 import { answer, jsonText, endpoint } from '../../../http/route.ts'
 import { storeErrors } from '../errors.ts'
+import { isPrivileged } from '../../../kernel/policy.ts'
+import { FileFilterFields } from './file-filter.ts'
 import { FILE_SORTS, type FileList } from './file-list.ts'
 import { fileJson, type FileRow, type Files, type FilesAccess } from './files.ts'
 import { OneFile } from './one-file.ts'
@@ -28,6 +31,12 @@ const Metadata = Type.Unsafe<Record<string, unknown>>({
 const StoredFile = Type.Object(
   {
     _id: Type.String(),
+    owner: Type.Optional(
+      Type.String({
+        description:
+          'The id of the user, or of the service key, that uploaded it. For administrators and service keys.',
+      }),
+    ),
     filename: Type.String({ description: 'The name under which it is stored.' }),
     originalName: Type.String({ description: 'The name as uploaded, without folders.' }),
     contentType: Type.String({
@@ -49,14 +58,7 @@ const ListQuery = Type.Object({
     default: '-createdAt',
     description: 'A leading minus sorts in descending order.',
   }),
-  contentType: Type.Optional(
-    Type.String({
-      pattern: '^[\\w!#$&^.+-]{1,127}/([\\w!#$&^.+-]{1,127}|\\*)$',
-      description: 'A media type, or all of a kind: image/*.',
-      examples: ['image/*'],
-    }),
-  ),
-  name: Type.Optional(Type.String({ maxLength: 255, description: 'The whole original name.' })),
+  ...FileFilterFields,
 })
 
 /** @param options.limit the largest file in bytes */
@@ -64,7 +66,10 @@ export function fileEndpoints(
   { files, list, upload, access }: { files: Files; list: FileList; upload: Uploads; access: FilesAccess },
   { limit, publicUrl }: { limit: number; publicUrl: string },
 ) {
-  const textOf = (row: FileRow): string => fileJson(row, publicUrl)
+  const textOf = (caller: Caller | undefined) => {
+    const hasOwner = isPrivileged(caller)
+    return (row: FileRow): string => fileJson(row, { publicUrl, hasOwner })
+  }
 
   return {
     upload: endpoint(
@@ -84,7 +89,7 @@ export function fileEndpoints(
       },
       (call) => {
         access.rowFilter(call.caller, 'create')
-        return upload(call, (row) => answer<StoredFile>(jsonText(textOf(row)), { status: 201 }))
+        return upload(call, (row) => answer<StoredFile>(jsonText(textOf(call.caller)(row)), { status: 201 }))
       },
     ),
     list: endpoint(
@@ -98,11 +103,12 @@ export function fileEndpoints(
         },
       },
       async ({ query, caller, ip, signal }) => {
+        if (query.owner !== undefined && !isPrivileged(caller)) throw ownersAreForOperators()
         const options = { caller: countedFor({ caller, ip }), signal }
         const page = await list(access.rowFilter(caller, 'read'), query, options)
         const { total, limit: applied, offset, nextCursor } = page
         const rest = JSON.stringify({ total, limit: applied, offset, nextCursor })
-        return jsonText(`{"files":[${page.files.map(textOf).join(',')}],${rest.slice(1)}`)
+        return jsonText(`{"files":[${page.files.map(textOf(caller)).join(',')}],${rest.slice(1)}`)
       },
     ),
     get: endpoint(
@@ -115,7 +121,7 @@ export function fileEndpoints(
         errors: [errors.not_found],
       },
       async ({ params: { id }, caller }) =>
-        jsonText<StoredFile>(textOf(await files.get(id, access.rowFilter(caller, 'read')))),
+        jsonText<StoredFile>(textOf(caller)(await files.get(id, access.rowFilter(caller, 'read')))),
     ),
     remove: endpoint(
       {
@@ -133,3 +139,6 @@ export function fileEndpoints(
     ),
   }
 }
+
+const ownersAreForOperators = () =>
+  errors.forbidden({ message: 'The parameter owner requires the role "admin": leave it out.' })

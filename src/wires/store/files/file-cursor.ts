@@ -26,7 +26,7 @@ export const encodeFileCursor = ({ value, id, total }: FilePosition, list: strin
 export function decodeFileCursor(text: string, list: string, isNumber: boolean): FilePosition {
   const [mark, value, id, total] = decode(text)
   if (typeof mark === 'string' && mark !== markOf(list))
-    throw refused('This cursor is of another list: keep contentType, name and sort while you follow cursors.')
+    throw refused('This cursor is of another list: keep its filters and sort while you follow cursors.')
   if (!isValue(value, isNumber) || typeof id !== 'string' || !isId.test(id) || !isTotal(total))
     throw garbled()
   return { value, id, total: total ?? undefined }

@@ -20,12 +20,13 @@ eachEngine((engine) => {
   describe('the list of files', () => {
     let app: TestApp
     let token: string
+    let owner: string
     let admin: string
     const ending = endOfSuite()
     before(async () => {
       app = await startApp(ending, engine, { environment: { SIXWIRE_POLICY: 'guarded' } })
       admin = (await app.register()).token
-      token = (await app.register()).token
+      ;({ token, _id: owner } = await app.register())
       for (const file of FILES) {
         app.clock.advance(5)
         assert.equal((await upload(app, token, file)).status, 201)
@@ -69,6 +70,30 @@ eachEngine((engine) => {
         assert.equal(await names(`sort=${sort}`), expected)
         assert.equal(await names(`sort=-${sort}`), expected.split(' ').toReversed().join(' '))
       }
+    })
+
+    test('is filtered by a part of the name, and by owner for operators', async () => {
+      for (const [query, expected] of [
+        ['q=.TXT', '%_.txt b.txt B.txt ä.txt b.txt'],
+        ['q=b.t', 'b.txt B.txt b.txt'],
+        [`q=${encodeURIComponent('Ä')}`, ''],
+        [`q=${encodeURIComponent('ä')}`, 'ä.txt'],
+        ['q=%25_', '%_.txt'],
+        ['q=a.&contentType=image/*', 'a.gif a.png'],
+      ] as const) {
+        assert.equal(await names(query), expected, query)
+        assert.equal((await list(`${query}&limit=1`)).total, expected.split(' ').filter(Boolean).length)
+      }
+      const mine = await list(`owner=${owner}&q=b.txt&limit=1`, admin)
+      assert.deepEqual([mine.total, mine.files.length], [3, 1])
+      assert.equal((await list(`owner=${owner}`, admin)).total, 8)
+      assert.deepEqual([mine.files[0].owner, (await list('limit=1')).files[0].owner], [owner, undefined])
+      const uncounted = await list(`total=none&q=b.txt&limit=1`, admin)
+      assert.deepEqual([uncounted.total, uncounted.files.length], [undefined, 1])
+      const next = await list(`total=none&q=b.txt&limit=1&cursor=${uncounted.nextCursor}`, admin)
+      assert.notEqual(next.files[0]._id, uncounted.files[0]._id)
+      const { status } = await app.request('GET', `/store/files?owner=${owner}`, { token })
+      assert.equal(status, 403)
     })
 
     test('is filtered by type and name', async () => {
@@ -122,6 +147,8 @@ eachEngine((engine) => {
         ['contentType=*/*', 'contentType'],
         ['contentType=image/p*', 'contentType'],
         [`name=${'x'.repeat(256)}`, 'name'],
+        ['q=', 'q'],
+        ['owner=x', 'owner'],
         ['limit=0', 'limit'],
         ['offset=-1', 'offset'],
         ['cursor=x', 'cursor'],

@@ -1,9 +1,10 @@
 import { invalid } from '../../../base/errors.ts'
 import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
 import type { Database, ScanOptions } from '../../../db/database.ts'
-import { sql, type Sql, type SqlScalar } from '../../../db/sql.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
 import { decodeFileCursor, encodeFileCursor } from './file-cursor.ts'
+import { filterSql, whereSql, type FileFilter } from './file-filter.ts'
 import { FILE_COLUMNS, type FileRow } from './files.ts'
 
 const LARGEST_LIMIT = 1000
@@ -23,20 +24,18 @@ export const FILE_SORTS = (Object.keys(SORT_COLUMNS) as SortField[]).flatMap(
   (field) => [field, `-${field}`] as const,
 )
 
-export type FileQuery = {
+export type FileQuery = FileFilter & {
   limit: number
   offset: number
   cursor?: string
   sort: FileSort
-  /** A media type, or `image/*`. */
-  contentType?: string
-  /** The whole original name. */
-  name?: string
+  /** With none nothing is counted. */
+  total?: 'count' | 'none'
 }
 
 export type FilePage = {
   files: FileRow[]
-  total: number
+  total: number | undefined
   limit: number
   offset: number
   nextCursor: string | undefined
@@ -60,8 +59,9 @@ export function createFileList(db: Database): FileList {
     return row!.total
   }
 
-  return async ({ owner }, query, options) => {
-    const { offset, sort, cursor, contentType, name } = query
+  return async (rowFilter, query, options) => {
+    const owner = rowFilter.owner ?? query.owner
+    const { offset, sort, cursor, q, name, contentType } = query
     if (cursor !== undefined && offset > 0)
       throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
     const limit = Math.min(query.limit, LARGEST_LIMIT)
@@ -71,12 +71,9 @@ export function createFileList(db: Database): FileList {
     const direction = sql.literal(isDescending ? 'desc' : 'asc')
     const comparison = sql.literal(isDescending ? '<' : '>')
 
-    const filters = [
-      ...(contentType === undefined ? [] : [contentTypeSql(contentType)]),
-      ...(name === undefined ? [] : [sql`original_name = ${name}`]),
-    ]
+    const filters = filterSql({ q, name, contentType })
     const conditions = [...(owner === undefined ? [] : [sql`owner = ${owner}`]), ...filters]
-    const list = JSON.stringify([sort, contentType, name])
+    const list = JSON.stringify([sort, contentType, name, q, query.owner])
     const position = cursor === undefined ? undefined : decodeFileCursor(cursor, list, columnName === 'size')
     const place =
       position === undefined
@@ -91,7 +88,11 @@ export function createFileList(db: Database): FileList {
     const isShort = filters.length === 0 && columnName === 'id' && limit + offset <= SHORT_PAGE
     const [rows, total] = await Promise.all([
       isShort ? db.all(page) : db.scan(page, options),
-      filters.length === 0 ? stored(owner ?? '') : (position?.total ?? count(conditions, options)),
+      query.total === 'none'
+        ? undefined
+        : filters.length === 0
+          ? stored(owner ?? '')
+          : (position?.total ?? count(conditions, options)),
     ])
 
     const files = rows.slice(0, limit)
@@ -105,16 +106,4 @@ export function createFileList(db: Database): FileList {
         : undefined
     return { files, total, limit, offset, nextCursor }
   }
-}
-
-const whereSql = (conditions: readonly Sql[]): Sql =>
-  conditions.length === 0 ? sql.literal('') : sql`where ${sql.join(conditions, ' and ')}`
-
-function contentTypeSql(contentType: string): Sql {
-  const wanted = contentType.toLowerCase()
-  if (!wanted.endsWith('/*')) return sql`content_type = ${wanted}`
-  const prefix = wanted.slice(0, -1)
-  // What sorts directly behind all texts with this prefix: '0' follows '/'.
-  const end: SqlScalar = `${prefix.slice(0, -1)}0`
-  return sql`content_type >= ${prefix} and content_type < ${end}`
 }

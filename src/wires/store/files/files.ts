@@ -39,10 +39,18 @@ export const createFilesAccess = (policy: Policy, rule: Static<typeof AccessRule
 
 export type FilesAccess = ReturnType<typeof createFilesAccess>
 
-/** The record of a file, as JSON text. */
-export function fileJson(row: FileRow, publicUrl: string): string {
+/**
+ * The record of a file, as JSON text.
+ *
+ * @param options.hasOwner whether it says whose it is
+ */
+export function fileJson(
+  row: FileRow,
+  { publicUrl, hasOwner }: { publicUrl: string; hasOwner: boolean },
+): string {
   const fields = JSON.stringify({
     _id: row.id,
+    ...(hasOwner && { owner: row.owner }),
     filename: row.object,
     originalName: row.original_name,
     contentType: row.content_type,

@@ -295,7 +295,7 @@ eachEngine((engine) => {
       assert.equal((await app.request('DELETE', `/store/files/${body._id}`)).status, 401)
       assert.equal((await get(body._id, tokens.other)).status, 404)
       for (const token of [tokens.admin, tokens.key])
-        assert.deepEqual((await get(body._id, token)).body, body)
+        assert.deepEqual((await get(body._id, token)).body, { ...body, owner: ownerId })
       for (const id of ['x', '01ARZ3NDEKTSV4RRFFQ69G5FAV', '..%2f..%2fetc%2fpasswd'])
         assert.equal((await get(id)).status, 404)
       const byKey = await upload(app, tokens.key)

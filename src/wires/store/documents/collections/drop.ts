@@ -1,7 +1,9 @@
 import { errors, type ApiError } from '../../../../base/errors.ts'
 import { requireRow, type Database, type Transaction } from '../../../../db/database.ts'
-import { sql } from '../../../../db/sql.ts'
+import { sql, type Sql } from '../../../../db/sql.ts'
 import { lockTable } from '../../../../db/tables.ts'
+import { COMMAND_LINE, type Actor } from '../../../../http/actor.ts'
+import type { Audit } from '../../../../kernel/audit/audit.ts'
 import { CHANGES } from '../../changes/channel.ts'
 import type { Index } from '../indexes/definition.ts'
 import { selectSetSql, setOf } from '../indexes/index-rows.ts'
@@ -12,6 +14,8 @@ import { deleteOrphansSql } from '../sql/entry-rows.ts'
 import { deleteOrphanWordsSql } from '../sql/search-rows.ts'
 import { hasNoEntries } from '../sql/referrers.ts'
 
+export type DropContext = Pick<DeletionContext, 'incoming' | 'indexesOf'> & { audit: Audit }
+
 const DROP_LIMIT_MS = 10 * 60_000
 
 /**
@@ -20,19 +24,26 @@ const DROP_LIMIT_MS = 10 * 60_000
  *
  * @param db refuses writes during a restore
  * @param expected how many documents it has
+ * @param entry of the audit log, written with it
  * @throws CONFLICT with the number of documents if it is another one, or if documents of other collections refer to some;
  *   UNAVAILABLE while an index of the collection is built
  */
 export async function dropDocuments(
   db: Database,
-  context: Pick<DeletionContext, 'incoming' | 'indexesOf'>,
+  context: DropContext,
   collection: string,
   expected: number,
+  actor: Actor = COMMAND_LINE,
 ): Promise<void> {
   const incoming = (context.incoming.get(collection) ?? []).filter(({ from }) => from.name !== collection)
   const relations: [IncomingRelation, Index][] = []
   for (const relation of incoming) relations.push([relation, await relationIndex(context, relation)])
-  await db.transaction((tx) => drop(tx, collection, expected, relations), {
+  const entrySql = context.audit.entrySql(actor, {
+    action: 'collection.dropped',
+    target: `collection:${collection}`,
+    before: { documents: expected },
+  })
+  await db.transaction((tx) => drop(tx, collection, { expected, relations, entrySql }), {
     // Each statement sees what others have committed before: see below.
     isolation: 'read committed',
     limitMs: DROP_LIMIT_MS,
@@ -43,8 +54,11 @@ export async function dropDocuments(
 async function drop(
   tx: Transaction,
   collection: string,
-  expected: number,
-  relations: readonly [IncomingRelation, Index][],
+  {
+    expected,
+    relations,
+    entrySql,
+  }: { expected: number; relations: readonly [IncomingRelation, Index][]; entrySql: Sql },
 ): Promise<void> {
   // Until the end no index is added and no build is finished, which wait for writers.
   await lockTable(tx, 'store_documents', 'row exclusive')
@@ -66,6 +80,7 @@ async function drop(
     )
   for (const index of indexes) await tx.write(deleteOrphansSql(index))
   for (const index of searches) await tx.write(deleteOrphanWordsSql(index))
+  await tx.write(entrySql)
 }
 
 const otherNumber = (collection: string, documents: number): ApiError =>

@@ -3,6 +3,7 @@ import { Type } from '../../../../base/schema.ts'
 import type { Database } from '../../../../db/database.ts'
 import { countedFor } from '../../../../http/limits.ts'
 import { endpoint } from '../../../../http/route.ts'
+import type { Audit } from '../../../../kernel/audit/audit.ts'
 import type { PolicyName } from '../../../../kernel/policy.ts'
 import { dropDocuments } from './drop.ts'
 import type { DeletionContext } from '../relations/deletion.ts'
@@ -14,6 +15,7 @@ const COLLECTIONS_MAX = 100
 
 export function collectionEndpoints({
   db,
+  audit,
   deletions,
   declared,
   policy,
@@ -21,6 +23,7 @@ export function collectionEndpoints({
 }: {
   /** Refuses writes during a restore. */
   db: Database
+  audit: Audit
   deletions: DeletionContext
   declared: Readonly<Record<string, CollectionOption>>
   policy: PolicyName
@@ -72,6 +75,7 @@ export function collectionEndpoints({
         description:
           'Deletes all of them at once, if there are exactly as many as the call says, and no document of another collection refers to one. Hooks do not run. The indexes and the files stay.',
         access: 'operator',
+        proof: 'user',
         params: Type.Object({ collection: CollectionName }),
         query: Type.Object({
           documents: Type.Integer({
@@ -83,8 +87,8 @@ export function collectionEndpoints({
         reply: { 200: Type.Object({ message: Type.String() }, { title: 'Confirmation' }) },
         errors: [errors.conflict],
       },
-      async ({ params: { collection }, query: { documents } }) => {
-        await dropDocuments(db, deletions, collection, documents)
+      async ({ params: { collection }, query: { documents }, actor }) => {
+        await dropDocuments(db, { ...deletions, audit }, collection, documents, actor)
         return { message: `The ${documents} documents of ${collection} are deleted.` }
       },
     ),

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { isLongRun } from '../../../../testing/long-run.ts'
 import type { CollectionDeclaration, UpdateRuleOption } from '../collections/option.ts'
 import type { Fields } from '../document-json.ts'
 import { mergePatch } from '../writes/merge-patch.ts'
@@ -14,7 +15,7 @@ import type { RuleOption } from '../rules/rule.ts'
 import { decide, type DecisionCall, type DecisionUser } from './decide.ts'
 
 const COLLECTIONS = 40
-const RUNS = 250
+const RUNS = isLongRun ? 2_500 : 100
 
 const alternative = fc.constantFrom<RuleOption>(
   'public',

@@ -211,6 +211,25 @@ eachEngine((engine) => {
     assert.equal((await ask(ann, 'PUT', `goods/${id}`, { phone: '1' })).status, 200)
   })
 
+  test('what a caller may not see or change stays when a document is replaced', async () => {
+    const { documents } = app.app.service('store')
+    const fields = { title: 'a', cost: 5, supplier: { iban: 'CH93', name: 'M' }, status: 'new' }
+    const one = await documents.create('goods', fields, { owner: ann!._id })
+    const replace = (who: Person, body: object) => ask(who, 'PUT', `goods/${one._id}?replace=true`, body)
+    assert.equal((await replace(bob!, { supplier: { town: 'T' } })).status, 200)
+    const { body } = await ask(admin, 'GET', `goods/${one._id}`)
+    const { _id, createdAt, updatedAt, ...kept } = body
+    assert.deepEqual(kept, { supplier: { town: 'T', iban: 'CH93' }, cost: 5, status: 'new' })
+    assert.equal(issueOf(await replace(bob!, {})).path, '/body/supplier/iban')
+    assert.equal((await replace(admin!, {})).status, 200)
+    assert.deepEqual(Object.keys((await ask(admin, 'GET', `goods/${one._id}`)).body), [
+      '_id',
+      'createdAt',
+      'updatedAt',
+    ])
+    await ask(admin, 'DELETE', `goods/${one._id}`)
+  })
+
   test('an object with numeric names is as good as an array', async () => {
     const { documents } = app.app.service('store')
     const { _id } = await documents.create('goods', {

@@ -84,6 +84,7 @@ export function createBuilds(
       lane: ({ collection }) => collection,
       retry: { firstMs: 1_000, maxMs: 60_000, attempts: Number.MAX_SAFE_INTEGER },
       atOnce: BUILDS_AT_ONCE,
+      neededFor: 'it builds an index, or deletes what is left of one',
     },
     async ({ payload: { collection }, stopping }) => {
       for (const { id } of await db.all(selectByStateSql(collection, 'failed')))

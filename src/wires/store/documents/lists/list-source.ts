@@ -21,6 +21,14 @@ import { reachesNothing } from '../rules/rule.ts'
 import { documentsSql } from '../sql/document-rows.ts'
 
 const LARGEST_LIMIT = 1000
+/** Of pages that hold no documents, but their ids. */
+const MOST_VERSIONS = 10_000
+
+/**
+ * What is read of each document of a page: all of it, a preview in which values of more characters are cut, or only its `_id`
+ * and version.
+ */
+export type PageReads = 'bodies' | 'versions' | { readonly characters: number }
 
 /** What a list is asked for. */
 export type ListRequest = {
@@ -30,7 +38,11 @@ export type ListRequest = {
     readonly limit: number
     readonly offset: number
     readonly cursor?: string
+    /** Whether the documents that the filter finds are counted. Default: they are. */
+    readonly total?: 'count' | 'none'
   }
+  /** Default: bodies. */
+  readonly reads?: PageReads | undefined
   /** For whom the page is read, and when to stop. */
   readonly options?: ScanOptions
   /** Called before a large page is read. */
@@ -71,9 +83,10 @@ export type ListSource = {
   readonly scope: Sql
   readonly limit: number
   readonly offset: number
+  readonly reads: PageReads
   /** `limit … offset …`, with one document more than the page shows. */
   readonly limited: Sql
-  /** The total or an expression for it; undefined if it has to be counted. */
+  /** The total or an expression for it; undefined if it has to be counted, infinite if nobody asks for it. */
   readonly knownTotal: Sql | number | undefined
   readonly options: ScanOptions
   readonly makeRoom: MakeRoom
@@ -86,7 +99,7 @@ export type ListSource = {
 /** @throws validation_error at `/query/…` */
 export function listSourceOf(context: ListContext, request: ListRequest): ListSource {
   const { db, documents, limitMs, key, parsed, searchFieldsOf } = context
-  const { collection, access, parameters, options, makeRoom } = request
+  const { collection, access, parameters, reads = 'bodies', options, makeRoom } = request
   const { reach, view } = access
   const owner = reach === 'all' || reach.filters.length > 0 ? undefined : reach.owner
   const { offset } = parameters
@@ -109,7 +122,7 @@ export function listSourceOf(context: ListContext, request: ListRequest): ListSo
   }
   const cursor =
     parameters.cursor === undefined ? undefined : decodeCursor(parameters.cursor, nameOf(source), key)
-  const limit = Math.min(parameters.limit, LARGEST_LIMIT)
+  const limit = Math.min(parameters.limit, reads === 'versions' ? MOST_VERSIONS : LARGEST_LIMIT)
   return {
     ...source,
     db,
@@ -121,8 +134,12 @@ export function listSourceOf(context: ListContext, request: ListRequest): ListSo
         : sql`d.collection = ${collection} and d.owner = ${owner}`,
     limit,
     offset,
+    reads,
     limited: sql`limit ${limit + 1} offset ${offset}`,
-    knownTotal: cursor?.total ?? (list.isFiltered ? undefined : sql`(${documentsSql(collection, owner)})`),
+    knownTotal:
+      parameters.total === 'none'
+        ? Infinity
+        : (cursor?.total ?? (list.isFiltered ? undefined : sql`(${documentsSql(collection, owner)})`)),
     options: { limitMs, ...options },
     makeRoom: makeRoom ?? (async () => undefined),
     countAll: () => documents.count(collection, owner),

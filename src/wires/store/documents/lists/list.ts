@@ -14,9 +14,13 @@ import type { Json } from '../query/filter.ts'
 import { createParsedLists } from './parsed-list.ts'
 import { cursorBehind, encodeCursor } from '../query/cursor.ts'
 
+/** A document of a page; its `body` is what was read of it. */
+export type ListedDocument = SeenDocument & { readonly id: string; readonly version: number | undefined }
+
 /** A page of documents as they are stored; what is not shown of them is still there. */
 export type DocumentList = {
-  documents: SeenDocument[]
+  documents: ListedDocument[]
+  /** Infinite if nobody asked for it. */
   total: number
   limit: number
   offset: number
@@ -84,13 +88,14 @@ function answerOf({ key }: ListContext, source: ListSource, { total, documents }
   const shown = documents.slice(0, limit)
   const last = shown.at(-1)
   const hasMore = last !== undefined && (isCut || documents.length > limit)
-  const behind = last && hasMore && (list.scans ? (parseJson(last.body) as Fields) : { _id: last.id })
+  const needsFields = list.order.keys.length > 0 || list.order.byScore
+  const behind =
+    last && hasMore && (needsFields ? (parseJson(last.whole ?? last.body) as Fields) : { _id: last.id })
   // A list without a filter needs no total in it.
-  const cursor =
-    behind &&
-    cursorBehind(behind, list.order, list.isFiltered ? total : undefined, scoreBehind(source, behind))
+  const known = list.isFiltered && total !== Infinity ? total : undefined
+  const cursor = behind && cursorBehind(behind, list.order, known, scoreBehind(source, behind))
   return {
-    documents: shown.map(({ body, owner = '' }) => ({ body, owner })),
+    documents: shown.map(({ id, body, owner = '', version }) => ({ id, body, owner, version })),
     total,
     limit: isCut ? shown.length : limit,
     offset,

@@ -87,6 +87,6 @@ test('a schema that passes the check is one of the standard, and asks of a docum
       const fits = ajv.validate(schema as object, document)
       assert.equal(compileSchema(schema, 'schema')(document).length === 0, fits)
     }),
-    { numRuns: 500 },
+    { numRuns: 150 },
   )
 })

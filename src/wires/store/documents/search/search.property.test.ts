@@ -13,7 +13,7 @@ import type { Json } from '../query/filter.ts'
 import { scoreOfTexts, textsOf, written, type Search } from './search.fixture.ts'
 
 const DOCUMENTS = 60
-const QUERIES = isLongRun ? 20_000 : 300
+const QUERIES = isLongRun ? 20_000 : 100
 const FIELDS = ['title', 'tags', 'lines.note', 'text', 'more']
 
 const WORDS = [

@@ -166,7 +166,7 @@ eachEngine((engine) => {
         assert.match(issue.message, message)
       })
 
-    test('no text is an error: 1,000 of punctuation, and of words of both query languages', async (t) => {
+    test('no text is an error: 200 of punctuation, and of words of both query languages', async (t) => {
       const seed = Math.floor(Math.random() * 2 ** 31)
       t.diagnostic(`seed ${seed}`)
       const piece = fc.oneof(
@@ -186,7 +186,7 @@ eachEngine((engine) => {
         ),
         fc.string({ unit: 'grapheme', maxLength: 3 }),
       )
-      const texts = fc.sample(fc.array(piece, { maxLength: 30, size: 'max' }), { seed, numRuns: 1000 })
+      const texts = fc.sample(fc.array(piece, { maxLength: 30, size: 'max' }), { seed, numRuns: 200 })
       for (let i = 0; i < texts.length; i += 20)
         await Promise.all(
           texts.slice(i, i + 20).map(async (pieces) => {

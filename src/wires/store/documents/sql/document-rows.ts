@@ -98,6 +98,10 @@ export const selectAllSql = (
   select id, body, version from store_documents
   where collection = ${collection} and owner = ${owner} and ${isOneOf('id', ids)} order by id`
 
+/** Which of the ids documents of a collection have. */
+export const selectIdsSql = (collection: string, ids: readonly string[]): Sql<{ id: string }> => sql`
+  select id from store_documents where collection = ${collection} and ${isOneOf('id', ids)}`
+
 /** How large documents may be to be read with their bodies. */
 export type BodyBytes = { readonly each: number } | { readonly together: number }
 

@@ -12,6 +12,12 @@ export const updateBy =
   (fields, fixed) =>
     keepProtected(fields, { ...fields, ...sendable(body, fixed) }, [...fixed.concealed, ...fixed.readOnly])
 
+/** What a PUT with `replace` does: what is not given is removed, and fields are in the order that they are sent in. */
+export const replaceBy =
+  (body: Fields): ApplyChange =>
+  (fields, fixed) =>
+    keepProtected(fields, sendable(body, fixed), [...fixed.concealed, ...fixed.readOnly])
+
 /**
  * What a PATCH does: it applies a merge patch, or MongoDB's update operators if all names begin with `$`.
  *

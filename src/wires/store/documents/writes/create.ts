@@ -25,7 +25,7 @@ export async function createDocument(
 ): Promise<OwnedDocument> {
   const request = { collection, subject: await viewer.subjectFor(collection) }
   checkAction(request, 'create')
-  const { document, first } = await prepare(context, request, viewer, id, fields)
+  const { document, first } = await prepareDocument(context, request, viewer, id, fields)
   const { documents } = context
   const { owner, body } = document
   const others = stepsAround(context, collection, viewer, first, [{ action: 'create', id, after: body }])
@@ -53,9 +53,9 @@ export async function createDocuments(
   const { documents } = context
   const ids = idsWithin(recordId, list.length)
   const pathOf = (i: number): string => `/body/${i}`
-  const prepared: Awaited<ReturnType<typeof prepare>>[] = []
+  const prepared: PreparedDocument[] = []
   for (const [i, fields] of list.entries())
-    prepared.push(await prepare(context, request, viewer, ids[i]!, fields, pathOf(i)))
+    prepared.push(await prepareDocument(context, request, viewer, ids[i]!, fields, pathOf(i)))
   const made = prepared.map(({ document }) => document)
   const first = prepared.flatMap((one) => one.first)
   const events = made.map(({ id, body }) => ({ action: 'create' as const, id, after: body }))
@@ -67,19 +67,28 @@ export async function createDocuments(
   return there.map(({ body, version }) => ({ body, version, owner }))
 }
 
-/** Decides on a new document, and writes its JSON; with the steps in front of its write. */
-async function prepare(
-  context: WriteContext,
+/** A document that may be created, and the steps in front of its write. */
+export type PreparedDocument = { readonly document: NewDocument; readonly first: Step[] }
+
+/**
+ * Decides on a new document, and writes its JSON.
+ *
+ * @param times when it was created and changed, if that is not told by its id
+ * @throws as `createDocument`, but no CONFLICT
+ */
+export async function prepareDocument(
+  context: Pick<WriteContext, 'hooks' | 'collections' | 'documents'>,
   request: AccessRequest,
   viewer: Viewer,
   id: string,
   sent: Fields,
   at?: string,
-): Promise<{ document: NewDocument; first: Step[] }> {
+  times?: Omit<ServiceFields, '_id'>,
+): Promise<PreparedDocument> {
   const { collection } = request
   const { owner } = viewer
   const time = isoTime(timeOfId(id))
-  const service: ServiceFields = { _id: id, createdAt: time, updatedAt: time }
+  const service: ServiceFields = { _id: id, createdAt: time, updatedAt: time, ...times }
   const fields = newFields(request, { service, fields: sent, owner }, at)
   const next = withoutServiceFields(
     await context.hooks.runBefore(collection, 'beforeCreate', viewer, id, { next: fields }, at),

@@ -1,0 +1,75 @@
+import { abortError } from './abort.ts'
+import type { AnyInput } from './route-types.ts'
+
+type Progress = NonNullable<AnyInput['onProgress']>
+type Request = {
+  method: string
+  headers: Headers
+  body?: unknown
+  signal?: AbortSignal
+}
+
+type Listen<E> = (type: string, listener: (event: E) => void) => void
+
+/** What is used of XMLHttpRequest, whose types are those of browsers. */
+type Xhr = {
+  open(method: string, url: string): void
+  setRequestHeader(name: string, value: string): void
+  send(body: unknown): void
+  abort(): void
+  getAllResponseHeaders(): string
+  responseType: string
+  response: Blob
+  status: number
+  upload: { addEventListener: Listen<{ loaded: number; total: number }> }
+  addEventListener: Listen<unknown>
+}
+
+const linesOf = (lines: string): [string, string][] =>
+  lines
+    .trim()
+    .split(/[\r\n]+/)
+    .map((line) => line.split(/: ?(.*)/s) as unknown as [string, string])
+    .map(([name, value]) => [name, value])
+
+/** `fetch` that tells how much of the body is sent, if there is an XMLHttpRequest. */
+export const sendWithProgress = (
+  url: string,
+  request: Request & RequestInit,
+  onProgress: Progress,
+): Promise<Response> =>
+  'XMLHttpRequest' in globalThis ? sendByXhr(url, request, onProgress) : fetch(url, request)
+
+const sendByXhr = (
+  url: string,
+  { method, headers, body, signal }: Request,
+  onProgress: Progress,
+): Promise<Response> =>
+  new Promise((resolve, reject) => {
+    if (signal?.aborted) throw abortError(signal)
+    const xhr = new (globalThis as unknown as { XMLHttpRequest: new () => Xhr }).XMLHttpRequest()
+    xhr.open(method, url)
+    headers.forEach((value, name) => xhr.setRequestHeader(name, value))
+    xhr.responseType = 'blob'
+    xhr.upload.addEventListener('progress', ({ loaded, total }) => onProgress({ loaded, total }))
+    xhr.addEventListener('load', () => {
+      const { status, response } = xhr
+      const answered = { status, headers: linesOf(xhr.getAllResponseHeaders()) }
+      resolve(new Response(status === 204 || status === 304 ? null : response, answered))
+    })
+    xhr.addEventListener('error', () => reject(new TypeError(`${method} ${url} failed`)))
+    xhr.addEventListener('abort', () => reject(abortError(signal!)))
+    signal?.addEventListener('abort', () => xhr.abort())
+    xhr.send(body)
+  })
+
+type UploadOptions = AnyInput & { name?: string | undefined; metadata?: object | undefined }
+
+/** What the call takes that stores a file. */
+export function uploadInput(file: Blob, { name, metadata, ...input }: UploadOptions = {}): AnyInput {
+  const body = new FormData()
+  if (name === undefined) body.append('file', file)
+  else body.append('file', file, name)
+  if (metadata) body.append('metadata', JSON.stringify(metadata))
+  return { ...input, body }
+}

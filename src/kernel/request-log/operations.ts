@@ -1,0 +1,44 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Database } from '../../db/database.ts'
+import type { EventStream } from '../../http/event-stream.ts'
+import type { Actor } from '../../http/actor.ts'
+import type { Audit } from '../audit/audit.ts'
+import type { Page } from '../../http/page.ts'
+import { countOpenFaults, listFaults, resolveFault, type FaultQuery, type ShownFault } from './faults.ts'
+import { readHours, type ShownHour } from './hours.ts'
+import { listEntries, type LogFilter, type EntryPage } from './log-list.ts'
+import type { RequestLogSettings } from './option.ts'
+import { tailOf, type Tails } from './tail.ts'
+
+/** What operators do with the request log. */
+export type LogOperations = {
+  /** What is kept; undefined: nothing. */
+  readonly keeps: RequestLogSettings | undefined
+  /** Reads a page of entries, newest first. */
+  list(filter: LogFilter, page: Page): Promise<EntryPage>
+  /** Follows the entries of all processes. @param after the id of the last entry that the client has */
+  tail(filter: LogFilter, after: string | undefined): EventStream
+  /** Reads a page of faults, the latest first. */
+  faults(query: FaultQuery): Promise<{ faults: ShownFault[]; nextCursor?: string }>
+  /** Marks a fault as resolved, until it happens again. @throws NOT_FOUND */
+  resolve(fingerprint: string, actor: Actor): Promise<ShownFault>
+  countOpenFaults(): Promise<number>
+  /** What was answered in each of the last hours, oldest first. */
+  hours(count: number): Promise<ShownHour[]>
+}
+
+export function createLogOperations(
+  { db, clock, audit }: { db: Database; clock: Clock; audit: Audit },
+  settings: RequestLogSettings | false,
+): LogOperations {
+  const tails: Tails = { count: 0 }
+  return {
+    keeps: settings || undefined,
+    list: (filter, page) => listEntries(db, filter, page),
+    tail: (filter, after) => tailOf({ db, clock, tails }, filter, after),
+    faults: (query) => listFaults(db, query),
+    resolve: (fingerprint, actor) => resolveFault({ db, clock, audit }, fingerprint, actor),
+    countOpenFaults: () => countOpenFaults(db),
+    hours: (count) => readHours(db, clock.now(), count),
+  }
+}

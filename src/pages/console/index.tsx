@@ -1,0 +1,23 @@
+import { render } from 'preact'
+
+import { Problem, useLoad } from '../parts/load.tsx'
+import { installation, loadInstallation } from '../parts/installation.ts'
+import { phase, resume } from '../parts/session.ts'
+import { Frame } from './frame.tsx'
+import { SignInPage } from './sign-in/index.tsx'
+
+/** The console: a sign-in, or the frame with a screen. */
+function Console() {
+  const state = useLoad(loadInstallation, [])
+  if (state.error !== undefined)
+    return (
+      <main class="sign-in">
+        <Problem error={state.error} again={state.again} />
+      </main>
+    )
+  if (installation.value === undefined || phase.value === 'asking') return null
+  return phase.value === 'out' ? <SignInPage /> : <Frame />
+}
+
+void resume()
+render(<Console />, document.getElementById('root')!)

@@ -1,0 +1,123 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+import { Filters, type ListFilter } from './filters.tsx'
+import { singleKey } from './keyboard.ts'
+import { Problem } from './load.tsx'
+import { go, place, setQuery } from './router.tsx'
+import { useRows, type LoadRows } from './rows.ts'
+import { useSelection } from './selection.ts'
+import { addressOf, Table, type RecordProps } from './table.tsx'
+import { announce } from './toast.tsx'
+
+export type ListProps<T> = RecordProps<T> & {
+  load: LoadRows<T>
+  /** What loads the list anew besides the filters. */
+  deps?: readonly unknown[]
+  filters?: readonly ListFilter[]
+  /** Between the filters and the table, such as sums. */
+  head?: ComponentChildren
+  /** Buttons beside the title; `again` loads the list anew. */
+  buttons?: (again: () => void) => ComponentChildren
+  /** Whether the list can follow what changes. */
+  canBeLive?: boolean
+}
+
+/** A list of records: filters, a table of what was loaded so far, and a pane at the right for one of them. */
+export function List<T>(props: ListProps<T>) {
+  const { at, filters = [], canBeLive = false, idOf } = props
+  const { query, path } = place.value
+  const openId = path[at.length - 1]
+  const isLive = canBeLive && query.get('live') === 'on'
+  const filter = [...filters.map(({ name }) => query.get(name) ?? ''), query.get('sort') ?? '']
+  const rows = useRows(props.load, idOf, [...at, ...filter, ...(props.deps ?? [])], isLive)
+  const order = rows.rows.map(idOf)
+  const selection = useSelection(order)
+  const isFiltered = filter.slice(0, -1).some((value) => value !== '')
+  const marked = rows.rows.filter((row) => selection.ids.has(idOf(row)))
+
+  useEffect(() => {
+    if (!rows.isLoading) announce(`${rows.rows.length}${rows.hasMore ? ' or more' : ''} rows`)
+  }, [rows.isLoading, rows.rows.length])
+
+  return (
+    <div class={openId === undefined || !props.pane ? 'screen list' : 'screen list with-pane'}>
+      <section class="records" aria-label={props.title}>
+        <div class="bar">
+          <h1 tabIndex={-1}>{props.title}</h1>
+          {canBeLive && (
+            <label class="check live">
+              <input
+                type="checkbox"
+                role="switch"
+                checked={isLive}
+                aria-checked={isLive}
+                onChange={() => setQuery({ live: isLive ? undefined : 'on' })}
+              />{' '}
+              Live
+            </label>
+          )}
+          <div class="buttons">
+            {props.buttons?.(rows.again)}
+            <button type="button" class="small" onClick={rows.again} disabled={rows.isLoading}>
+              Refresh
+            </button>
+          </div>
+        </div>
+        {filters.length > 0 && <Filters of={filters} />}
+        {props.head}
+        {marked.length > 0 && props.actions && (
+          <div class="marked" role="toolbar" aria-label="Marked rows">
+            <strong>{marked.length} marked</strong>
+            {props.actions(marked, () => {
+              selection.clear()
+              rows.again()
+            })}
+            <button type="button" class="plain small" onClick={selection.clear}>
+              Clear
+            </button>
+          </div>
+        )}
+        {rows.error !== undefined && <Problem error={rows.error} again={rows.again} />}
+        <Table
+          {...props}
+          rows={rows}
+          order={order}
+          selection={selection}
+          openId={openId}
+          isFiltered={isFiltered}
+        />
+      </section>
+      {openId !== undefined && props.pane && (
+        <Pane at={at} key={openId}>
+          {props.pane(
+            openId,
+            rows.rows.find((row) => idOf(row) === openId),
+            rows.again,
+          )}
+        </Pane>
+      )}
+    </div>
+  )
+}
+
+/** What is known of one record, at the right of its list; on a phone in its place. */
+export function Pane({ at, children }: { at: readonly string[]; children: ComponentChildren }) {
+  const ref = useRef<HTMLElement>(null)
+  const close = () => go(addressOf(at))
+  useEffect(() => {
+    function onKeyDown(event: KeyboardEvent): void {
+      if (singleKey(event) === 'Escape') close()
+    }
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [])
+  return (
+    <section class="pane" aria-label="Details" ref={ref} tabIndex={-1}>
+      <button type="button" class="close small" aria-label="Close the details" onClick={close}>
+        <span aria-hidden="true">×</span>
+      </button>
+      {children}
+    </section>
+  )
+}

@@ -1,0 +1,82 @@
+import type { ComponentChildren } from 'preact'
+import { useCallback, useEffect, useState } from 'preact/hooks'
+
+import { isError } from '../../client/index.ts'
+
+export type Loaded<T> = {
+  /** What was loaded last; it stays while it is loaded again. */
+  value: T | undefined
+  error: unknown
+  isLoading: boolean
+  again: () => void
+}
+
+/**
+ * Loads what a component shows, again whenever `deps` change. What an earlier load still waits for is cancelled.
+ *
+ * @example const jobs = useLoad((signal) => six.call('GET /core/jobs', { query, signal }), [state])
+ */
+export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, deps: readonly unknown[]): Loaded<T> {
+  const [state, setState] = useState<Omit<Loaded<T>, 'again'>>({
+    value: undefined,
+    error: undefined,
+    isLoading: true,
+  })
+  const [attempt, setAttempt] = useState(0)
+  const again = useCallback(() => setAttempt((at) => at + 1), [])
+  useEffect(() => {
+    const controller = new AbortController()
+    setState((before) => ({ ...before, isLoading: true }))
+    load(controller.signal).then(
+      (value) => controller.signal.aborted || setState({ value, error: undefined, isLoading: false }),
+      (error: unknown) =>
+        controller.signal.aborted || setState((before) => ({ ...before, error, isLoading: false })),
+    )
+    return () => controller.abort()
+  }, [...deps, attempt])
+  return { ...state, again }
+}
+
+/** What a person reads of an error. */
+export function messageOf(error: unknown): string {
+  if (isError(error)) return error.message
+  if (error instanceof TypeError) return 'The server does not answer.'
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** An error with a button to try again, and the id under which the server's log has it. */
+export function Problem({ error, again }: { error: unknown; again?: () => void }) {
+  const isForbidden = isError(error, 'FORBIDDEN')
+  const requestId = isError(error) ? error.headers.get('x-request-id') : null
+  return (
+    <div class={isForbidden ? 'notice' : 'notice bad'} role="alert">
+      <p>
+        <strong>{isForbidden ? 'Your role may not see this.' : 'This did not work.'}</strong>{' '}
+        {messageOf(error)}
+      </p>
+      {requestId && !isForbidden && (
+        <p class="soft">
+          Request <code>{requestId}</code>
+        </p>
+      )}
+      {again && !isForbidden && (
+        <button class="small" type="button" onClick={again}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** What was loaded, or its error, or a note while it is loaded for the first time. */
+export function Show<T>(props: { of: Loaded<T>; children: (value: T) => ComponentChildren }) {
+  const { value, error, again } = props.of
+  if (error !== undefined) return <Problem error={error} again={again} />
+  if (value === undefined)
+    return (
+      <p class="loading" role="status">
+        Loading…
+      </p>
+    )
+  return <>{props.children(value)}</>
+}

@@ -1,0 +1,52 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+
+import { singleKey } from './keyboard.ts'
+
+type Scroller = { readonly current: HTMLDivElement | null }
+
+/** The part of the table that is in sight. */
+export function useView(scroller: Scroller): { top: number; height: number } {
+  const [view, setView] = useState({ top: 0, height: 800 })
+  useLayoutEffect(() => {
+    const element = scroller.current!
+    const read = () => setView({ top: element.scrollTop, height: element.clientHeight })
+    const observer = new ResizeObserver(read)
+    observer.observe(element)
+    element.addEventListener('scroll', read, { passive: true })
+    return () => {
+      observer.disconnect()
+      element.removeEventListener('scroll', read)
+    }
+  }, [])
+  return view
+}
+
+/** The keys of a list: `/` to its filters, `j` and `k` or the arrows from row to row, `x` to mark one. */
+export function useRowKeys(
+  { scroller, cursor, moveTo }: { scroller: Scroller; cursor: number; moveTo: (index: number) => void },
+  mark: (isRange: boolean) => void,
+): void {
+  const keys = useRef<(event: KeyboardEvent) => void>(undefined)
+  keys.current = (event) => {
+    const key = singleKey(event)
+    const isIn = scroller.current?.contains(document.activeElement) ?? false
+    if (key === '/') {
+      event.preventDefault()
+      scroller.current
+        ?.closest('.records')
+        ?.querySelector<HTMLElement>('.filters :is(input, select)')
+        ?.focus()
+    } else if (key === 'j' || (key === 'ArrowDown' && isIn)) {
+      event.preventDefault()
+      moveTo(isIn ? cursor + 1 : cursor)
+    } else if (key === 'k' || (key === 'ArrowUp' && isIn)) {
+      event.preventDefault()
+      moveTo(cursor - 1)
+    } else if (key === 'x' || key === 'X') mark(event.shiftKey)
+  }
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => keys.current?.(event)
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [])
+}

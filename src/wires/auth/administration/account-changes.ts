@@ -1,0 +1,204 @@
+import { isDeepStrictEqual } from 'node:util'
+
+import { errors } from '../../../base/errors.ts'
+import { parseJson } from '../../../base/json.ts'
+import type { Step, Transaction } from '../../../db/database.ts'
+import { sql } from '../../../db/sql.ts'
+import type { Actor } from '../../../http/actor.ts'
+import { mergeMetadata } from '../metadata.ts'
+import { accountSql, type Role, type UserMatch, type UserRow } from '../user.ts'
+import {
+  accountOf,
+  matchOf,
+  noAccount,
+  userTarget,
+  type AccountRef,
+  type AdministrationParts,
+} from './account.ts'
+
+/** What an administrator changes in an account; what is left out stays. */
+export type AccountChange = {
+  /** Null or blanks remove it. */
+  name?: string | null | undefined
+  /** Merged into the stored metadata at the top level: null removes a field. */
+  metadata?: Record<string, unknown> | undefined
+  role?: Role | undefined
+  /** Disabling ends all sessions and prevents new ones. */
+  disabled?: boolean | undefined
+  /** Marks the address as verified without an email. */
+  verified?: true | undefined
+}
+
+/** The events of the log, by what has changed. */
+const EVENTS = {
+  profile: 'account-updated',
+  role: 'role-changed',
+  disabled: 'account-disabled',
+  enabled: 'account-enabled',
+  verified: 'address-verified',
+} as const
+
+const ACTIONS = {
+  profile: 'user.profile-changed',
+  role: 'user.role-changed',
+  disabled: 'user.disabled',
+  enabled: 'user.enabled',
+  verified: 'user.verified',
+} as const
+
+type Part = keyof typeof ACTIONS
+
+/**
+ * Changes an account, with an entry of the audit log for each thing that is another now.
+ *
+ * The transaction is serializable: of two administrators who take the role from each other, the later one finds no other
+ * administrator and is refused.
+ *
+ * @throws NOT_FOUND; VALIDATION_ERROR if the metadata would exceed 16 KiB
+ * @throws CONFLICT for the last administrator, for disabling oneself, and for a role that `SIXWIRE_ADMINS` gives
+ */
+export async function changeAccount(
+  parts: AdministrationParts,
+  account: AccountRef,
+  change: AccountChange,
+  actor: Actor,
+): Promise<UserRow> {
+  const { db, record } = parts
+  const [after, changes] = await db.transaction(async (tx) => {
+    const before = await readForChange(tx, account)
+    if (change.disabled && before.id === actor.id) throw refusesOneself('disable')
+    for (const step of changeSql(parts, before, change, actor)) await tx.write(step)
+    const changed = await readForChange(tx, { id: before.id })
+    const made = partsOf(parts, before, changed)
+    for (const { part, was, is } of made)
+      await tx.write(
+        parts.audit.entrySql(actor, {
+          action: ACTIONS[part],
+          target: userTarget(before.id),
+          before: was,
+          after: is,
+        }),
+      )
+    return [changed, made] as const
+  })
+  const { id, role } = accountOf(parts, after)
+  for (const { part } of changes) record(EVENTS[part], { account: id, role })
+  return after
+}
+
+/**
+ * Deletes an account, its sessions and every token that was sent to its address. Records of other wires stay, with an owner
+ * id that no account has.
+ *
+ * @throws NOT_FOUND; CONFLICT for the last administrator, and for the account of the caller
+ */
+export async function deleteAccount(
+  parts: AdministrationParts,
+  account: AccountRef,
+  actor: Actor,
+): Promise<UserRow> {
+  const { db, users, mailTokens, audit, record } = parts
+  const user = await db.transaction(async (tx) => {
+    const found = await readForChange(tx, account)
+    if (found.id === actor.id) throw refusesOneself('delete')
+    const match = { id: found.id, includeDisabled: true, condition: users.leavesAdminSql(found.id) } as const
+    const { email, name } = found
+    const entry = { email, ...(name !== null && { name }), role: users.roleOf(found) }
+    const steps = [
+      mailTokens.deleteSql(found.email_key),
+      ...users.deleteSql(match, lastAdmin),
+      audit.entrySql(actor, { action: 'user.deleted', target: userTarget(found.id), before: entry }),
+    ]
+    for (const step of steps) await tx.write(step)
+    return found
+  })
+  record('account-deleted', { account: user.id, by: actor.id ?? 'operator' })
+  return user
+}
+
+async function readForChange(tx: Transaction, account: AccountRef): Promise<UserRow> {
+  const user = await tx.get(sql<UserRow>`select * from auth_users where ${accountSql(matchOf(account))}`)
+  if (!user) throw noAccount(account)
+  return user
+}
+
+function changeSql(
+  { users }: AdministrationParts,
+  before: UserRow,
+  { name, metadata, role, disabled, verified }: AccountChange,
+  actor: Actor,
+): readonly Step<UserRow>[] {
+  const match: UserMatch = { id: before.id, includeDisabled: true }
+  // The command line disables any account: the last administrator's may be in the wrong hands, and it can make another one.
+  const losesRole =
+    (role !== undefined && role !== 'admin') || (disabled === true && actor.kind !== 'command')
+  if (role !== undefined && role !== 'admin' && users.roleOf({ ...before, role: 'user' }) === 'admin')
+    throw errors.conflict({
+      message: `${before.email} is an administrator by SIXWIRE_ADMINS: remove the address there.`,
+    })
+  const absent = () => noAccount({ id: before.id })
+  const profile = {
+    name: name === undefined ? before.name : name?.trim() || null,
+    metadata: metadata === undefined ? before.metadata : mergeMetadata(before.metadata, metadata),
+  }
+  const rights = {
+    ...(role !== undefined && { role }),
+    ...(disabled !== undefined && { isDisabled: disabled }),
+    ...(verified && { isVerified: verified }),
+  }
+  return [
+    ...(name === undefined && metadata === undefined ? [] : users.updateProfileSql(match, profile, absent)),
+    ...(Object.keys(rights).length === 0
+      ? []
+      : users.updateSql(
+          losesRole ? { ...match, condition: users.leavesAdminSql(before.id) } : match,
+          rights,
+          losesRole ? lastAdmin : absent,
+        )),
+  ]
+}
+
+/** What differs between two states of an account. */
+function partsOf(
+  parts: AdministrationParts,
+  before: UserRow,
+  after: UserRow,
+): readonly { part: Part; was?: object; is?: object }[] {
+  const [was, is] = [accountOf(parts, before), accountOf(parts, after)]
+  const metadata = changedFields(before.metadata, after.metadata)
+  return [
+    ...(was.name === is.name
+      ? []
+      : [{ part: 'profile', was: { name: was.name }, is: { name: is.name } } as const]),
+    // Its fields by their names only: what is in them is the application's.
+    ...(metadata.length === 0 ? [] : [{ part: 'profile', is: { metadata } } as const]),
+    ...(was.role === is.role
+      ? []
+      : [{ part: 'role', was: { role: was.role }, is: { role: is.role } } as const]),
+    ...(was.disabled === is.disabled
+      ? []
+      : [
+          {
+            part: is.disabled ? 'disabled' : 'enabled',
+            was: { disabled: was.disabled },
+            is: { disabled: is.disabled },
+          } as const,
+        ]),
+    ...(was.emailVerified === is.emailVerified
+      ? []
+      : [{ part: 'verified', was: { emailVerified: false }, is: { emailVerified: true } } as const]),
+  ]
+}
+
+function changedFields(before: string, after: string): string[] {
+  const [was, is] = [before, after].map((text) => parseJson(text) as Record<string, unknown>)
+  return Object.keys({ ...was, ...is }).filter((name) => !isDeepStrictEqual(was![name], is![name]))
+}
+
+const lastAdmin = () =>
+  errors.conflict({
+    message: 'This account is the last administrator: make another one an administrator first.',
+  })
+
+const refusesOneself = (verb: string) =>
+  errors.conflict({ message: `You can't ${verb} your own account here: ask another administrator.` })

@@ -1,0 +1,141 @@
+import { isoTime } from '../../../base/clock.ts'
+import { containsSql } from '../../../db/contains.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
+import { cutPage, type Page } from '../../../http/page.ts'
+import { searchKey, type Role, type UserRow } from '../user.ts'
+import { accountOf, type Account, type AdministrationParts } from './account.ts'
+
+/** The states that accounts are listed by. */
+export const USER_STATES = ['active', 'disabled', 'unverified', 'locked'] as const
+
+/**
+ * - `active`: enabled, with a verified address;
+ * - `disabled`;
+ * - `unverified`: enabled, with an address that is not verified;
+ * - `locked`: its address accepts no password now.
+ */
+export type UserState = (typeof USER_STATES)[number]
+
+/** Which accounts to list. */
+export type AccountFilter = {
+  /** A part of the address or name, which case and accents of the name do not matter in. */
+  q?: string | undefined
+  role?: Role | undefined
+  state?: UserState | undefined
+}
+
+/** An account in a list. */
+export type ListedAccount = Account & {
+  /** Whether its address accepts no password now. */
+  locked: boolean
+  /** ISO 8601; null: it has not signed in since this is stored. */
+  lastSignInAt: string | null
+}
+
+type ListedUser = UserRow & { is_locked: number }
+
+type Parts = Pick<AdministrationParts, 'db' | 'users' | 'lock'>
+
+// Of what many accounts have in common, the newest of these fill the page; the index finds the rest.
+const WINDOW = 2_000
+const GRAM = 3
+
+/** Lists accounts, newest first. */
+export async function listAccounts(
+  parts: Parts,
+  { limit = 20, offset = 0, before, counts = true, ...filter }: AccountFilter & Partial<Page> = {},
+): Promise<{ accounts: ListedAccount[]; total: number | undefined; nextCursor?: string }> {
+  const [{ rows, ...rest }, total] = await Promise.all([
+    searchAccounts(parts, filter, { limit, offset, before }),
+    counts ? countAccounts(parts, filter) : undefined,
+  ])
+  const accounts = rows.map((user) => ({
+    ...accountOf(parts, user),
+    locked: user.is_locked === 1,
+    lastSignInAt: user.last_sign_in_at === null ? null : isoTime(user.last_sign_in_at),
+  }))
+  return { accounts, total, ...rest }
+}
+
+async function searchAccounts(
+  parts: Parts,
+  filter: AccountFilter,
+  page: Page,
+): Promise<{ rows: readonly ListedUser[]; nextCursor?: string }> {
+  const { db } = parts
+  const { limit, offset } = page
+  const before = page.before === undefined ? [] : [sql`id < ${page.before}`]
+  const conditions = [...filterSql(parts, filter), ...before]
+  const select = sql`select *, ${isInSql(parts.lock.usersSql())} as is_locked`
+  const order = sql`order by id desc limit ${limit + 1} offset ${offset}`
+  const pageSql = (from: Sql, where: readonly Sql[]) =>
+    sql<ListedUser>`${select} from ${from} ${whereSql(where)} ${order}`
+  const table = sql.literal('auth_users')
+  const key = searchKey(filter.q ?? '')
+  if (key === '') return cutPage(await db.scan(pageSql(table, conditions)), page, ({ id }) => id)
+
+  const all = [...conditions, containsSql(textSql, key)]
+  const window = sql`(select * from auth_users ${whereSql(before)} order by id desc limit ${WINDOW}) auth_users`
+  const newest = await db.scan(pageSql(window, all))
+  if (newest.length > limit) return cutPage(newest, page, ({ id }) => id)
+  const grams = gramsSql(key)
+  if (grams.length === 0) return cutPage(await db.scan(pageSql(table, all)), page, ({ id }) => id)
+  // Read on its own: in the order of the page PostgreSQL would walk through all accounts where many are expected.
+  const found = await db.scan(sql<ListedUser>`
+    with hits as materialized (select id from auth_users ${whereSql([...all, ...grams])})
+    ${select} from auth_users where id in (select id from hits ${order}) order by id desc`)
+  return cutPage(found, page, ({ id }) => id)
+}
+
+async function countAccounts(parts: Parts, filter: AccountFilter): Promise<number> {
+  const key = searchKey(filter.q ?? '')
+  const conditions = [
+    ...filterSql(parts, filter),
+    ...(key === '' ? [] : [containsSql(textSql, key), ...gramsSql(key)]),
+  ]
+  const [count] = await parts.db.scan<{ total: number }>(
+    sql`select count(*) as total from auth_users ${whereSql(conditions)}`,
+  )
+  return count!.total
+}
+
+function filterSql({ users, lock }: Parts, { role, state }: AccountFilter): Sql[] {
+  const isAdmin = users.isAdminSql()
+  const roles: Record<Role, readonly Sql[]> = {
+    admin: [isInSql(users.withRoleSql()), isAdmin],
+    viewer: [isInSql(users.withRoleSql()), sql`is_viewer = 1`, sql`not ${isAdmin}`],
+    user: [sql`role = 'user'`, sql`is_viewer = 0`, sql`not ${isAdmin}`],
+  }
+  const states: Record<UserState, readonly Sql[]> = {
+    active: [sql`disabled_at is null`, sql`email_verified_at is not null`],
+    disabled: [sql`disabled_at is not null`],
+    unverified: [sql`email_verified_at is null`, sql`disabled_at is null`],
+    locked: [isInSql(lock.usersSql())],
+  }
+  return [...(role === undefined ? [] : roles[role]), ...(state === undefined ? [] : states[state])]
+}
+
+const textSql = sql.literal(`email_key || ' ' || coalesce(name_key, '')`)
+
+/** The condition by which an index finds what has all trigrams of a text; none for a shorter text. */
+function gramsSql(key: string): Sql[] {
+  const characters = Array.from(key)
+  const grams = [
+    ...new Set(characters.slice(GRAM - 1).map((_, at) => characters.slice(at, at + GRAM).join(''))),
+  ]
+  if (grams.length === 0) return []
+  const match = grams.map((gram) => `"${gram.replaceAll('"', '""')}"`).join(' AND ')
+  return [
+    sql`${sql.either({
+      sqlite: sql`id in (
+        select user_id from auth_user_places where place in (
+          select rowid from auth_user_search where auth_user_search match ${match}))`,
+      postgres: sql`auth_trigrams(${textSql}) @> string_to_array(${grams.join('\n')}, ${'\n'})`,
+    })}`,
+  ]
+}
+
+const isInSql = (ids: Sql): Sql => sql`id in (${ids})`
+
+const whereSql = (conditions: readonly Sql[]): Sql =>
+  conditions.length === 0 ? sql.literal('') : sql`where ${sql.join(conditions, ' and ')}`

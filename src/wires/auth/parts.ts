@@ -1,0 +1,269 @@
+import type { Static } from 'typebox'
+
+import { parseAddress } from '../../base/email-address.ts'
+import { StartError } from '../../base/start-error.ts'
+import type { WireContext } from '../../kernel/wire.ts'
+import { createAccessTokens } from './sessions/access-tokens.ts'
+import { createAddressChangeMails } from './address-change/address-change-mails.ts'
+import { createAddressChanges } from './address-change/address-changes.ts'
+import { createChangeLinks } from './address-change/change-links.ts'
+import { createAccountMails } from './email-links/account-mails.ts'
+import { createAccounts } from './administration/accounts.ts'
+import { createFirstAdmin } from './administration/first-admin.ts'
+import { createLock } from './passwords/lock.ts'
+import { createMailLimit } from './email-links/mail-limit.ts'
+import { createMailTokens } from './email-links/mail-tokens.ts'
+import { createTokenRedemption } from './email-links/token-redemption.ts'
+import { createIdentities } from './identity-providers/identities.ts'
+import type { AuthOptions } from './options.ts'
+import { createOwnAccount } from './own-account.ts'
+import { createPasskeyChallenges } from './passkeys/passkey-challenges.ts'
+import { createPasskeyLogin } from './passkeys/passkey-login.ts'
+import { createPasskeys } from './passkeys/passkeys.ts'
+import { createRelyingParty } from './passkeys/relying-party.ts'
+import { createPasswordLogin } from './passwords/password-login.ts'
+import { createPasswords } from './passwords/passwords.ts'
+import { createProviderLogin } from './identity-providers/provider-login.ts'
+import { createProviders } from './identity-providers/providers.ts'
+import { createCodeLogin } from './sign-in-codes/code-login.ts'
+import { createCodes } from './sign-in-codes/codes.ts'
+import { createPhones } from './sign-in-codes/phones.ts'
+import { createTextCodes } from './sign-in-codes/text-codes.ts'
+import { createTextLimit } from './sign-in-codes/text-limit.ts'
+import { createTexts } from './sign-in-codes/texts.ts'
+import { createChallenges } from './second-factor/challenges.ts'
+import { createConfirmation } from './second-factor/confirmation.ts'
+import { createFactorOverview } from './second-factor/factor-overview.ts'
+import { createSecondFactorLogin } from './second-factor/second-factor.ts'
+import { createTrustedDevices } from './second-factor/trusted-devices.ts'
+import { createOwnFactors } from './second-factor/own-factors.ts'
+import { createRecoveryCodes } from './second-factor/recovery-codes.ts'
+import { createFactorRequirement } from './second-factor/requirement.ts'
+import { createTotp } from './second-factor/totp.ts'
+import { createCallerWatch } from './sessions/caller-watch.ts'
+import { createConsoleSessions } from './sessions/console-sessions.ts'
+import { createIssuers } from './sessions/issuers.ts'
+import { createKnownDevices } from './sessions/known-devices.ts'
+import { createRefreshTokens } from './sessions/refresh-tokens.ts'
+import { createServiceKeys } from './sessions/service-keys.ts'
+import { createSessions } from './sessions/sessions.ts'
+import { createSigningKeys } from './sessions/signing-keys.ts'
+import { createUsers } from './users.ts'
+import type { Messaging } from '../messaging/index.ts'
+
+type Context = WireContext & { messaging: Messaging | undefined }
+type Options = Static<typeof AuthOptions>
+
+/** What the wire is made of, each part from those before it. */
+export type AuthParts = ReturnType<typeof createAuthParts>
+
+/** @throws StartError with the option that can't work */
+export function createAuthParts(context: Context, options: Options) {
+  const accounts = accountParts(context, options)
+  const sessions = sessionParts(context, options, accounts)
+  const factors = factorParts(context, options, { ...accounts, ...sessions })
+  return {
+    ...accounts,
+    ...sessions,
+    ...factors,
+    ...signInParts(context, options, { ...accounts, ...sessions, ...factors }),
+  }
+}
+
+/** Accounts, what they know or receive, and the messages to their owners. */
+function accountParts(context: Context, options: Options) {
+  const { db, clock, settings } = context
+  const { secret } = settings
+  const { registration } = options
+  const admins = new Set(settings.admins.map(adminKey))
+  const users = createUsers(context, { admins, firstIsAdmin: !settings.production && admins.size === 0 })
+  const lock = createLock(context, {
+    secret,
+    maxAttempts: options.local.maxLoginAttempts,
+    lockMs: options.local.lockDuration,
+  })
+  const passwords = createPasswords({
+    cost: options.bcryptCost,
+    minLength: options.local.passwordMinLength,
+    names: [settings.name, 'sixwire'],
+  })
+  const codes = createCodes(db, clock, { secret })
+  const mailTokens = createMailTokens(db, clock, codes, {
+    reset: options.resetTokenSeconds * 1000,
+    'magic-link': options.magicLinkSeconds * 1000,
+    verification: options.verificationTokenSeconds * 1000,
+  })
+  const limit = createMailLimit(context.rateLimiter, { secret })
+  const mails = createAccountMails(
+    context,
+    { messaging: context.messaging, users, tokens: mailTokens, limit },
+    { registration, invitationMs: options.invitationSeconds * 1000 },
+  )
+  const textCodes = createTextCodes(db, clock, codes)
+  const textLimit = createTextLimit(context.rateLimiter, { secret })
+  const texts = createTexts(context, { messaging: context.messaging, users, textCodes, limit: textLimit })
+  const phones = createPhones(db, clock, { users, texts, textCodes, lock, mails })
+  return { users, lock, passwords, mailTokens, limit, mails, textCodes, texts, phones }
+}
+
+/** Sessions, their tokens, and what a sign-in has to prove. */
+function sessionParts(
+  context: Context,
+  options: Options,
+  { users, mails }: Pick<ReturnType<typeof accountParts>, 'users' | 'mails'>,
+) {
+  const { db, clock, settings } = context
+  const { secret } = settings
+  const idleMs = options.refreshTokenSeconds * 1000
+  const sessionMs = options.sessionSeconds * 1000
+  const signingKeys = createSigningKeys(db, clock, {
+    secret,
+    tokenMs: options.accessTokenSeconds * 1000,
+    rotationMs: options.signingKeySeconds * 1000,
+  })
+  const issuers = createIssuers(db, clock, settings.hasPublicUrl ? settings.publicUrl : undefined)
+  const accessTokens = createAccessTokens({ keys: signingKeys, issuers }, clock, {
+    audience: settings.name,
+    lifetimeSeconds: options.accessTokenSeconds,
+  })
+  const refreshTokens = createRefreshTokens(context, {
+    secret,
+    idleMs,
+    sessionMs,
+    graceMs: options.refreshGraceSeconds * 1000,
+  })
+  const serviceKeys = createServiceKeys(context)
+  const challenges = createChallenges(db, clock)
+  const requirement = createFactorRequirement(
+    clock,
+    { users, mails },
+    {
+      policy: options.secondFactor ?? (settings.production ? 'admins' : 'optional'),
+      graceDays: options.secondFactorGraceDays,
+    },
+  )
+  const knownDevices = createKnownDevices(db, clock, { mails })
+  const sessions = createSessions(
+    context,
+    { users, accessTokens, refreshTokens, challenges, requirement, knownDevices },
+    { idleMs, sessionMs },
+  )
+  const consoleSessions = createConsoleSessions(context, { sessions, refreshTokens })
+  const callers = createCallerWatch(db, sessions, serviceKeys)
+  return {
+    signingKeys,
+    issuers,
+    accessTokens,
+    refreshTokens,
+    serviceKeys,
+    challenges,
+    requirement,
+    knownDevices,
+    sessions,
+    consoleSessions,
+    callers,
+  }
+}
+
+/** Second factors. */
+function factorParts(
+  context: Context,
+  options: Options,
+  parts: ReturnType<typeof accountParts> & ReturnType<typeof sessionParts>,
+) {
+  const { db, clock, log, settings } = context
+  const { secret } = settings
+  const { users, lock, mails, requirement } = parts
+  const totp = createTotp(db, clock, { secret, issuer: settings.name })
+  const recoveryCodes = createRecoveryCodes(db, clock, mails, options)
+  const ownFactors = createOwnFactors(db, clock, { users, recoveryCodes, requirement, mails })
+  const devices = createTrustedDevices(db, clock)
+  const passkeys = createPasskeys({
+    db,
+    clock,
+    log,
+    users,
+    ownFactors,
+    relyingParty: createRelyingParty(options.passkeys, settings),
+    challenges: createPasskeyChallenges(db, clock, secret),
+  })
+  const verifiers = { lock, passkeys, totp, recoveryCodes, devices }
+  return { totp, ownFactors, devices, passkeys, verifiers }
+}
+
+/** The ways in, and what users and operators do with accounts. */
+function signInParts(
+  context: Context,
+  options: Options,
+  parts: ReturnType<typeof accountParts> & ReturnType<typeof sessionParts> & ReturnType<typeof factorParts>,
+) {
+  const { db, clock, jobs, settings } = context
+  const { secret } = settings
+  const { registration } = options
+  const { users, lock, passwords, mailTokens, limit, mails, textCodes } = parts
+  const { challenges, requirement, knownDevices, sessions, passkeys, verifiers } = parts
+  const redemption = createTokenRedemption(
+    context,
+    { users, mailTokens, lock, passwords, mails },
+    { registration },
+  )
+  const codeLogin = createCodeLogin(context, { users, lock, redemption, textCodes }, { secret })
+  const passwordLogin = createPasswordLogin(context, { users, lock, passwords, mails })
+  const changeLinks = createChangeLinks(db, clock)
+  const addressChangeMails = createAddressChangeMails(jobs, {
+    ...context,
+    messaging: context.messaging,
+    users,
+    links: changeLinks,
+    limit,
+    mails,
+  })
+  const addressChanges = createAddressChanges({
+    db,
+    users,
+    links: changeLinks,
+    mailTokens,
+    lock,
+    mails,
+    changeMails: addressChangeMails,
+  })
+  const account = createOwnAccount(context, { users, passwordLogin, mailTokens })
+  const passkeyLogin = createPasskeyLogin({ db, users, sessions, passkeys })
+  const secondFactor = createSecondFactorLogin({ users, sessions, challenges, verifiers })
+  const confirmation = createConfirmation({ db, clock, users, passwordLogin, verifiers })
+  const factors = createFactorOverview(db, { users, requirement })
+  const administration = { ...context, ...parts, tellsOfImpersonation: options.impersonationNotice }
+  const accounts = createAccounts(administration)
+  const firstAdmin = createFirstAdmin(administration, {
+    firstIsAdmin: !settings.production && settings.admins.length === 0,
+    hasNamedAdmins: settings.admins.length > 0,
+  })
+  const providers = createProviders(clock, options, settings)
+  const identities = createIdentities(db, clock, { users, mails, knownDevices, registration })
+  const providerLogin = createProviderLogin(context, { identities, sessions })
+  return {
+    redemption,
+    codeLogin,
+    passwordLogin,
+    changeLinks,
+    addressChangeMails,
+    addressChanges,
+    account,
+    passkeyLogin,
+    secondFactor,
+    confirmation,
+    factors,
+    accounts,
+    firstAdmin,
+    providers,
+    providerLogin,
+  }
+}
+
+function adminKey(address: string): string {
+  try {
+    return parseAddress(address, '').key
+  } catch {
+    throw new StartError(`SIXWIRE_ADMINS: "${address}" is not an email address`)
+  }
+}

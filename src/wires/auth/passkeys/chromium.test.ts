@@ -1,0 +1,114 @@
+// Passkeys in Chromium, whose virtual authenticator stands in for the person: https://www.w3.org/TR/webauthn-3/#sctn-automation
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+
+import type { CDPSession, Page } from 'playwright-core'
+
+import { appForAll } from '../../../testing/auth.ts'
+import { launchChromium, withoutChromium } from '../../../testing/chromium.ts'
+import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { startScriptedServer } from '../../../testing/scripted-http.ts'
+
+/** What a page of an application runs, with `api` and what a test passes. */
+const PAGE = `<!doctype html><meta charset="utf-8"><title>Shop</title><input autocomplete="username webauthn"><script>
+  async function call(method, path, body, token) {
+    const headers = { 'content-type': 'application/json', ...(token && { authorization: 'Bearer ' + token }) }
+    const answer = await fetch(API + path, { method, headers, body: JSON.stringify(body) })
+    return { status: answer.status, ...(await answer.json()) }
+  }
+  async function create(token) {
+    const { options } = await call('POST', '/auth/passkeys/options', {}, token)
+    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options)
+    const passkey = await navigator.credentials.create({ publicKey })
+    return call('POST', '/auth/passkeys', { passkey: passkey.toJSON() }, token)
+  }
+  async function signIn(request = {}) {
+    const { options } = await call('POST', '/auth/passkeys/sign-in-options', {})
+    const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options)
+    const passkey = await navigator.credentials.get({ publicKey, ...request })
+    return call('POST', '/auth/passkeys/sign-in', { passkey: passkey.toJSON() })
+  }
+</script>`
+
+type Reply = {
+  status: number
+  user?: { _id: string }
+  recoveryCodes?: string[]
+  error?: { code: string }
+}
+
+describe('a passkey in Chromium', { skip: withoutChromium }, () => {
+  eachEngine((engine) => {
+    const app = appForAll(engine)
+    const ending = endOfSuite()
+    let page: Page
+    let devtools: CDPSession
+    let authenticatorId: string
+    let ada: { _id: string; token: string }
+    before(async () => {
+      const context = await (await launchChromium()).newContext()
+      ending.after(() => context.close())
+      page = await context.newPage()
+      const { port } = await startScriptedServer(ending, (_, response) => {
+        response
+          .writeHead(200, { 'content-type': 'text/html' })
+          .end(`<script>const API = ${JSON.stringify(app().url)}</script>${PAGE}`)
+      })
+      await page.goto(`http://localhost:${port}/`)
+      devtools = await context.newCDPSession(page)
+      await devtools.send('WebAuthn.enable')
+      const added = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+        options: {
+          protocol: 'ctap2',
+          transport: 'internal',
+          hasResidentKey: true,
+          hasUserVerification: true,
+          isUserVerified: true,
+          automaticPresenceSimulation: true,
+        },
+      })
+      authenticatorId = added.authenticatorId
+      ada = await app().register()
+    })
+
+    /** What a call of the page answers, or the name of the error of the browser. */
+    const run = (call: string) =>
+      page.evaluate<Reply | string>(`${call}.catch((error) => error.name)`) as Promise<Reply & string>
+
+    test('is created, and signs in without an address', async () => {
+      const created = await run(`create(${JSON.stringify(ada.token)})`)
+      assert.deepEqual([created.status, created.recoveryCodes?.length], [201, 10])
+      const signedIn = await run('signIn()')
+      assert.deepEqual([signedIn.status, signedIn.user?._id], [200, ada._id])
+      assert.equal(await run(`create(${JSON.stringify(ada.token)})`), 'InvalidStateError', 'not twice')
+    })
+
+    test('is chosen from the list of a field', async () => {
+      const signedIn = await run(`signIn({ mediation: 'conditional' })`)
+      assert.deepEqual([signedIn.status, signedIn.user?._id], [200, ada._id])
+    })
+
+    test('can be put off, and used another time', async () => {
+      await devtools.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: false })
+      assert.equal(await run('signIn({ signal: AbortSignal.timeout(300) })'), 'TimeoutError')
+      await devtools.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: true })
+      await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false })
+      assert.equal(await run('signIn()'), 'NotAllowedError', 'the wrong finger')
+      await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true })
+      assert.equal((await run('signIn()')).status, 200)
+    })
+
+    test('is refused if it was copied, once the original has signed more', async () => {
+      const { credentials } = await devtools.send('WebAuthn.getCredentials', { authenticatorId })
+      const [copy] = credentials
+      assert.equal((await run('signIn()')).status, 200)
+      await devtools.send('WebAuthn.removeCredential', {
+        authenticatorId,
+        credentialId: copy!.credentialId,
+      })
+      await devtools.send('WebAuthn.addCredential', { authenticatorId, credential: copy! })
+      const refused = await run('signIn()')
+      assert.deepEqual([refused.status, refused.error?.code], [401, 'INVALID_PASSKEY'])
+    })
+  })
+})

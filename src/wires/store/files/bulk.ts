@@ -1,0 +1,112 @@
+import { errors, type ApiError } from '../../../base/errors.ts'
+import { isOneOf } from '../../../db/is-one-of.ts'
+import { requireRow, type Database, type ScanOptions } from '../../../db/database.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
+import type { Actor } from '../../../http/actor.ts'
+import type { Audit } from '../../../kernel/audit/audit.ts'
+import type { Objects } from '../objects/objects.ts'
+import { filterSql, whereSql, type FileFilter } from './file-filter.ts'
+
+/** So many files are deleted by one call: on SQLite other writes wait for about 10 µs a file. */
+export const BULK_MAX = 10_000
+const SHOWN_IDS = 20
+
+/** Files by their ids, or by what they have in common. */
+export type FileSelection = { readonly ids: readonly string[] } | { readonly filter: FileFilter }
+
+/** Files together. */
+export type FileSum = { files: number; bytes: number }
+
+export type FileBulk = {
+  /** How many files a selection has, and their bytes. */
+  measure(selection: FileSelection, options?: ScanOptions): Promise<FileSum>
+  /**
+   * Deletes all files of a selection with their variants, or none, in one transaction. What is uploaded meanwhile stays.
+   *
+   * @param expected how many there are
+   * @throws CONFLICT with the number of files if it is another one; VALIDATION_ERROR for more than `BULK_MAX`
+   */
+  remove(selection: FileSelection, expected: number, actor: Actor, options?: ScanOptions): Promise<FileSum>
+}
+
+/** @param context.db refuses writes during a restore */
+export function createFileBulk(context: { db: Database; objects: Objects; audit: Audit }): FileBulk {
+  return {
+    measure: (selection, options) => measure(context.db, selection, options),
+    remove: (selection, expected, actor, options) => remove(context, selection, expected, actor, options),
+  }
+}
+
+const selectedSql = (selection: FileSelection): Sql =>
+  whereSql('ids' in selection ? [isOneOf('id', selection.ids)] : filterSql(selection.filter))
+
+async function measure(db: Database, selection: FileSelection, options?: ScanOptions): Promise<FileSum> {
+  const [sum] = await db.scan<FileSum>(
+    sql`
+      select count(*) as files, cast(coalesce(sum(size), 0) as bigint) as bytes
+      from store_files ${selectedSql(selection)}`,
+    options,
+  )
+  return sum!
+}
+
+async function remove(
+  { db, objects, audit }: { db: Database; objects: Objects; audit: Audit },
+  selection: FileSelection,
+  expected: number,
+  actor: Actor,
+  options?: ScanOptions,
+): Promise<FileSum> {
+  // Not in the transaction: it would hold up the only writer of SQLite. No file changes what it is selected by.
+  const found = await db.scan<{ id: string; size: number }>(
+    sql`select id, size from store_files ${selectedSql(selection)} order by id limit ${BULK_MAX + 1}`,
+    options,
+  )
+  if (found.length !== expected || found.length > BULK_MAX)
+    throw otherNumber((await measure(db, selection, options)).files)
+  if (found.length === 0) return { files: 0, bytes: 0 }
+  const ids = found.map(({ id }) => id)
+  const bytes = found.reduce((sum, { size }) => sum + size, 0)
+  const isFound = isOneOf('id', ids)
+  await db.batch([
+    // Locked in the order of their ids, so that no variant is added meanwhile.
+    requireRow(
+      sql`
+        select 1 as complete from (
+          select count(*) as files from (
+            select id from store_files where ${isFound} order by id ${sql.forUpdate}) as locked
+        ) as counted where files = ${found.length}`,
+      () => otherNumber(undefined),
+    ),
+    ...objects.discardSql(
+      'uploads',
+      sql`
+        select object as key from store_files where ${isFound}
+        union all select object from store_variants where ${isOneOf('file_id', ids)}`,
+    ),
+    sql`delete from store_variants where ${isOneOf('file_id', ids)}`,
+    sql`delete from store_files where ${isFound}`,
+    audit.entrySql(actor, {
+      action: 'files.deleted',
+      target: 'files',
+      before: {
+        files: found.length,
+        bytes,
+        ...('filter' in selection ? { filter: selection.filter } : { ids: ids.slice(0, SHOWN_IDS) }),
+      },
+    }),
+  ])
+  return { files: found.length, bytes }
+}
+
+function otherNumber(files: number | undefined): ApiError {
+  if (files === undefined)
+    return errors.conflict({ message: 'Some of these files were deleted meanwhile: count them again.' })
+  return errors.conflict({
+    message:
+      files > BULK_MAX
+        ? `These are ${files} files, and one call deletes at most ${BULK_MAX}: narrow the filter.`
+        : `These are ${files} files: send this number as expected to delete all of them.`,
+    details: { files },
+  })
+}
