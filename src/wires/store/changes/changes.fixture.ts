@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 
+import type { TestApp } from '../../../testing/app.ts'
 import { until } from '../../../testing/until.ts'
+import { selectStateSql } from './log-rows.ts'
 
 /** A server-sent event, as a client reads it. */
 export type ReceivedEvent = {
@@ -34,6 +36,10 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 /** The path of changes with parameters. */
 export const pathOf = (query: Record<string, unknown>): string =>
   `/store/changes?${new URLSearchParams(Object.entries(query).map(([name, value]) => [name, textOf(value)])).toString()}`
+
+/** Waits until all that was written can be read from the log: transactions of other tests on the same PostgreSQL hold it up. */
+export const readable = ({ app: { db } }: Pick<TestApp, 'app'>): Promise<void> =>
+  until(async () => (await db.get(selectStateSql))!.is_held === 0)
 
 /** Follows changes until the test ends. */
 export async function follow(

@@ -95,9 +95,10 @@ eachEngine((engine) => {
   test('who loses a team is not shown what was written behind that, in the same moment', async (t) => {
     const { app, db, user, token, create } = await setUp(t, engine)
     const membership = await create('memberships', { user, team: 'a' })
-    const task = await create('tasks', { title: 'a', team: 'a' })
     const stream = await follow(t, app.url, { token, query: { collection: 'tasks' } })
     await receives(stream, 'ready')
+    const task = await create('tasks', { title: 'a', team: 'a' })
+    await receives(stream, 'put a')
     const write = (title: string) => {
       const text = JSON.stringify({ ...task, title })
       return sql`
@@ -109,13 +110,12 @@ eachEngine((engine) => {
       sql`delete from store_documents where id = ${membership._id}`,
       write('secret'),
     ])
-    await stream.receives('ready', 'reset changed')
+    await stream.receives('ready', 'put a', 'reset changed')
     await create('tasks', { title: 'b', team: 'a' })
     await create('memberships', { user, team: 'b' })
-    await stream.receives('ready', 'reset changed', 'reset changed')
+    await stream.receives('ready', 'put a', 'reset changed', 'reset changed')
     await create('tasks', { title: 'c', team: 'b' })
-    await receives(stream, 'put c')
-    assert.deepEqual(stream.events.map(shortOf), ['ready', 'reset changed', 'reset changed', 'put c'])
+    await stream.receives('ready', 'put a', 'reset changed', 'reset changed', 'put c')
   })
 
   test('an event is one line, however the document was written', async (t) => {
@@ -141,7 +141,7 @@ eachEngine((engine) => {
     const read = createLogReader(db)
     let page: ChangePage
     do pages.push((page = await read(pages.at(-1)?.next ?? { xid: 0, seq: 0 }, ['books'])))
-    while (page.isFull)
+    while (page.isFull || page.isHeld)
     assert.ok(pages.every(({ bytes }) => bytes < 6 * MIB))
     assert.deepEqual(
       pages.flatMap(({ rows }) => rows.map(({ id }) => Number(id))),

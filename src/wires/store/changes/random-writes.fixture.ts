@@ -84,13 +84,15 @@ export async function writeByTransactions(
   { writing, isOver, collection }: { writing: Writing; isOver: () => boolean; collection: string },
 ): Promise<number> {
   const { random } = writing
+  // As few as a list shows, however quick the machine is.
+  const own = Array.from({ length: DOCUMENTS }, newId)
   let writes = 0
   while (!isOver())
     await db
       .transaction(
         async (tx) => {
           for (let left = 1 + random(4); left > 0; left--) {
-            await tx.write(anyStatement(writing, pool, collection))
+            await tx.write(anyStatement(writing, [...(pool.get(collection) ?? []), ...own], collection))
             writes++
             if (tx.dialect === 'sqlite') continue
             if (random(3) === 0) await delay(random(20))
@@ -103,10 +105,9 @@ export async function writeByTransactions(
   return writes
 }
 
-function anyStatement(writing: Writing, pool: Pool, collection: string): Sql {
+function anyStatement(writing: Writing, ids: readonly string[], collection: string): Sql {
   const { random } = writing
-  const ids = pool.get(collection) ?? []
-  const id = ids.length === 0 || random(3) === 0 ? newId() : pick(random, ids)
+  const id = pick(random, ids)
   const text = JSON.stringify({ _id: id, createdAt: '', updatedAt: '', ...anyFields(writing) })
   const kind = random(4)
   if (kind === 0) return sql`delete from store_documents where collection = ${collection} and id = ${id}`
