@@ -5,7 +5,7 @@ import { List } from '../../../parts/list.tsx'
 import { useLoad } from '../../../parts/load.tsx'
 import { go, href, Link, place } from '../../../parts/router.tsx'
 import { canWrite, six } from '../../../parts/session.ts'
-import { Cell, editing, isEditable } from './cell.tsx'
+import { Cell, editing, isEditable, loadCellEditor } from './cell.tsx'
 import { gridQueryOf, loadRows, type GridRow } from './documents.ts'
 import { Late, openLate } from '../../../parts/late.tsx'
 import type { ListColumn } from '../../../parts/table.tsx'
@@ -104,6 +104,8 @@ const columnOf = (collection: string, path: string): ListColumn<GridRow> => ({
 
 /** A double click edits a cell, and `e` the first one of the row that has the focus. */
 function useEditing(rows: { current: ReadonlyMap<string, GridRow> }, columns: readonly string[]): void {
+  // If it cannot be loaded, the cell that is edited says so.
+  useEffect(() => void loadCellEditor().catch(() => undefined), [])
   useEffect(() => {
     function edit(target: Element | null, paths: readonly string[]): boolean {
       const link = target?.closest('tr')?.querySelector<HTMLAnchorElement>('.open')
