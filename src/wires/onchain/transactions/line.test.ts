@@ -334,6 +334,8 @@ eachEngine((engine) => {
       const newest = found.replacedBy ? await chain.get(found.replacedBy) : found
       return newest.blockNumber !== undefined
     })
+    // The server may not have seen that block yet.
+    await eventually(async () => (await chain.send(wallet, TO, '0.1')).status === 200)
   })
 
   test('a reorganisation takes a confirmation back, and what it lost is sent again', async () => {
