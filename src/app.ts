@@ -23,7 +23,6 @@ import { ExpectedCallers } from './http/expected-callers.ts'
 import type { RouteGroup } from './http/route.ts'
 import { eventLog } from './http/event-log.ts'
 import { scopesOf } from './http/scopes.ts'
-import { createPageLoader, type LoadPages } from './http/page-files.ts'
 import { listenError } from './http/listen-error.ts'
 import { createServer, type Server } from './http/server.ts'
 import { createEventDelivery } from './kernel/events/event-delivery.ts'
@@ -173,13 +172,12 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   const jobs = createJobs(db, clock, log.log, processes.id)
   processes.onEnd((ended) => [jobs.releaseSql(ended)])
   const running: Running[] = []
-  const pages = createPageLoader()
   let sandbox: Sandbox | undefined
   try {
     const settings = environment['SIXWIRE_SECRET'] ? loaded : await finishRotation(loaded, db, clock)
     sandbox =
       settings.sandbox && standIns
-        ? await loadSandbox({ db, clock, jobs, settings, endpoints: webhooks, log: log.log, pages })
+        ? await loadSandbox({ db, clock, jobs, settings, endpoints: webhooks, log: log.log })
         : undefined
     // A stand-in may be used without the wire, by a client of the application's own.
     await sandbox?.open(unconfiguredVariables(all, environment))
@@ -201,7 +199,6 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
       absentWires: all.filter((wire) => !wires.includes(wire)).map(({ name }) => name),
       running,
       sandbox,
-      pages,
     })
   } catch (error) {
     await endWires(running, log.log)
@@ -247,8 +244,6 @@ type Parts = {
   /** The wires that are set up, in their order; `assemble` adds them. */
   running: Running[]
   sandbox: Sandbox | undefined
-  /** Loads the files of all pages. */
-  pages: LoadPages
 }
 
 async function assemble(parts: Parts): Promise<App> {
@@ -364,7 +359,7 @@ async function assemble(parts: Parts): Promise<App> {
     description: { title: settings.name, version: settings.version, url: settings.publicUrl },
     origins: settings.origins,
     production: settings.production,
-    console: settings.console && accounts ? parts.pages : undefined,
+    console: settings.console && accounts !== undefined,
     mounts: sandbox ? [{ prefix: '/sandbox', plugin: sandbox.plugin }] : [],
     hosts: settings.production ? undefined : settings.hosts,
     trustProxy: settings.trustProxy,

@@ -50,7 +50,6 @@ const ASSET_HEADERS = {
 
 type PageFile = { bytes: Buffer; compressed: Buffer; type: string; etag: string }
 type PageFiles = ReadonlyMap<string, PageFile>
-export type LoadPages = () => Promise<PageFiles>
 
 const compress = promisify(brotliCompress)
 
@@ -79,8 +78,8 @@ async function readFiles(): Promise<Map<string, Buffer>> {
   )
 }
 
-/** Reads all files of the pages, and compresses them once. */
-export async function loadPageFiles(): Promise<PageFiles> {
+/** Loads the files of all pages, once in a process. */
+export const loadPageFiles = onceResolved(async (): Promise<PageFiles> => {
   const files = [...(await readFiles())].map(async ([name, bytes]): Promise<[string, PageFile]> => {
     const params = { [constants.BROTLI_PARAM_QUALITY]: 6 }
     return [
@@ -94,19 +93,15 @@ export async function loadPageFiles(): Promise<PageFiles> {
     ]
   })
   return new Map(await Promise.all(files))
-}
-
-/** What loads the files at its first call, for all pages of a server. */
-export const createPageLoader = (): LoadPages => onceResolved(loadPageFiles)
+})
 
 /** Answers with a file that pages load. @throws NOT_FOUND if there is none of this name */
 export async function sendAsset(
-  load: LoadPages,
   name: string,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const file = name.endsWith('.html') ? undefined : (await load()).get(name)
+  const file = name.endsWith('.html') ? undefined : (await loadPageFiles()).get(name)
   if (!file)
     throw errors.not_found({ message: `There is no file ${name.slice(0, 100)}: load the page again.` })
   const ifNoneMatch = request.headers['if-none-match'] ?? ''
@@ -118,14 +113,14 @@ export async function sendAsset(
 }
 
 /** Serves the console at `/console`. Its files are loaded at the first request, so that a start does not pay for them. */
-export function registerConsole(engine: FastifyInstance, load: LoadPages): void {
+export function registerConsole(engine: FastifyInstance): void {
   engine.get('/console', async (_request, reply) => {
-    const page = (await load()).get('console.html')!
+    const page = (await loadPageFiles()).get('console.html')!
     return reply.headers(PAGE_HEADERS).type(page.type).send(page.bytes)
   })
   // Addresses in the page are relative to `/console`.
   engine.get('/console/', async (_request, reply) => reply.redirect('../console', 308))
   engine.get<{ Params: { name: string } }>('/console/assets/:name', (request, reply) =>
-    sendAsset(load, request.params.name, request, reply),
+    sendAsset(request.params.name, request, reply),
   )
 }

@@ -28,7 +28,7 @@ import { MultipartReader } from './multipart.ts'
 import { EventStreams } from './event-streams.ts'
 import type { StreamOptions } from './open-event-stream.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
-import { CONSOLE, registerConsole, type LoadPages } from './page-files.ts'
+import { CONSOLE, registerConsole } from './page-files.ts'
 import { inTurn } from './in-turn.ts'
 import type { AnswerRecord } from './answer-record.ts'
 import type { AdmittedRequest } from './admitted-request.ts'
@@ -69,8 +69,8 @@ export type ServerOptions = DispatchOptions &
     /** Origins of browsers that may read answers, `*` for any; outside production loopback origins may as well. */
     origins: readonly string[]
     production: boolean
-    /** Loads the page for administrators at `/console`; undefined if there is none. */
-    console: LoadPages | undefined
+    /** Whether there is the page for administrators, at `/console`. */
+    console: boolean
     /** Pages and addresses that are not part of the API, each below its prefix, with body parsers of their own. */
     mounts: readonly { prefix: string; plugin: FastifyPluginAsync }[]
     /**
@@ -251,7 +251,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     if (options.limitsOn)
       await takeCall(options.limiters.process, `description ${clientOf(ip)}`, descriptionLimit)
   })
-  if (options.console) registerConsole(engine, options.console)
+  if (options.console) registerConsole(engine)
   const context = { ...options, work, limits, streams, validation }
   const all = options.groups.flatMap((group) => group.routes.map((one) => ({ group, one })))
   const byKind = Map.groupBy(all, ({ one }): BodyKind => one.spec.body?.kind ?? 'json')

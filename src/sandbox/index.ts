@@ -2,7 +2,6 @@ import type { FastifyPluginAsync } from 'fastify'
 
 import { asset } from '../base/asset.ts'
 import { errors } from '../base/errors.ts'
-import { createPageLoader, type LoadPages } from '../http/page-files.ts'
 import type { Variables } from '../kernel/options.ts'
 import type { SandboxLists } from '../kernel/sandbox-lists.ts'
 import { createAccess, logAccess } from './access.ts'
@@ -75,10 +74,10 @@ const STAND_INS: readonly CreateStandIn[] = [
 /** Creates the sandbox; nothing listens before `open`, and nothing is stored before `start`. */
 export function createSandbox(
   frame: Omit<StandInContext, 'faults' | 'callbacks' | 'webhooks' | 'base' | 'endpoints'> &
-    Partial<Pick<StandInContext, 'endpoints'>> & { pages?: LoadPages },
+    Partial<Pick<StandInContext, 'endpoints'>>,
   creators: readonly CreateStandIn[] = STAND_INS,
 ): Sandbox {
-  const { db, clock, log, settings, pages = createPageLoader() } = frame
+  const { db, clock, log, settings } = frame
   const faults = createFaults(db, clock)
   const callbacks = createCallbackQueue(frame.jobs, { clock, log })
   const mayCall = createAccess(settings)
@@ -115,7 +114,7 @@ export function createSandbox(
         throw errors.not_found()
       })
       const unused = standIns.filter((one) => !used.has(one)).map(({ name }) => name)
-      await engine.register(createPage(pages, { base: context.base, appUrl: settings.appUrl, unused }))
+      await engine.register(createPage({ base: context.base, appUrl: settings.appUrl, unused }))
       await engine.register(createFrontend(settings))
       await engine.register(createApi(standIns, describe, faults, webhooks))
       await engine.register(events.plugin)

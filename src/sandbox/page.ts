@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 
 import { asset } from '../base/asset.ts'
 import { escapeHtml } from '../base/html.ts'
-import { sendAsset, type LoadPages } from '../http/page-files.ts'
+import { loadPageFiles, sendAsset } from '../http/page-files.ts'
 import { createFiles } from './files.ts'
 
 // The page writes text only, never HTML, and runs its own files only. A mail is shown in a frame without scripts and
@@ -24,16 +24,20 @@ const HEADERS = { 'content-security-policy': POLICY, 'cache-control': 'no-cache'
 /**
  * The page at `/sandbox` that shows and drives the stand-ins, by `/sandbox/api` alone, and the sheets of the providers' pages.
  *
- * @param load loads the files of all pages
- * @param options.base the address of the sandbox
- * @param options.appUrl the address of the application's own pages
- * @param options.unused the names of the stand-ins that the application does not use
+ * @param base the address of the sandbox
+ * @param appUrl the address of the application's own pages
+ * @param unused the names of the stand-ins that the application does not use
  */
 export const createPage =
-  (
-    load: LoadPages,
-    { base, appUrl, unused }: { base: string; appUrl: string; unused: readonly string[] },
-  ): FastifyPluginAsync =>
+  ({
+    base,
+    appUrl,
+    unused,
+  }: {
+    base: string
+    appUrl: string
+    unused: readonly string[]
+  }): FastifyPluginAsync =>
   async (engine) => {
     const words = new Map([
       ['root', new URL(base).pathname],
@@ -41,14 +45,14 @@ export const createPage =
       ['unused', unused.join(' ')],
     ])
     engine.get('/', async (_request, reply) => {
-      const { bytes, type } = (await load()).get('sandbox.html')!
+      const { bytes, type } = (await loadPageFiles()).get('sandbox.html')!
       const page = bytes
         .toString()
         .replaceAll(/\{\{(\w+)\}\}/g, (_, word: string) => escapeHtml(words.get(word) ?? ''))
       return reply.headers(HEADERS).type(type).send(page)
     })
     engine.get<{ Params: { name: string } }>('/page/:name', (request, reply) =>
-      sendAsset(load, request.params.name, request, reply),
+      sendAsset(request.params.name, request, reply),
     )
     await engine.register(
       createFiles(asset('sandbox/page/'), { at: '/page', pages: [], words: {}, policy: POLICY }),
