@@ -3100,6 +3100,7 @@ export interface Api {
   /** Update a user */
   'PATCH /auth/users/:id': {
     body: {
+      email?: string | undefined
       name?: string | null | undefined
       metadata?: Record<string, unknown> | undefined
       /** `viewer` reads what an administrator reads, nothing sealed, and changes nothing. With `SIXWIRE_ADMINS`. */
@@ -3107,7 +3108,7 @@ export interface Api {
       disabled?: boolean | undefined
     }
     reply: UserDetailsReply
-    errors: 'NOT_FOUND' | 'CONFLICT' | 'RECENT_SIGN_IN_REQUIRED'
+    errors: 'NOT_FOUND' | 'CONFLICT' | 'EMAIL_TAKEN' | 'RECENT_SIGN_IN_REQUIRED'
   }
   /** Delete a user */
   'DELETE /auth/users/:id': {

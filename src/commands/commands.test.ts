@@ -384,6 +384,16 @@ someEngine((engine) => {
       const [password, , told] = (await command('user', 'set-password', 'op@example.com')).split('\n')
       assert.match(told!, /^The password is shown once\. op@example\.com is active/)
       assert.equal((await signIn('op@example.com', password!)).status, 200)
+      assert.equal(
+        await command('user', 'set-email', 'op@example.com', 'Ops@example.com'),
+        'op@example.com is Ops@example.com now, and not verified yet\n',
+      )
+      assert.match(await refusedLine('user', 'set-email', 'ops@example.com', 'nobody'), /email: Write one/)
+      assert.equal(
+        await command('user', 'set-email', 'ops@example.com', 'op@example.com', '--verified'),
+        'ops@example.com is op@example.com now, verified\n',
+      )
+      assert.equal((await signIn('op@example.com', password!)).status, 200)
       assert.match(await command('user', 'list', 'op@'), /^EMAIL.*\nop@example\.com +admin +yes[^\n]*\n$/)
     })
 

@@ -61,7 +61,7 @@ describe('the completion of bash', () => {
     for (const [line, offered] of [
       ['sixwire st', ['start']],
       ['sixwire help bac', ['backup']],
-      ['sixwire user set', ['set-password']],
+      ['sixwire user set', ['set-email', 'set-password']],
       ['sixwire user list --li', ['--limit']],
       ['sixwire user list ada@example.com --js', ['--json']],
       ['sixwire user list --limit ', []],

@@ -10,6 +10,7 @@ const BUILT_IN = [
   'address-change-requested',
   'address-changed',
   'address-restored',
+  'address-set',
   'change-address',
   'factor-added',
   'factor-removed',

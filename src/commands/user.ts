@@ -71,6 +71,18 @@ export const user: CommandGroup = {
         return withPassword(isRead, json, (users, password) => users.setPassword(email, password))
       },
     }),
+    'set-email': defineAction({
+      summary: 'Set another address, which gets a link to verify it; the old one is told by email',
+      words: ['EMAIL', 'NEW-EMAIL'],
+      options: { verified: { description: "the address is its owner's: no link is sent" }, ...JSON_OPTION },
+      run: ({ words: [email, newEmail], options: { verified, json } }) =>
+        withApp(async (app) => {
+          const change = { email: newEmail, ...(verified && { verified }) }
+          const account = await app.service('auth').users.update(email, change)
+          print(json, account, () => lineOfAddress(email, account))
+          return 0
+        }),
+    }),
     list: defineAction({
       summary: 'List the accounts, newest first; with TEXT those whose address or name has this part',
       words: ['[TEXT]'],
@@ -141,6 +153,9 @@ const rowOf = ({ email, role, emailVerified, disabled, createdAt, id }: Account)
 function lineOfState({ email, disabled, role }: Account): string {
   return `${email} is ${disabled ? 'disabled' : `active, with the role ${role}`}`
 }
+
+const lineOfAddress = (old: string, { email, emailVerified }: Account): string =>
+  `${old} is ${email} now, ${emailVerified ? 'verified' : 'and not verified yet'}`
 
 /** The account that became an administrator, with what the operator should know of it. */
 function lineOfPromoted({ email, emailVerified, disabled, createdAt }: Account): string {

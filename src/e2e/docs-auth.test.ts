@@ -79,9 +79,10 @@ someEngine((engine) => {
       assert.equal(user.hasPassword, false)
       assert.equal((await run(app, '"role":"viewer"', { TOKEN, ID })).user.role, 'viewer')
       await app.app.service('auth').users.demote('grace@example.com')
+      assert.equal((await run(app, 'grace@new.example.com', { TOKEN, ID })).user.emailVerified, false)
       const { token, readOnly } = await run(app, '/impersonate', { TOKEN, ID })
       assert.equal(readOnly, true)
-      assert.equal((await run(app, '/auth/me', { TOKEN: token })).user.email, 'grace@example.com')
+      assert.equal((await run(app, '/auth/me', { TOKEN: token })).user.email, 'grace@new.example.com')
     })
 
     test('requires a second factor by its configuration', async (t) => {

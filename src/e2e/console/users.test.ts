@@ -80,12 +80,22 @@ describe('the screens of people', { skip: withoutChromium }, () => {
       await pane().getByText('disabled', { exact: true }).waitFor({ state: 'detached' })
       app().clock.advance(600_000)
       await button('Edit').click()
+      await checkLooks(page, 'the form of a user')
+      await dialog().getByLabel('Email address').fill('hostile@example.com')
       await dialog().getByRole('combobox', { name: 'Role' }).selectOption('viewer')
       await dialog().getByRole('button', { name: 'Save' }).click()
       // The proof of the sign-in is older than ten minutes.
       await page.getByLabel('Password').fill(PASSWORD)
       await button('Confirm').click()
+      await dialog()
+        .getByText(/has an account already/)
+        .waitFor()
+      await dialog().getByLabel('Email address').fill('lovelace@example.com')
+      await dialog().getByRole('button', { name: 'Save' }).click()
+      await pane().getByRole('heading', { name: 'lovelace@example.com' }).waitFor()
       await pane().getByText('viewer', { exact: true }).first().waitFor()
+      await pane().getByText('not verified', { exact: true }).first().waitFor()
+      await users().update({ id }, { email: 'ada@example.com' })
     })
 
     test('disable many at once, after their number was typed', async () => {

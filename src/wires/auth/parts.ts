@@ -232,7 +232,12 @@ function signInParts(
   const secondFactor = createSecondFactorLogin({ users, sessions, challenges, verifiers })
   const confirmation = createConfirmation({ db, clock, users, passwordLogin, verifiers })
   const factors = createFactorOverview(db, { users, requirement })
-  const administration = { ...context, ...parts, tellsOfImpersonation: options.impersonationNotice }
+  const administration = {
+    ...context,
+    ...parts,
+    changeLinks,
+    tellsOfImpersonation: options.impersonationNotice,
+  }
   const accounts = createAccounts(administration)
   const firstAdmin = createFirstAdmin(administration, {
     firstIsAdmin: !settings.production && settings.admins.length === 0,

@@ -51,7 +51,7 @@ export function insertSql(
 export function updateSql(
   { clock, events }: Parts,
   match: UserMatch,
-  { passwordHash, isVerified, isDisabled, role, endsSessions }: UserChange,
+  { passwordHash, isVerified, isDisabled, role, endsSessions, spelling }: UserChange,
   otherwise: () => ApiError,
   { keepSessionId }: { keepSessionId?: string } = {},
 ): readonly Step<UserRow>[] {
@@ -60,6 +60,7 @@ export function updateSql(
   const columns = [sql`updated_at = ${now}`]
   if (passwordHash !== undefined) columns.push(sql`password_hash = ${passwordHash}`)
   if (isVerified) columns.push(sql`email_verified_at = coalesce(email_verified_at, ${now})`)
+  if (spelling !== undefined) columns.push(sql`email = ${spelling}`)
   if (isDisabled === true) columns.push(sql`disabled_at = coalesce(disabled_at, ${now})`)
   if (isDisabled === false) columns.push(sql`disabled_at = null`)
   if (role !== undefined)
@@ -108,7 +109,7 @@ export function verifySql(
 export function changeAddressSql(
   { clock, events }: Parts,
   match: UserMatch & { id: string },
-  email: EmailAddress,
+  { email, isVerified }: { email: EmailAddress; isVerified: boolean },
   otherwise: () => ApiError,
   isReserved: () => ApiError,
 ): readonly Step<UserRow>[] {
@@ -116,8 +117,8 @@ export function changeAddressSql(
   return [
     requireRow(
       sql<UserRow>`
-        update auth_users set email = ${email.address}, email_key = ${email.key}, email_verified_at = ${now},
-          credentials_version = credentials_version + 1, updated_at = ${now}
+        update auth_users set email = ${email.address}, email_key = ${email.key},
+          email_verified_at = ${isVerified ? now : null}, credentials_version = credentials_version + 1, updated_at = ${now}
         where ${matchSql(match)} returning *`,
       otherwise,
     ),

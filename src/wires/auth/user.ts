@@ -58,6 +58,8 @@ export type UserChange = {
   isVerified?: true
   isDisabled?: boolean
   role?: Role
+  /** The same address as its owner writes it: the key stays. */
+  spelling?: string
   /** Ends all sessions, and voids what was proven before. */
   endsSessions?: true
 }

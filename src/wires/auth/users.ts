@@ -67,15 +67,15 @@ export type Users = {
    */
   verifySql(match: UserMatch, otherwise: () => ApiError): readonly Step<UserRow>[]
   /**
-   * Gives the account another address, which its owner has shown access to. This is a change of credentials, since links
-   * went to the former address, but sessions stay. If another account has the address, the batch fails with a
-   * `ConstraintError`.
+   * Gives the account another address. This is a change of credentials, since links went to the former address, but sessions
+   * stay. If another account has the address, the batch fails with a `ConstraintError`.
    *
+   * @param address.isVerified whether its owner has shown access to it
    * @param isReserved the error if the address is reserved for another account
    */
   changeAddressSql(
     match: UserMatch & { id: string },
-    email: EmailAddress,
+    address: { email: EmailAddress; isVerified: boolean },
     otherwise: () => ApiError,
     isReserved: () => ApiError,
   ): readonly Step<UserRow>[]

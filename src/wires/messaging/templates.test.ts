@@ -18,6 +18,7 @@ const BUILT_IN: Record<string, { needs: string[]; may: string[] }> = {
   'address-change-requested': { needs: ['when'], may: ['name'] },
   'address-changed': { needs: ['when', 'until', 'link'], may: ['name'] },
   'address-restored': { needs: ['when'], may: ['name'] },
+  'address-set': { needs: ['when'], may: ['name'] },
   'change-address': { needs: ['link'], may: [] },
   'factor-added': { needs: ['factor', 'when'], may: ['name'] },
   'factor-removed': { needs: ['factor', 'when'], may: ['name'] },

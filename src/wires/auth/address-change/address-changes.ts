@@ -72,7 +72,7 @@ async function verify(
       : { id: userId, version }
   const batch = db.batch([
     mailTokens.deleteSql(user.email_key),
-    users.changeAddressSql(match, email, invalid, taken),
+    users.changeAddressSql(match, { email, isVerified: true }, invalid, taken),
     links.useSql(change, user),
     // Those of a provider that has not verified the address stay connected.
     sql`update auth_identities set credentials_version = credentials_version + 1

@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 
+import { parseAddress, type EmailAddress } from '../../../base/email-address.ts'
 import { errors } from '../../../base/errors.ts'
 import { parseJson } from '../../../base/json.ts'
-import type { Step, Transaction } from '../../../db/database.ts'
+import { ConstraintError, type Step, type Transaction } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { Actor } from '../../../http/actor.ts'
+import { authErrors } from '../errors.ts'
 import { mergeMetadata } from '../metadata.ts'
 import { accountSql, type Role, type UserMatch, type UserRow } from '../user.ts'
 import {
@@ -12,12 +14,16 @@ import {
   matchOf,
   noAccount,
   userTarget,
+  type Account,
   type AccountRef,
   type AdministrationParts,
 } from './account.ts'
+import { changeAddressSql } from './account-address.ts'
 
 /** What an administrator changes in an account; what is left out stays. */
 export type AccountChange = {
+  /** Not verified, unless only its spelling changes or `verified` is set. */
+  email?: string | undefined
   /** Null or blanks remove it. */
   name?: string | null | undefined
   /** Merged into the stored metadata at the top level: null removes a field. */
@@ -31,6 +37,7 @@ export type AccountChange = {
 
 /** The events of the log, by what has changed. */
 const EVENTS = {
+  address: 'address-changed',
   profile: 'account-updated',
   role: 'role-changed',
   disabled: 'account-disabled',
@@ -39,12 +46,15 @@ const EVENTS = {
 } as const
 
 const ACTIONS = {
+  address: 'user.email-changed',
   profile: 'user.profile-changed',
   role: 'user.role-changed',
   disabled: 'user.disabled',
   enabled: 'user.enabled',
   verified: 'user.verified',
 } as const
+
+type ParsedChange = Omit<AccountChange, 'email'> & { email: EmailAddress | undefined }
 
 type Part = keyof typeof ACTIONS
 
@@ -54,7 +64,7 @@ type Part = keyof typeof ACTIONS
  * The transaction is serializable: of two administrators who take the role from each other, the later one finds no other
  * administrator and is refused.
  *
- * @throws NOT_FOUND; VALIDATION_ERROR if the metadata would exceed 16 KiB
+ * @throws NOT_FOUND; EMAIL_TAKEN; VALIDATION_ERROR for what is no address, and if the metadata would exceed 16 KiB
  * @throws CONFLICT for the last administrator, for disabling oneself, and for a role that `SIXWIRE_ADMINS` gives
  */
 export async function changeAccount(
@@ -64,10 +74,11 @@ export async function changeAccount(
   actor: Actor,
 ): Promise<UserRow> {
   const { db, record } = parts
-  const [after, changes] = await db.transaction(async (tx) => {
+  const email = change.email === undefined ? undefined : parseAddress(change.email, 'email')
+  const work = db.transaction(async (tx) => {
     const before = await readForChange(tx, account)
     if (change.disabled && before.id === actor.id) throw refusesOneself('disable')
-    for (const step of changeSql(parts, before, change, actor)) await tx.write(step)
+    for (const step of changeSql(parts, before, { ...change, email }, actor)) await tx.write(step)
     const changed = await readForChange(tx, { id: before.id })
     const made = partsOf(parts, before, changed)
     for (const { part, was, is } of made)
@@ -80,6 +91,9 @@ export async function changeAccount(
         }),
       )
     return [changed, made] as const
+  })
+  const [after, changes] = await work.catch((error: unknown) => {
+    throw email && error instanceof ConstraintError && error.kind === 'unique' ? taken(email) : error
   })
   const { id, role } = accountOf(parts, after)
   for (const { part } of changes) record(EVENTS[part], { account: id, role })
@@ -123,18 +137,32 @@ async function readForChange(tx: Transaction, account: AccountRef): Promise<User
 }
 
 function changeSql(
-  { users }: AdministrationParts,
+  parts: AdministrationParts,
   before: UserRow,
-  { name, metadata, role, disabled, verified }: AccountChange,
+  { email, name, metadata, role, disabled, verified }: ParsedChange,
   actor: Actor,
-): readonly Step<UserRow>[] {
+): readonly Step[] {
+  const { users } = parts
   const match: UserMatch = { id: before.id, includeDisabled: true }
   // The command line disables any account: the last administrator's may be in the wrong hands, and it can make another one.
   const losesRole =
     (role !== undefined && role !== 'admin') || (disabled === true && actor.kind !== 'command')
-  if (role !== undefined && role !== 'admin' && users.roleOf({ ...before, role: 'user' }) === 'admin')
+  const isMoved = email !== undefined && email.key !== before.email_key
+  const moved = isMoved
+    ? {
+        ...before,
+        email: email.address,
+        email_key: email.key,
+        email_verified_at: verified ? parts.clock.now() : null,
+      }
+    : before
+  const leavesRole =
+    isMoved &&
+    users.roleOf(before) === 'admin' &&
+    users.roleOf({ ...moved, role: role === 'admin' ? role : moved.role }) !== 'admin'
+  if (role !== undefined && role !== 'admin' && users.roleOf({ ...moved, role: 'user' }) === 'admin')
     throw errors.conflict({
-      message: `${before.email} is an administrator by SIXWIRE_ADMINS: remove the address there.`,
+      message: `${moved.email} is an administrator by SIXWIRE_ADMINS: remove the address there.`,
     })
   const absent = () => noAccount({ id: before.id })
   const profile = {
@@ -144,9 +172,22 @@ function changeSql(
   const rights = {
     ...(role !== undefined && { role }),
     ...(disabled !== undefined && { isDisabled: disabled }),
-    ...(verified && { isVerified: verified }),
+    ...(verified && !isMoved && { isVerified: verified }),
+    ...(email && !isMoved && email.address !== before.email && { spelling: email.address }),
   }
   return [
+    ...(isMoved
+      ? changeAddressSql(
+          parts,
+          before,
+          {
+            email,
+            isVerified: verified === true,
+            ...(leavesRole && { condition: users.leavesAdminSql(before.id) }),
+          },
+          { otherwise: leavesRole ? lastAdmin : absent, taken: () => taken(email) },
+        )
+      : []),
     ...(name === undefined && metadata === undefined ? [] : users.updateProfileSql(match, profile, absent)),
     ...(Object.keys(rights).length === 0
       ? []
@@ -167,6 +208,7 @@ function partsOf(
   const [was, is] = [accountOf(parts, before), accountOf(parts, after)]
   const metadata = changedFields(before.metadata, after.metadata)
   return [
+    ...(was.email === is.email ? [] : [{ part: 'address', was: addressOf(was), is: addressOf(is) } as const]),
     ...(was.name === is.name
       ? []
       : [{ part: 'profile', was: { name: was.name }, is: { name: is.name } } as const]),
@@ -184,16 +226,22 @@ function partsOf(
             is: { disabled: is.disabled },
           } as const,
         ]),
-    ...(was.emailVerified === is.emailVerified
+    // Of another address it is in the entry of that.
+    ...(was.emailVerified === is.emailVerified || before.email_key !== after.email_key
       ? []
       : [{ part: 'verified', was: { emailVerified: false }, is: { emailVerified: true } } as const]),
   ]
 }
 
+const addressOf = ({ email, emailVerified }: Account) => ({ email, emailVerified })
+
 function changedFields(before: string, after: string): string[] {
   const [was, is] = [before, after].map((text) => parseJson(text) as Record<string, unknown>)
   return Object.keys({ ...was, ...is }).filter((name) => !isDeepStrictEqual(was![name], is![name]))
 }
+
+const taken = ({ address }: EmailAddress) =>
+  authErrors.email_taken({ message: `${address} has an account already.` })
 
 const lastAdmin = () =>
   errors.conflict({

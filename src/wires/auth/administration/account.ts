@@ -2,6 +2,7 @@ import { isoTime } from '../../../base/clock.ts'
 import { emailKey } from '../../../base/email-address.ts'
 import { errors, type ApiError } from '../../../base/errors.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
+import type { ChangeLinks } from '../address-change/change-links.ts'
 import type { AccountMails } from '../email-links/account-mails.ts'
 import type { MailTokens } from '../email-links/mail-tokens.ts'
 import type { Lock } from '../passwords/lock.ts'
@@ -37,6 +38,7 @@ export type AdministrationParts = Pick<WireContext, 'db' | 'clock' | 'record' | 
   lock: Lock
   mails: AccountMails
   mailTokens: MailTokens
+  changeLinks: ChangeLinks
   phones: Phones
   accessTokens: AccessTokens
   /** Whether the owner of an account is told by email that an administrator acts as them. */

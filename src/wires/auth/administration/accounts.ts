@@ -54,8 +54,10 @@ export type Accounts = {
   /** Sends the link to set a password again. @throws CONFLICT if the account has one; PROVIDER_NOT_CONFIGURED */
   invite(account: AccountRef, actor?: Actor): Promise<Account>
   /**
-   * Changes what is given.
+   * Changes what is given. Another address is not verified unless `verified` is given too, and links that went to the old one
+   * are void.
    *
+   * @throws VALIDATION_ERROR, EMAIL_TAKEN
    * @throws CONFLICT for the last administrator, for disabling oneself, and for a role that `SIXWIRE_ADMINS` gives
    */
   update(account: AccountRef, change: AccountChange, actor?: Actor): Promise<Account>

@@ -94,12 +94,13 @@ export const userEndpoints = ({ accounts, passwords }: { accounts: Accounts; pas
     {
       summary: 'Update a user',
       description:
-        'Fields that are left out stay. A `role` is set by administrators only, with a proof within the last 10 minutes. Disabling ends all sessions and prevents new ones. The last administrator keeps the role and stays enabled. Metadata is merged at the top level: null removes a field.',
+        'Fields that are left out stay. A `role` and an `email` are set by administrators only, with a proof within the last 10 minutes; for an `email` that is a second factor if the administrator has one. Another address is not verified, and gets the link to verify it; links and codes that were sent to the old one are void, sessions stay, and the old address is told if it was verified. Disabling ends all sessions and prevents new ones. The last administrator keeps the role and stays enabled. Metadata is merged at the top level: null removes a field.',
       access: 'operator',
       params: UserId,
       body: json(
         Type.Object(
           {
+            email: Type.Optional(NewEmail),
             name: Type.Optional(Name),
             metadata: Type.Optional(Metadata),
             role: Type.Optional(RoleName),
@@ -110,11 +111,13 @@ export const userEndpoints = ({ accounts, passwords }: { accounts: Accounts; pas
         { maxBytes: 100_000 },
       ),
       reply: { 200: UserDetailsReply },
-      errors: [errors.not_found, errors.conflict, errors.recent_sign_in_required],
+      errors: [errors.not_found, errors.conflict, authErrors.email_taken, errors.recent_sign_in_required],
     },
-    async ({ params: { id }, body: { name, metadata, role, disabled }, caller, actor }) => {
+    async ({ params: { id }, body: { email, name, metadata, role, disabled }, caller, actor }) => {
       if (role !== undefined) requireProof(requireAdministrator(caller), 'user')
-      await accounts.update({ id }, { name, metadata, role, disabled }, actor)
+      // A reset by the new address opens the account, and while that is not verified, removes the second factors.
+      if (email !== undefined) requireProof(requireAdministrator(caller), 'factor')
+      await accounts.update({ id }, { email, name, metadata, role, disabled }, actor)
       return detailsReplyOf(await accounts.details({ id }))
     },
   ),

@@ -41,7 +41,7 @@ export type AccountMails = {
    * The steps that enqueue a notice to the account's owner.
    *
    * @param details what the template shows beside the name and the time
-   * @param to default: the address that the account has when the mail is sent
+   * @param to a former address that was verified; default: the one that the account has when the mail is sent
    */
   notice(
     userId: string,
@@ -72,6 +72,8 @@ export type AccountNotice =
   | 'second-factor-due'
   | 'address-change-requested'
   | 'address-restored'
+  /** To the old address: an administrator has given the account another one. */
+  | 'address-set'
   | 'phone-changed'
 
 const TEMPLATES: Record<MailPurpose, string> = {
@@ -225,7 +227,9 @@ export function createAccountMails(
       const limitReached = errors.rate_limited()
       const batch = db.batch([
         // An address that is not verified may belong to a person who did not create the account.
-        user.email_verified_at === null ? limit.takeSql('notice', user.email_key, () => limitReached) : [],
+        user.email_verified_at === null && to === undefined
+          ? limit.takeSql('notice', user.email_key, () => limitReached)
+          : [],
         await messaging.mail({ id, to: to ?? user.email, template, data }),
       ])
       await batch.catch((error: unknown) => {

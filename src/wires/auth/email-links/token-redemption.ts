@@ -1,3 +1,4 @@
+import { sql } from '../../../db/sql.ts'
 import type { Actor } from '../../../http/actor.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import { authErrors } from '../errors.ts'
@@ -124,7 +125,8 @@ export function createTokenRedemption(
 
     async verifyEmail(token, userId) {
       const link = await mailTokens.read('verification', token)
-      const match = { id: link.userId! }
+      // A job may have stored this link after the account left the address: it would verify another one.
+      const match = { id: link.userId!, condition: sql`email_key = ${link.email.key}` }
       const isCleared = userId !== link.userId && users.isNamedAdmin({ email_key: link.email.key })
       const [, rows] = await db.batch([
         mailTokens.useSql(link),

@@ -44,6 +44,18 @@ describe('the verification of an address', () => {
       assert.equal((await verify(token)).code, 'INVALID_TOKEN')
     })
 
+    test('is not of another address that the account has since', async () => {
+      const { _id, email, token } = await app().register()
+      const link = await verificationToken(email)
+      // As if a job had read the address before the change, and had stored the link after it.
+      const moved = `moved.${email}`
+      await app().app.db.write(
+        sql`update auth_users set email = ${moved}, email_key = ${moved} where id = ${_id}`,
+      )
+      assert.equal((await verify(link)).code, 'INVALID_TOKEN')
+      assert.equal(await isVerified(token), false)
+    })
+
     test('is good for a day, and until a newer one', async () => {
       const one = await app().register()
       const older = await verificationToken(one.email)

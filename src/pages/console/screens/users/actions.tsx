@@ -71,6 +71,7 @@ const editUser = (user: User, changed: () => void): void =>
 
 function EditUser({ user, changed, close }: { user: User; changed: () => void; close: () => void }) {
   const [chosen, setChosen] = useState<UserRole>(user.role)
+  const [typed, setTyped] = useState(user.email)
   return (
     <Dialog title="Edit the user" close={close}>
       <Form
@@ -82,8 +83,10 @@ function EditUser({ user, changed, close }: { user: User; changed: () => void; c
         }
         send={async (value) => {
           const role = (value('role') || user.role) as UserRole
-          if (role !== user.role) checkInstallationName(value)
+          const email = value('email').trim()
+          if (role !== user.role || email !== user.email) checkInstallationName(value)
           const body = {
+            ...(email !== user.email && { email }),
             name: value('name') || null,
             ...(role !== user.role && { role }),
           }
@@ -93,6 +96,15 @@ function EditUser({ user, changed, close }: { user: User; changed: () => void; c
           changed()
         }}
       >
+        <Field
+          name="email"
+          label="Email address"
+          type="email"
+          defaultValue={user.email}
+          onText={setTyped}
+          hint="Another address is not verified, and needs your password or second factor again. The old one is told."
+          required
+        />
         <Field name="name" label="Name" defaultValue={user.name ?? ''} maxLength={200} autoFocus />
         <Choice
           name="role"
@@ -106,7 +118,7 @@ function EditUser({ user, changed, close }: { user: User; changed: () => void; c
             ['admin', 'Administrator: may do everything'],
           ]}
         />
-        {chosen !== user.role && <InstallationName />}
+        {(chosen !== user.role || typed.trim() !== user.email) && <InstallationName />}
       </Form>
     </Dialog>
   )
