@@ -14,6 +14,8 @@ import { until } from '../../testing/until.ts'
 import { startTill } from '../../wires/pay/pay.fixture.ts'
 
 const TABS_MAX = 80
+/** A desktop, and a small phone. */
+const WIDTHS = { sqlite: 1280, postgres: 320 }
 
 /** What has the focus is called: its label, or its text. */
 const focused = (page: Page): Promise<string> =>
@@ -61,7 +63,7 @@ describe('the first ten minutes with the console', { skip: withoutChromium }, ()
         environment: { SMTP_URL: mail.url, MAIL_FROM: 'shop@example.com' },
       })
       const { app } = till
-      const { page } = await openConsole(t, app, { as: undefined })
+      const { page } = await openConsole(t, app, { as: undefined, width: WIDTHS[engine.name] })
 
       // The first account is an administrator.
       await page.getByRole('form', { name: 'First administrator' }).waitFor()

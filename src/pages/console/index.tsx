@@ -2,8 +2,10 @@ import { render } from 'preact'
 
 import { Problem, useLoad } from '../parts/load.tsx'
 import { installation, loadInstallation } from '../parts/installation.ts'
+import { place } from '../parts/router.tsx'
 import { phase, resume } from '../parts/session.ts'
 import { Frame } from './frame.tsx'
+import { screens } from './screens.ts'
 import { SignInPage } from './sign-in/index.tsx'
 
 /** The console: a sign-in, or the frame with a screen. */
@@ -20,4 +22,9 @@ function Console() {
 }
 
 void resume()
+// Its script comes while the session is asked for. If it does not, the screen says so.
+void screens
+  .find(({ name }) => name === place.value.screen)
+  ?.load()
+  .catch(() => undefined)
 render(<Console />, document.getElementById('root')!)
