@@ -27,6 +27,7 @@ export const prepareRequests = (engine: FastifyInstance): void =>
     .decorateRequest('share', undefined)
     .decorateRequest('settle', undefined)
     .decorateRequest('errorCode', undefined)
+    .decorateRequest('address', undefined)
 
 /**
  * Registers a route in the engine, which calls `receive` once it has the headers of a request, then reads and validates

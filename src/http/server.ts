@@ -14,12 +14,14 @@ import type { TSchema } from 'typebox'
 import { type ApiError, errors, invalid } from '../base/errors.ts'
 import { isPrivateHost } from '../base/private-host.ts'
 import { LOOPBACK_ORIGIN } from '../base/loopback.ts'
+import { createServer as createHttpServer, maxHeaderSize, STATUS_CODES } from '../base/node-http.ts'
 import {
-  createServer as createHttpServer,
-  maxHeaderSize,
-  METHODS as PARSED_METHODS,
-  STATUS_CODES,
-} from '../base/node-http.ts'
+  addressesOf,
+  createAddressFinder,
+  refusesMethod,
+  shadowedMethods,
+  type Address,
+} from './addresses.ts'
 import { addBodyParser, type BodyKind } from './body-parsers.ts'
 import { prepareRequests, registerRoute } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE, unreadable } from './failures.ts'
@@ -34,7 +36,7 @@ import type { AnswerRecord } from './answer-record.ts'
 import type { AdmittedRequest } from './admitted-request.ts'
 import { hostNameOf } from './local-call.ts'
 import { limitReceiving } from './receiving.ts'
-import { METHODS, type Route, type RouteGroup } from './route.ts'
+import { METHODS, type Method, type RouteGroup } from './route.ts'
 import { createRouteContext, type DispatchOptions } from './route-context.ts'
 import { limitSending } from './sending.ts'
 import { limitsOfProcess } from './shares.ts'
@@ -42,12 +44,6 @@ import { lazySerializer } from './serialization.ts'
 import { createValidation, type RequestPart } from './validation.ts'
 import { countWork } from './work.ts'
 
-// The other methods of Node's parser, without HEAD and OPTIONS, which the engine answers itself.
-const OTHER_METHODS: ReadonlySet<string> = new Set(
-  PARSED_METHODS.filter((method) => !['HEAD', 'OPTIONS', 'CONNECT', ...METHODS].includes(method)),
-)
-/** The engine sees this method for each of them: it builds one routing table per method, and 27 tables slow down the start. */
-const OTHER_METHOD = 'TRACE'
 /** The parts of a request by the engine's names. */
 const PARTS: Readonly<Record<string, RequestPart>> = {
   body: 'body',
@@ -116,7 +112,6 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     validation(PARTS[httpPart!]!, schema)
   const sending = limitSending()
   const streams = new EventStreams(options, sending)
-  const replacedMethods = new WeakMap<IncomingMessage, string>()
   const settings: FastifyServerOptions = {
     // The line of each answer is written below; a logger of the engine's own would make a child for each request.
     bodyLimit: BODY_LIMIT,
@@ -138,15 +133,6 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     forceCloseConnections: true,
     return503OnClosing: false,
     frameworkErrors: answerError,
-    // The first thing that the engine calls with a request.
-    rewriteUrl(request) {
-      const { method = '', url = '' } = request
-      if (OTHER_METHODS.has(method)) {
-        replacedMethods.set(request, method)
-        request.method = OTHER_METHOD
-      }
-      return url
-    },
     clientErrorHandler(error, socket) {
       if (socket.destroyed || !socket.writable) return
       endWith(socket, unreadable(error.code), options.newId())
@@ -170,6 +156,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     endWith(socket, noTunnel(), options.newId())
   })
 
+  const addresses = addressesOf([
+    ...DESCRIPTION,
+    ...(options.console ? CONSOLE : []),
+    ...options.groups.flatMap(({ routes }) => routes),
+  ])
+  const findAddress = createAddressFinder(addresses)
   const alwaysAnswered = new Set(
     options.groups
       .filter(({ wire }) => wire === 'core')
@@ -193,8 +185,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       ;(request as AdmittedRequest).share?.release()
       options.onAnswer({
         requestId: request.id,
-        method: replacedMethods.get(request.raw) ?? request.method,
-        route: request.routeOptions.url,
+        method: request.method,
+        route: request.routeOptions.url ?? (request as AdmittedRequest).address?.path,
         path: pathOf(request.url),
         status,
         ms: performance.now() - startedAt,
@@ -237,13 +229,17 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   })
   // After the headers above, so that a page of another origin can read the refusal too.
   engine.addHook('onRequest', (request, _reply, done) => {
-    const refusal = alwaysAnswered.has(request.routeOptions.url ?? '') ? undefined : options.refusal()
-    // Not only in the handler above, so that no body is read.
     const isMounted = options.mounts.some(({ prefix }) => isWithin(request.url, prefix))
+    const isUnknown = request.is404 && !isMounted
+    const address = isUnknown ? findAddress(pathOf(request.url)) : undefined
+    ;(request as AdmittedRequest).address = address
+    const refusal = alwaysAnswered.has(request.routeOptions.url ?? address?.path ?? '')
+      ? undefined
+      : options.refusal()
     if (options.hosts && !isMounted && !isKnownHost(request.headers.host, options.hosts))
       return done(unknownHost(request))
-    const isUnknown = request.is404 && !isMounted
-    done(refusal ?? (isUnknown ? unknownAddress(request) : undefined))
+    // Not only in the handler above, so that no body is read.
+    done(refusal ?? (isUnknown ? (address ? refusesMethod(address) : unknownAddress(request)) : undefined))
   })
   prepareRequests(engine)
   const descriptionLimit = parseRateLimit(DESCRIPTION_LIMIT)
@@ -263,11 +259,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   // Mounted plugins inherit this parser unless they remove it.
   await addBodyParser(engine, 'json')
   for (const { prefix, plugin } of options.mounts) await engine.register(plugin, { prefix })
-  refuseOtherMethods(engine, [
-    ...DESCRIPTION,
-    ...(options.console ? CONSOLE : []),
-    ...options.groups.flatMap(({ routes }) => routes),
-  ])
+  for (const one of shadowedMethods(addresses)) refuseMethods(engine, one)
 
   return {
     engine,
@@ -347,29 +339,16 @@ const trustOf = (proxies: number | string): FastifyServerOptions['trustProxy'] =
       ? false
       : (_address: string, hop: number) => hop < proxies
 
-/** Makes every address answer other methods than its own with 405, and with a list of its own. */
-function refuseOtherMethods(
+/** Answers 405 where the engine would find another address for these methods. */
+const refuseMethods = (
   engine: FastifyInstance,
-  allRoutes: readonly Pick<Route, 'method' | 'path'>[],
-): void {
-  // The engine reads no body with this method.
-  engine.addHttpMethod(OTHER_METHOD, { overrideExisting: true })
-  // Addresses that differ only in the names of parameters are one to the engine.
-  const addresses = Map.groupBy(allRoutes, ({ path }) => path.replaceAll(/:\w+/g, ':'))
-  for (const routes of addresses.values()) {
-    const allowed = routes.map(({ method }) => method)
-    const url = routes[0]!.path
-    const allow = [...(allowed.includes('GET') ? ['HEAD'] : []), ...allowed, 'OPTIONS'].toSorted().join(', ')
-    engine.route({
-      method: [OTHER_METHOD, ...METHODS.filter((method) => !allowed.includes(method))],
-      url,
-      schema: { hide: true },
-      // Before the body is read.
-      onRequest(_request, _reply, done) {
-        const message = `This address answers ${allow} only.`
-        done(errors.method_not_allowed({ message, headers: { allow } }))
-      },
-      handler: () => undefined,
-    })
-  }
-}
+  { address, methods }: { address: Address; methods: Method[] },
+): void =>
+  void engine.route({
+    method: methods,
+    url: address.path,
+    schema: { hide: true },
+    // Before the body is read.
+    onRequest: (_request, _reply, done) => done(refusesMethod(address)),
+    handler: () => undefined,
+  })

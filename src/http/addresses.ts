@@ -1,0 +1,91 @@
+import findMyWay from 'find-my-way'
+
+import { errors, type ApiError } from '../base/errors.ts'
+import { once } from '../base/once.ts'
+import { METHODS, type Method, type Route } from './route.ts'
+
+type Endpoint = Pick<Route, 'method' | 'path'>
+
+/** An address and what it answers. */
+export type Address = {
+  readonly path: string
+  readonly methods: readonly Method[]
+  /** For the header `Allow`. */
+  readonly allow: string
+}
+
+const withoutNames = (path: string): string => path.replaceAll(/:\w+/g, ':')
+
+/** All addresses of the API. Those that differ only in the names of parameters are one. */
+export function addressesOf(endpoints: readonly Endpoint[]): readonly Address[] {
+  const byPath = Map.groupBy(endpoints, ({ path }) => withoutNames(path))
+  return [...byPath.values()].map((same) => {
+    const methods = same.map(({ method }) => method)
+    const allow = [...(methods.includes('GET') ? ['HEAD'] : []), ...methods, 'OPTIONS'].toSorted()
+    return { path: same[0]!.path, methods, allow: allow.join(', ') }
+  })
+}
+
+/** What finds the address of a path, whatever its methods are, in the order of the engine. Made at the first call. */
+export function createAddressFinder(addresses: readonly Address[]): (path: string) => Address | undefined {
+  const router = once(() => {
+    const made = findMyWay({ maxParamLength: Number.MAX_SAFE_INTEGER })
+    for (const address of addresses) made.on('GET', address.path, () => undefined, address)
+    return made
+  })
+  return (path) => router().find('GET', path)?.store as Address | undefined
+}
+
+/**
+ * The methods that an address does not answer, and for which the engine would find another one instead: PUT of `/store/files`,
+ * where PUT `/store/:collection` is a route.
+ */
+export function shadowedMethods(addresses: readonly Address[]): { address: Address; methods: Method[] }[] {
+  const all = addresses.map((address) => ({
+    address,
+    steps: withoutNames(address.path).split('/'),
+    methods: new Set<Method>(),
+  }))
+  // Most addresses begin with the name of their wire: those of another one are not compared.
+  const byFirst = Map.groupBy(all, ({ steps: [, first = ''] }) => (isVariable(first) ? '' : first))
+  const near = ({ steps: [, first = ''] }: (typeof all)[number]) =>
+    isVariable(first) ? all : [...byFirst.get(first)!, ...(byFirst.get('') ?? [])]
+  const overlaps = all
+    .map((one) => ({ one, others: near(one).filter((other) => mayGoBefore(one.steps, other.steps)) }))
+    .filter(({ others }) => others.length > 0)
+  const isTaken = (method: Method) => (other: (typeof all)[number]) =>
+    other.address.methods.includes(method) || other.methods.has(method)
+  // What is added for one address may be found in place of another.
+  for (let before = -1, count = 0; count > before;) {
+    before = count
+    for (const { one, others } of overlaps)
+      for (const method of METHODS)
+        if (!isTaken(method)(one) && others.some(isTaken(method))) {
+          one.methods.add(method)
+          count++
+        }
+  }
+  return overlaps
+    .map(({ one: { address, methods } }) => ({ address, methods: [...methods] }))
+    .filter(({ methods }) => methods.length > 0)
+}
+
+/** Whether some path may belong to both addresses, and to the first one by rights: text goes before parameters. */
+function mayGoBefore(steps: readonly string[], others: readonly string[]): boolean {
+  let isFirst: boolean | undefined
+  for (let at = 0; at < Math.max(steps.length, others.length); at++) {
+    const [step, other] = [steps[at], others[at]]
+    if (step === other) continue
+    // It takes all that follows.
+    if (step?.includes('*') || other?.includes('*')) return isFirst ?? true
+    if (step === undefined || other === undefined || !(isVariable(step) || isVariable(other))) return false
+    isFirst ??= isVariable(other)
+  }
+  return isFirst === true
+}
+
+const isVariable = (step: string): boolean => /[:*]/.test(step)
+
+/** What an address answers to a method that is not one of its own. */
+export const refusesMethod = ({ allow }: Address): ApiError =>
+  errors.method_not_allowed({ message: `This address answers ${allow} only.`, headers: { allow } })
