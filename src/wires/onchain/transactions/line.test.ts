@@ -335,7 +335,11 @@ eachEngine((engine) => {
       return newest.blockNumber !== undefined
     })
     // The server may not have seen that block yet.
-    await eventually(async () => (await chain.send(wallet, TO, '0.1')).status === 200)
+    const { body } = await eventually(async () => {
+      const answer = await chain.send(wallet, TO, '0.1')
+      return answer.status === 200 && answer
+    })
+    await minedAt(body.hash)
   })
 
   test('a reorganisation takes a confirmation back, and what it lost is sent again', async () => {
