@@ -4,7 +4,7 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
-import { COMMANDS } from '../src/commands/commands.ts'
+import { loadCommands } from '../src/commands/commands.ts'
 import { helpOf } from '../src/commands/help.ts'
 
 export const COMMANDS_PAGE = new URL('../docs/commands.md', import.meta.url)
@@ -26,12 +26,12 @@ Run a command in the folder of the application: \`npx sixwire check\`. Settings 
 - **Completion:** \`eval "$(sixwire completion bash)"\`; likewise for zsh and fish.`
 
 /** The text of the page. */
-export function commandsPage(): string {
-  const sections = Object.entries(COMMANDS).map(([name, command]) => {
+export async function commandsPage(): Promise<string> {
+  const sections = Object.entries(await loadCommands()).map(([name, command]) => {
     const [summary = '', ...help] = helpOf(name, command).split('\n\n')
     return `## sixwire ${name}\n\n${summary}.\n\n\`\`\`\n${help.join('\n\n')}\n\`\`\``
   })
   return `${[INTRODUCTION, ...sections].join('\n\n')}\n`
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await writeFile(COMMANDS_PAGE, commandsPage())
+if (process.argv[1] === fileURLToPath(import.meta.url)) await writeFile(COMMANDS_PAGE, await commandsPage())

@@ -1,49 +1,33 @@
-import { audit } from './audit.ts'
-import { backup } from './backup.ts'
-import { can } from './can.ts'
-import { check } from './check.ts'
 import type { Command } from './command.ts'
-import { createCompletion } from './completion.ts'
-import { config } from './config.ts'
-import { dev } from './dev.ts'
-import { documents } from './documents.ts'
-import { doctor } from './doctor.ts'
-import { init } from './init.ts'
-import { jobs } from './jobs.ts'
-import { logs } from './logs.ts'
-import { key } from './key.ts'
-import { pay } from './pay.ts'
-import { schedule } from './schedule.ts'
-import { secret } from './secret.ts'
-import { start } from './start.ts'
-import { template } from './template.ts'
-import { transaction } from './transaction.ts'
-import { types } from './types.ts'
-import { user } from './user.ts'
-import { version } from './version.ts'
 
-/** The commands by their names, in the order of the help. */
-export const COMMANDS: Readonly<Record<string, Command>> = {
-  init,
-  start,
-  dev,
-  check,
-  config,
-  doctor,
-  user,
-  key,
-  can,
-  jobs,
-  logs,
-  audit,
-  schedule,
-  pay,
-  transaction,
-  documents,
-  backup,
-  secret,
-  template,
-  types,
-  completion: createCompletion(() => COMMANDS),
-  version,
+/** What loads each command, by their names in the order of the help: a start does not load the others. */
+export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  init: async () => (await import('./init.ts')).init,
+  start: async () => (await import('./start.ts')).start,
+  dev: async () => (await import('./dev.ts')).dev,
+  check: async () => (await import('./check.ts')).check,
+  config: async () => (await import('./config.ts')).config,
+  doctor: async () => (await import('./doctor.ts')).doctor,
+  user: async () => (await import('./user.ts')).user,
+  key: async () => (await import('./key.ts')).key,
+  can: async () => (await import('./can.ts')).can,
+  jobs: async () => (await import('./jobs.ts')).jobs,
+  logs: async () => (await import('./logs.ts')).logs,
+  audit: async () => (await import('./audit.ts')).audit,
+  schedule: async () => (await import('./schedule.ts')).schedule,
+  pay: async () => (await import('./pay.ts')).pay,
+  transaction: async () => (await import('./transaction.ts')).transaction,
+  documents: async () => (await import('./documents.ts')).documents,
+  backup: async () => (await import('./backup.ts')).backup,
+  secret: async () => (await import('./secret.ts')).secret,
+  template: async () => (await import('./template.ts')).template,
+  types: async () => (await import('./types.ts')).types,
+  completion: async () => (await import('./completion.ts')).completion,
+  version: async () => (await import('./version.ts')).version,
+}
+
+/** All commands by their names, in the order of the help. */
+export async function loadCommands(): Promise<Readonly<Record<string, Command>>> {
+  const loaded = Object.entries(COMMANDS).map(async ([name, load]) => [name, await load()] as const)
+  return Object.fromEntries(await Promise.all(loaded))
 }

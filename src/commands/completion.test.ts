@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { runHere } from '../testing/command.ts'
 import { endOfSuite, temporaryFolder } from '../testing/engines.ts'
 import { isGroup } from './command.ts'
-import { COMMANDS } from './commands.ts'
+import { loadCommands } from './commands.ts'
 
 const run = promisify(execFile)
 
@@ -44,8 +44,9 @@ describe('the completion of bash', () => {
   }
 
   test('has every command, action and option of the table', async () => {
-    assert.deepEqual((await complete('sixwire ')).toSorted(), [...Object.keys(COMMANDS), 'help'].toSorted())
-    for (const [name, command] of Object.entries(COMMANDS)) {
+    const commands = await loadCommands()
+    assert.deepEqual((await complete('sixwire ')).toSorted(), [...Object.keys(commands), 'help'].toSorted())
+    for (const [name, command] of Object.entries(commands)) {
       const optionsOf = (options: object = {}) => Object.keys(options).map((one) => `--${one}`)
       if (!isGroup(command)) {
         assert.deepEqual(await complete(`sixwire ${name} --`), optionsOf(command.options))

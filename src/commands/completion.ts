@@ -1,7 +1,6 @@
 import { defineAction, isGroup, type Command, type CommandGroup } from './command.ts'
+import { loadCommands } from './commands.ts'
 import type { Option } from './option.ts'
-
-type Commands = () => Readonly<Record<string, Command>>
 
 /** What can follow some words: `user list` is followed by its options. */
 type Place = {
@@ -13,25 +12,6 @@ type Place = {
   values: Readonly<Record<string, string>>
   takesFiles: boolean
 }
-
-/** The command that prints completions; it reads the table when it runs, since it is in it. */
-export const createCompletion = (commands: Commands): CommandGroup => ({
-  summary: 'Print a script that completes commands and options in a shell',
-  actions: Object.fromEntries(
-    Object.entries(SHELLS).map(([shell, { script, use }]) => [
-      shell,
-      defineAction({
-        summary: `Print the script for ${shell}`,
-        details: `To use it: ${use}`,
-        ignoresEnvironmentFile: true,
-        async run() {
-          console.log(script(placesOf(commands())))
-          return 0
-        },
-      }),
-    ]),
-  ),
-})
 
 function placesOf(commands: Readonly<Record<string, Command>>): Place[] {
   const summaries = (of: Readonly<Record<string, { summary: string }>>) =>
@@ -195,4 +175,22 @@ const SHELLS = {
   bash: { script: bash, use: 'eval "$(sixwire completion bash)" in ~/.bashrc' },
   zsh: { script: zsh, use: 'eval "$(sixwire completion zsh)" in ~/.zshrc, after compinit' },
   fish: { script: fish, use: 'sixwire completion fish > ~/.config/fish/completions/sixwire.fish' },
+}
+
+export const completion: CommandGroup = {
+  summary: 'Print a script that completes commands and options in a shell',
+  actions: Object.fromEntries(
+    Object.entries(SHELLS).map(([shell, { script, use }]) => [
+      shell,
+      defineAction({
+        summary: `Print the script for ${shell}`,
+        details: `To use it: ${use}`,
+        ignoresEnvironmentFile: true,
+        async run() {
+          console.log(script(placesOf(await loadCommands())))
+          return 0
+        },
+      }),
+    ]),
+  ),
 }

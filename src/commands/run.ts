@@ -3,12 +3,12 @@ import { ApiError } from '../base/errors.ts'
 import { StartError } from '../base/start-error.ts'
 import { asksForHelp, readArguments } from './arguments.ts'
 import { isGroup, noSuchAction, UsageError, type Command } from './command.ts'
-import { COMMANDS } from './commands.ts'
+import { COMMANDS, loadCommands } from './commands.ts'
 import { processEnvironment, readEnvironment } from './environment.ts'
 import { helpOf, overview, usageText } from './help.ts'
 
-const commandNamed = (name: string): Command | undefined =>
-  Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+const loadCommand = async (name: string): Promise<Command | undefined> =>
+  Object.hasOwn(COMMANDS, name) ? COMMANDS[name]!() : undefined
 
 function unknownCommand(name: string): number {
   const names = Object.keys(COMMANDS)
@@ -28,10 +28,10 @@ export async function runCommand(words: readonly string[]): Promise<number> {
   const isHelp = ['help', '--help', '-h'].includes(first)
   const [name, ...rest] = isHelp ? [...others, '--help'] : [first, ...others]
   if (name === undefined || name === '--help') {
-    console.log(overview(COMMANDS))
+    console.log(overview(await loadCommands()))
     return 0
   }
-  const command = commandNamed(['--version', '-v'].includes(name) ? 'version' : name)
+  const command = await loadCommand(['--version', '-v'].includes(name) ? 'version' : name)
   if (!command) return unknownCommand(name)
   const called = calledOf(name, command, rest)
   try {

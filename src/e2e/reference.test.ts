@@ -10,7 +10,7 @@ test('docs/reference.md has every route, error code, setting and metric of the c
 })
 
 test('docs/commands.md has every command and option of the code', async () => {
-  assert.equal(await readFile(COMMANDS_PAGE, 'utf8'), commandsPage(), 'run npm run reference')
+  assert.equal(await readFile(COMMANDS_PAGE, 'utf8'), await commandsPage(), 'run npm run reference')
 })
 
 test('the alerts of docs/alerts.yml are about metrics that exist', async () => {
