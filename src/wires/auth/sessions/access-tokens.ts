@@ -1,4 +1,7 @@
-import { errors as joseErrors, jwtVerify, SignJWT } from 'jose'
+// Not the whole of jose, which a start would load.
+import { JOSEError } from 'jose/errors'
+import { SignJWT } from 'jose/jwt/sign'
+import { jwtVerify } from 'jose/jwt/verify'
 
 import { BoundedMap } from '../../../base/bounded-map.ts'
 import type { Clock } from '../../../base/clock.ts'
@@ -65,7 +68,7 @@ export function createAccessTokens(
       }
     } catch (error) {
       // Any other error, such as an unreachable database, says nothing about the token.
-      if (error instanceof joseErrors.JOSEError) return undefined
+      if (error instanceof JOSEError) return undefined
       throw error
     }
   }

@@ -1,4 +1,8 @@
-import { errors as joseErrors, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
+import type { JWK } from 'jose'
+import { JWKSNoMatchingKey } from 'jose/errors'
+import { exportJWK } from 'jose/key/export'
+import { generateKeyPair } from 'jose/key/generate/keypair'
+import { importJWK } from 'jose/key/import'
 
 import type { Clock } from '../../../base/clock.ts'
 import { deriveKey, randomToken } from '../../../base/crypto.ts'
@@ -161,7 +165,7 @@ export function createSigningKeys(
       const find = () => keys.find((key) => key.kid === kid)
       if (!find()) await readIfOlder(UNKNOWN_KEY_MAX_AGE_MS)
       const key = find()
-      if (!key) throw new joseErrors.JWKSNoMatchingKey()
+      if (!key) throw new JWKSNoMatchingKey()
       return key.publicKey
     },
 
