@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
 
-import { addressesOf, createAddressFinder, shadowedMethods, type Address } from './addresses.ts'
+import { addressesOf, createAddressFinder, shadowedMethods, type RouteAddress } from './addresses.ts'
 import { METHODS } from './route.ts'
 
 const step = fc.constantFrom('a', 'b', ':x', ':y', ':x.json', 'a:x')
@@ -25,14 +25,14 @@ type Outcome = string | undefined
 function add(
   router: ReturnType<typeof findMyWay>,
   methods: readonly string[],
-  address: Address,
+  address: RouteAddress,
   outcome: string,
 ) {
   if (methods.length > 0) router.on(methods as HTTPMethod[], address.path, () => undefined, outcome)
 }
 
 /** Every address has routes for all methods. */
-function withAllRoutes(addresses: readonly Address[]): (method: string, path: string) => Outcome {
+function withAllRoutes(addresses: readonly RouteAddress[]): (method: string, path: string) => Outcome {
   const router = findMyWay()
   for (const one of addresses) {
     add(router, one.methods, one, one.path)
@@ -47,7 +47,7 @@ function withAllRoutes(addresses: readonly Address[]): (method: string, path: st
 }
 
 /** Only those that the engine needs. */
-function withFewRoutes(addresses: readonly Address[]): (method: string, path: string) => Outcome {
+function withFewRoutes(addresses: readonly RouteAddress[]): (method: string, path: string) => Outcome {
   const router = findMyWay()
   const find = createAddressFinder(addresses)
   for (const one of addresses) add(router, one.methods, one, one.path)

@@ -7,7 +7,7 @@ import { METHODS, type Method, type Route } from './route.ts'
 type Endpoint = Pick<Route, 'method' | 'path'>
 
 /** An address and what it answers. */
-export type Address = {
+export type RouteAddress = {
   readonly path: string
   readonly methods: readonly Method[]
   /** For the header `Allow`. */
@@ -17,7 +17,7 @@ export type Address = {
 const withoutNames = (path: string): string => path.replaceAll(/:\w+/g, ':')
 
 /** All addresses of the API. Those that differ only in the names of parameters are one. */
-export function addressesOf(endpoints: readonly Endpoint[]): readonly Address[] {
+export function addressesOf(endpoints: readonly Endpoint[]): readonly RouteAddress[] {
   const byPath = Map.groupBy(endpoints, ({ path }) => withoutNames(path))
   return [...byPath.values()].map((same) => {
     const methods = same.map(({ method }) => method)
@@ -27,20 +27,24 @@ export function addressesOf(endpoints: readonly Endpoint[]): readonly Address[] 
 }
 
 /** What finds the address of a path, whatever its methods are, in the order of the engine. Made at the first call. */
-export function createAddressFinder(addresses: readonly Address[]): (path: string) => Address | undefined {
+export function createAddressFinder(
+  addresses: readonly RouteAddress[],
+): (path: string) => RouteAddress | undefined {
   const router = once(() => {
     const made = findMyWay({ maxParamLength: Number.MAX_SAFE_INTEGER })
     for (const address of addresses) made.on('GET', address.path, () => undefined, address)
     return made
   })
-  return (path) => router().find('GET', path)?.store as Address | undefined
+  return (path) => router().find('GET', path)?.store as RouteAddress | undefined
 }
 
 /**
  * The methods that an address does not answer, and for which the engine would find another one instead: PUT of `/store/files`,
  * where PUT `/store/:collection` is a route.
  */
-export function shadowedMethods(addresses: readonly Address[]): { address: Address; methods: Method[] }[] {
+export function shadowedMethods(
+  addresses: readonly RouteAddress[],
+): { address: RouteAddress; methods: Method[] }[] {
   const all = addresses.map((address) => ({
     address,
     steps: withoutNames(address.path).split('/'),
@@ -87,5 +91,5 @@ function mayGoBefore(steps: readonly string[], others: readonly string[]): boole
 const isVariable = (step: string): boolean => /[:*]/.test(step)
 
 /** What an address answers to a method that is not one of its own. */
-export const refusesMethod = ({ allow }: Address): ApiError =>
+export const refusesMethod = ({ allow }: RouteAddress): ApiError =>
   errors.method_not_allowed({ message: `This address answers ${allow} only.`, headers: { allow } })

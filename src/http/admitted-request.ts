@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 
 import type { Caller } from './access.ts'
-import type { Address } from './addresses.ts'
+import type { RouteAddress } from './addresses.ts'
 import type { Share } from './shares.ts'
 
 /** A request with its caller, between the hook that admits it and its handler. */
@@ -16,5 +16,5 @@ export type AdmittedRequest = FastifyRequest & {
   /** The code of the error that was answered, for the log. */
   errorCode: string | undefined
   /** The address of its path, if that does not answer its method. */
-  address: Address | undefined
+  address: RouteAddress | undefined
 }

@@ -20,7 +20,7 @@ import {
   createAddressFinder,
   refusesMethod,
   shadowedMethods,
-  type Address,
+  type RouteAddress,
 } from './addresses.ts'
 import { addBodyParser, type BodyKind } from './body-parsers.ts'
 import { prepareRequests, registerRoute } from './dispatch.ts'
@@ -342,7 +342,7 @@ const trustOf = (proxies: number | string): FastifyServerOptions['trustProxy'] =
 /** Answers 405 where the engine would find another address for these methods. */
 const refuseMethods = (
   engine: FastifyInstance,
-  { address, methods }: { address: Address; methods: Method[] },
+  { address, methods }: { address: RouteAddress; methods: Method[] },
 ): void =>
   void engine.route({
     method: methods,
