@@ -1,6 +1,5 @@
 import type { Logger } from './base/logger.ts'
-import { asset } from './base/asset.ts'
-import { isoTime, systemClock, type Clock } from './base/clock.ts'
+import { systemClock, type Clock } from './base/clock.ts'
 import { errors, type ApiError } from './base/errors.ts'
 import { newId } from './base/ids.ts'
 import { oneLine } from './base/one-line.ts'
@@ -10,57 +9,41 @@ import { configFileName, thrownBy } from './kernel/config-file.ts'
 import { checkVariables, loadSettings, type Settings } from './kernel/config.ts'
 import type { Database } from './db/database.ts'
 import { StartError } from './base/start-error.ts'
-import { readMigrations } from './db/migrations.ts'
+import { contextOf, createFrame, type Later } from './frame.ts'
 import { openDatabase } from './db/open.ts'
 import type { Diagnosis } from './kernel/diagnosis.ts'
 import { frameDiagnoses } from './kernel/frame-diagnoses.ts'
-import { createAudit } from './kernel/audit/audit.ts'
-import { createAuditLog, type AuditLog } from './kernel/audit/audit-log.ts'
+import type { AuditLog } from './kernel/audit/audit-log.ts'
 import { recordDenial } from './kernel/audit/denials.ts'
-import { defineAuditRetention } from './kernel/audit/retention.ts'
 import { createPolicy } from './kernel/policy.ts'
 import { ExpectedCallers } from './http/expected-callers.ts'
 import type { RouteGroup } from './http/route.ts'
-import { eventLog } from './http/event-log.ts'
 import { scopesOf } from './http/scopes.ts'
-import { listenError } from './http/listen-error.ts'
 import { createServer, type Server } from './http/server.ts'
-import { createEventDelivery } from './kernel/events/event-delivery.ts'
-import { checkWebhooks, type WebhookEndpoint } from './kernel/events/option.ts'
-import { createIdempotencyStore } from './kernel/idempotency.ts'
-import { declareJobMetrics } from './kernel/jobs/job-metrics.ts'
+import { checkWebhooks } from './kernel/events/option.ts'
 import type { JobOperations } from './kernel/jobs/job-operations.ts'
-import { createJobs, type JobRunner } from './kernel/jobs/jobs.ts'
+import { createJobs } from './kernel/jobs/jobs.ts'
 import { createLifecycle, type Stage } from './kernel/lifecycle.ts'
-import { createLog, type Log } from './kernel/log.ts'
-import { createMetrics, type DeclaredMetric } from './kernel/metrics.ts'
+import { createLog } from './kernel/log.ts'
+import type { DeclaredMetric } from './kernel/metrics.ts'
 import { declareStreamMetrics } from './kernel/stream-metrics.ts'
-import { migrateWithLog } from './kernel/migrate-with-log.ts'
-import { createLogOperations, type LogOperations } from './kernel/request-log/operations.ts'
-import { createRequestLog, NO_REQUEST_LOG, type RequestLog } from './kernel/request-log/request-log.ts'
-import { defineLogRetention } from './kernel/request-log/retention.ts'
+import type { LogOperations } from './kernel/request-log/operations.ts'
 import { checkScreens } from './kernel/screens/check-screens.ts'
 import type { ShownScreen } from './kernel/screens/screen.ts'
 import type { SettingInForce } from './kernel/setting-in-force.ts'
 import { settingsInForce } from './kernel/settings-in-force.ts'
-import { createProcesses, type ProcessWatch } from './kernel/processes.ts'
-import { createProcessRateLimiter, createRateLimiter } from './kernel/rate-limits.ts'
-import type { SandboxLists } from './kernel/sandbox-lists.ts'
-import { checkSchedules, type Schedule } from './kernel/schedule/option.ts'
+import { createProcesses } from './kernel/processes.ts'
+import { checkSchedules } from './kernel/schedule/option.ts'
 import { createSchedule } from './kernel/schedule/schedule.ts'
 import { FRAME_SEALED, isRotatedTo, type SealedColumn } from './kernel/sealed.ts'
 import { adoptNextSecret, findNextSecret } from './kernel/secret.ts'
-import { checkServedPolicy, recordServedPolicy } from './kernel/served-policy.ts'
+import { checkServedPolicy } from './kernel/served-policy.ts'
 import { warningsOf } from './kernel/warnings.ts'
 import type { createSandbox, Sandbox } from './sandbox/index.ts'
-import type { ConfiguredWire, Running, ServiceOf } from './kernel/wire.ts'
-import {
-  checkOptions,
-  unconfiguredProviders,
-  unconfiguredVariables,
-  variablesOf,
-  type Variables,
-} from './kernel/options.ts'
+import type { ConfiguredWire, Running, ServiceOf, WireContext } from './kernel/wire.ts'
+import { checkOptions, unconfiguredProviders, unconfiguredVariables } from './kernel/options.ts'
+import type { Parts } from './parts.ts'
+import { end, endWires, listen, migrate, readFrameMigrations, start, type Whole } from './start.ts'
 import { BUILT_IN, chooseWires, configuredWires, type BuiltIn, type Config } from './wires.ts'
 
 export {
@@ -71,9 +54,6 @@ export {
   type ScheduleOption,
   type TypedConfig,
 } from './wires.ts'
-
-// The longest time for which an answer with tokens stays stored after its last replay.
-const CLEANING_MS = 60_000
 
 /** Options of `createApp`. */
 export type AppOptions = {
@@ -218,114 +198,36 @@ async function finishRotation(settings: Settings, db: Database, clock: Clock): P
   return { ...settings, secret: next }
 }
 
-const readFrameMigrations = (db: Database) =>
-  readMigrations('sixwire', asset('kernel/migrations/'), db.dialect)
-
 /** Loaded only if it is used: in production no module of the sandbox is. */
 const loadSandbox = async (context: Parameters<typeof createSandbox>[0]): Promise<Sandbox> =>
   (await import('./sandbox/index.ts')).createSandbox(context)
 
-type Parts = {
-  config: Config
-  environment: Variables
-  sourceOf: AppOptions['sourceOf']
-  settings: Settings
-  clock: Clock
-  log: Log
-  db: Database
-  jobs: JobRunner
-  processes: ProcessWatch
-  wires: readonly ConfiguredWire[]
-  wireOptions: ReadonlyMap<ConfiguredWire, unknown>
-  schedules: readonly Schedule[]
-  webhooks: readonly WebhookEndpoint[]
-  /** The names of the wires that are not loaded. */
-  absentWires: readonly string[]
-  /** The wires that are set up, in their order; `assemble` adds them. */
-  running: Running[]
-  sandbox: Sandbox | undefined
-}
-
 async function assemble(parts: Parts): Promise<App> {
-  const { config, environment, settings, clock, db, jobs, processes, wires, running, sandbox } = parts
-  const { log, answered, onProblem } = parts.log
-  const startedAt = performance.now()
-  const metrics = createMetrics()
-  declareJobMetrics(metrics, db, clock)
-  const countStreamEnd = declareStreamMetrics(metrics, () => server.streams())
-  const requestLog: RequestLog = settings.requestLog
-    ? createRequestLog({ db, clock, log, process: processes.id, settings: settings.requestLog })
-    : NO_REQUEST_LOG
-  onProblem((line) => requestLog.problem(line))
-  const delivery = createEventDelivery({ db, clock, log, jobs, metrics }, parts.webhooks)
-  const rateLimiter = createRateLimiter(db, clock)
-  const idempotency = createIdempotencyStore(db, clock, settings.secret, processes)
-  const services = new Map<string, unknown>()
+  const { config, settings, clock, db, wires, running, sandbox } = parts
+  const { log, answered } = parts.log
+  const frame = createFrame(parts)
+  const { delivery, requestLog } = frame
   const policy = createPolicy(settings, () => running.some((one) => one.requiresVerifiedEmail?.()))
+  // What the wires ask for before it is there, as they do in a request only.
+  const later: Later = {
+    stage: () => life.stage(),
+    health: () => wiresSetUp.health,
+    diagnoses: () => diagnosesOf(parts, warnings),
+    screens: () => screens,
+    scopes: () => scopesOf(groups),
+    figures: () => figuresOf(parts),
+    settings: () => inForce(parts),
+  }
+  const countStreamEnd = declareStreamMetrics(frame.metrics, () => server.streams())
   const life = createLifecycle({
     quiet() {
       sandbox?.endStreams()
-      return Promise.all([server.endStreams(), server.idle(), jobs.stop()])
+      return Promise.all([server.endStreams(), server.idle(), parts.jobs.stop()])
     },
-    async end(isQuiet) {
-      await server.close()
-      await endWires(running, log)
-      delivery.close()
-      await sandbox?.close()
-      await requestLog.stop()
-      await processes.stop(isQuiet)
-      await db.close()
-      log.flush()
-    },
+    end: (isQuiet) => end(parts, frame, server, isQuiet),
   })
-
-  const health = new Map<string, () => Promise<void>>()
-  const checks = new Map<string, ReadonlyMap<string, () => Promise<void>>>()
-  const audit = createAudit(clock)
-  const auditLog = createAuditLog(db)
-  defineAuditRetention({ db, clock, jobs }, settings.auditDays)
-  if (settings.requestLog) defineLogRetention({ db, clock, jobs }, settings.requestLog)
-  const processLimiter = createProcessRateLimiter(clock)
-  const logs = createLogOperations({ db, clock, audit }, settings.requestLog)
-  const context = {
-    db,
-    clock,
-    jobs,
-    events: delivery.events,
-    audit,
-    processes,
-    log,
-    record: eventLog({ log, countEvent: metrics.countEvent }),
-    metrics,
-    settings,
-    policy,
-    rateLimiter,
-    server: {
-      state: life.stage,
-      uptime: () => Math.round(performance.now() - startedAt) / 1000,
-      wires: () => health,
-      webhooks: delivery.webhooks,
-      jobs: jobs.operations,
-      audit: auditLog,
-      metrics: () => metrics.read(),
-      now: () => isoTime(clock.now()),
-      logs,
-      figures: () => figuresOf(parts),
-      diagnoses: () => diagnosesOf(),
-      settings: () => inForce(parts),
-      screens: () => screens,
-      scopes: () => scopesOf(groups),
-    },
-  }
-  for (const wire of wires) {
-    const needed = Object.fromEntries(wire.needs.map(({ wireName }) => [wireName, services.get(wireName)]))
-    const one = await setUp(wire, { ...context, ...needed }, parts)
-    running.push(one)
-    services.set(wire.name, one.service)
-    health.set(wire.name, one.health ?? (async () => undefined))
-    checks.set(wire.name, one.checks ?? new Map())
-  }
-
+  const wiresSetUp: WiresSetUp = { services: new Map(), health: new Map(), checks: new Map() }
+  await setUpAll(parts, contextOf(parts, frame, policy, later), wiresSetUp)
   delivery.events.check(parts.absentWires)
 
   const accounts = running.find((one) => one.authenticate)
@@ -344,15 +246,15 @@ async function assemble(parts: Parts): Promise<App> {
     clock,
     // On SQLite a session is read without a round trip.
     expectedCallers: db.dialect === 'postgres' ? new ExpectedCallers() : undefined,
-    limiters: { database: rateLimiter, process: processLimiter },
+    limiters: frame.limiters,
     limitsOn: settings.rateLimits,
-    idempotency,
+    idempotency: frame.idempotency,
     newId: () => newId(clock.now()),
     log,
-    countEvent: metrics.countEvent,
-    onDenied: (call) => recordDenial({ db, audit, limiter: processLimiter, log }, call),
+    countEvent: frame.metrics.countEvent,
+    onDenied: (call) => recordDenial({ db, audit: frame.audit, limiter: frame.limiters.process, log }, call),
     onAnswer(answer) {
-      metrics.observe(answer)
+      frame.metrics.observe(answer)
       answered(answer)
       requestLog.answered(answer)
     },
@@ -367,64 +269,16 @@ async function assemble(parts: Parts): Promise<App> {
   }).catch((error: unknown) => {
     throw config.wires?.length ? refusedRoute(error) : error
   })
-
-  jobs.every('sixwire.clean', CLEANING_MS, async () => {
-    await idempotency.deleteExpired()
-    await rateLimiter.deleteFull()
-  })
-
   const schedule = createSchedule(
-    { db, clock, jobs, log },
+    { db, clock, jobs: parts.jobs, log },
     parts.schedules,
     Object.assign({}, ...running.map((one) => one.scheduleContext)) as Record<string, unknown>,
   )
-
-  const warnings = [...warningsOf(settings, environment), ...running.flatMap((one) => one.warnings ?? [])]
-
-  const diagnosesOf = (): Diagnosis[] => [
-    ...frameDiagnoses({ db, clock, settings }, warnings),
-    ...running.flatMap(({ diagnoses = [] }, at) =>
-      diagnoses.map((one) => ({ ...one, name: `${wires[at]!.name}: ${one.name}` })),
-    ),
+  const warnings = [
+    ...warningsOf(settings, parts.environment),
+    ...running.flatMap((one) => one.warnings ?? []),
   ]
-
-  const migrate = async () => migrateWithLog({ db, clock, log }, await readAllMigrations(parts))
-
-  async function startWires(): Promise<void> {
-    for (const line of warnings) log.warn(line)
-    await processes.start()
-    requestLog.start()
-    await idempotency.start()
-    await delivery.start()
-    await sandbox?.start(
-      variablesOf(parts.wireOptions),
-      Object.assign({}, ...running.map((one) => one.sandboxLists)) as SandboxLists,
-    )
-    for (const one of running) {
-      life.goOn()
-      await one.start?.()
-    }
-  }
-
-  async function start(): Promise<void> {
-    await migrate()
-    await startWires()
-  }
-
-  async function listen(): Promise<string> {
-    const { host, port } = settings
-    const address = await server.listen({ host, port }).catch((error: unknown) => {
-      throw listenError(error, host, port)
-    })
-    await migrate()
-    await recordServedPolicy(db, settings)
-    await startWires()
-    await schedule.start()
-    await jobs.start()
-    for (const one of running) await one.ready?.(() => life.goOn())
-    life.ready()
-    return address
-  }
+  const whole: Whole = { parts, frame, life, server, schedule, warnings }
 
   return {
     settings,
@@ -433,28 +287,57 @@ async function assemble(parts: Parts): Promise<App> {
     wires: wires.map(({ name }) => name),
     routes: groups,
     service(name) {
-      if (!services.has(name)) throw new StartError(`SIXWIRE_WIRES: ${name} is not loaded`)
-      return services.get(name) as never
+      if (!wiresSetUp.services.has(name)) throw new StartError(`SIXWIRE_WIRES: ${name} is not loaded`)
+      return wiresSetUp.services.get(name) as never
     },
-    migrate: () => life.begin(migrate),
-    start: () => life.begin(start),
-    listen: () => life.begin(listen),
-    health: () => health,
-    checks: () => checks,
-    jobs: jobs.operations,
-    logs,
-    audit: auditLog,
-    metrics: () => metrics.declared(),
+    migrate: () => life.begin(() => migrate(parts)),
+    start: () => life.begin(() => start(whole)),
+    listen: () => life.begin(() => listen(whole)),
+    health: () => wiresSetUp.health,
+    checks: () => wiresSetUp.checks,
+    jobs: parts.jobs.operations,
+    logs: frame.logs,
+    audit: frame.auditLog,
+    metrics: () => frame.metrics.declared(),
     eventTypes: () => delivery.events.types(),
     checkPolicy: () => checkServedPolicy(db, settings),
     log,
-    notConfigured: unconfiguredProviders(wires, environment),
+    notConfigured: unconfiguredProviders(wires, parts.environment),
     warnings,
-    diagnoses: diagnosesOf,
+    diagnoses: later.diagnoses,
     sealed: () => [...FRAME_SEALED, ...running.flatMap((one) => one.sealed ?? [])],
     close: () => life.close(),
   }
 }
+
+type WiresSetUp = {
+  readonly services: Map<string, unknown>
+  readonly health: Map<string, () => Promise<void>>
+  readonly checks: Map<string, ReadonlyMap<string, () => Promise<void>>>
+}
+
+/** Sets the wires up in their order, each with the services of those that it needs. */
+async function setUpAll(
+  parts: Parts,
+  context: WireContext,
+  { services, health, checks }: WiresSetUp,
+): Promise<void> {
+  for (const wire of parts.wires) {
+    const needed = Object.fromEntries(wire.needs.map(({ wireName }) => [wireName, services.get(wireName)]))
+    const one = await setUp(wire, { ...context, ...needed }, parts)
+    parts.running.push(one)
+    services.set(wire.name, one.service)
+    health.set(wire.name, one.health ?? (async () => undefined))
+    checks.set(wire.name, one.checks ?? new Map())
+  }
+}
+
+const diagnosesOf = (parts: Parts, warnings: readonly string[]): Diagnosis[] => [
+  ...frameDiagnoses(parts, warnings),
+  ...parts.running.flatMap(({ diagnoses = [] }, at) =>
+    diagnoses.map((one) => ({ ...one, name: `${parts.wires[at]!.name}: ${one.name}` })),
+  ),
+]
 
 /** The routes of each wire. */
 const routeGroupsOf = ({ running, wires }: Parts): RouteGroup[] =>
@@ -471,18 +354,6 @@ const screensOf = ({ running, wires }: Parts): readonly ShownScreen[] =>
 
 const figuresOf = ({ running, wires }: Parts) =>
   running.flatMap(({ figures = [] }, at) => figures.map((figure) => ({ wire: wires[at]!.name, figure })))
-
-/** The migrations of the frame, of each wire and of the sandbox. */
-async function readAllMigrations({ db, wires, sandbox }: Parts) {
-  const frame = await readFrameMigrations(db)
-  const own = await Promise.all(
-    wires.map(async ({ name, migrations }) =>
-      migrations ? readMigrations(name, migrations, db.dialect) : [],
-    ),
-  )
-  const sandboxMigrations = sandbox ? await readMigrations('sandbox', sandbox.migrations, db.dialect) : []
-  return [...frame, ...own.flat(), ...sandboxMigrations]
-}
 
 /** What is in force, and where it is from. */
 const inForce = (parts: Parts): SettingInForce[] => {
@@ -527,14 +398,4 @@ const REFUSALS: Record<Stage, (() => ApiError) | undefined> = {
       retryAfter: 1,
       headers: { connection: 'close' },
     }),
-}
-
-/** Closes the later wires first, because they need the earlier ones. */
-async function endWires(running: readonly Running[], log: Logger): Promise<void> {
-  for (const one of running.toReversed())
-    try {
-      await one.close?.()
-    } catch (error) {
-      log.error({ err: error }, 'a wire did not close cleanly')
-    }
 }

@@ -1,0 +1,35 @@
+import type { Clock } from './base/clock.ts'
+import type { Database } from './db/database.ts'
+import type { Settings } from './kernel/config.ts'
+import type { WebhookEndpoint } from './kernel/events/option.ts'
+import type { JobRunner } from './kernel/jobs/jobs.ts'
+import type { Log } from './kernel/log.ts'
+import type { Variables } from './kernel/options.ts'
+import type { ProcessWatch } from './kernel/processes.ts'
+import type { Schedule } from './kernel/schedule/option.ts'
+import type { ConfiguredWire, Running } from './kernel/wire.ts'
+import type { Sandbox } from './sandbox/index.ts'
+import type { Config } from './wires.ts'
+
+/** What a server is assembled from. */
+export type Parts = {
+  config: Config
+  environment: Variables
+  /** Where a variable of the environment is from; undefined: the environment. */
+  sourceOf: ((variable: string) => string | undefined) | undefined
+  settings: Settings
+  clock: Clock
+  log: Log
+  db: Database
+  jobs: JobRunner
+  processes: ProcessWatch
+  wires: readonly ConfiguredWire[]
+  wireOptions: ReadonlyMap<ConfiguredWire, unknown>
+  schedules: readonly Schedule[]
+  webhooks: readonly WebhookEndpoint[]
+  /** The names of the wires that are not loaded. */
+  absentWires: readonly string[]
+  /** The wires that are set up, in their order; `assemble` adds them. */
+  running: Running[]
+  sandbox: Sandbox | undefined
+}
