@@ -60,6 +60,22 @@ eachEngine((engine) => {
     await writes
   })
 
+  test('what a stream read behind its id does not come to it again', async (t) => {
+    const { app, create } = await setUp(t, engine)
+    const query = { collection: 'books' }
+    for (const title of ['a', 'b', 'c', 'd', 'e']) {
+      const first = await follow(t, app.url, { query })
+      await receives(first, 'ready')
+      first.close()
+      await create('books', { title })
+      const again = await follow(t, app.url, { query, lastEventId: first.lastId() })
+      await receives(again, `put ${title}`)
+      await create('books', { title: 'end' })
+      await again.receives('ready', `put ${title}`, 'put end')
+      again.close()
+    }
+  })
+
   test('an id between the events of one change brings both again', async (t) => {
     const { app, create } = await setUp(t, engine)
     const watch = [{ collection: 'books' }, { collection: 'books', fields: 'title' }]

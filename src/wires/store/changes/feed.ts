@@ -194,6 +194,8 @@ export class Feed implements PageTaker {
   #pass({ follower, watch }: Member, event: FeedEvent): void {
     if (follower.isBehind) return
     if (isStale(event.change, follower)) return this.#fallBehind(follower)
+    // What it read of the log on its own may reach further than what all had then.
+    if (!isBefore(follower.position, event.change.until)) return
     const before = laterOf(this.#delivered!, follower.position)
     this.#send(follower, event, watch)
     // The others of its watches may have the change too, and what is asked for its position meanwhile must not pass over it.
