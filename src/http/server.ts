@@ -51,6 +51,7 @@ const PARTS: Readonly<Record<string, RequestPart>> = {
   params: 'params',
   headers: 'headers',
 }
+const USUAL_METHODS: ReadonlySet<string> = new Set([...METHODS, 'HEAD', 'OPTIONS'])
 const HEADERS_MS = 60_000
 const CLIENT_GONE = 499 // as nginx logs it: no answer reached the client
 const REQUEST_ID = /^[\w.:-]{1,128}$/
@@ -162,6 +163,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     ...options.groups.flatMap(({ routes }) => routes),
   ])
   const findAddress = createAddressFinder(addresses)
+  const isMounted = (url: string): boolean => options.mounts.some(({ prefix }) => isWithin(url, prefix))
+  // What is mounted answers for itself, but not to methods that it cannot know, such as QUERY, whose body would be read.
+  const isUnknown = ({ is404, url, method }: FastifyRequest): boolean =>
+    is404 && !(isMounted(url) && USUAL_METHODS.has(method))
   const alwaysAnswered = new Set(
     options.groups
       .filter(({ wire }) => wire === 'core')
@@ -196,6 +201,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       })
     }
     ;(request as AdmittedRequest).settle = settle
+    // What it finds no route for may be an address of other methods.
+    const address = isUnknown(request) ? findAddress(pathOf(request.url)) : undefined
+    ;(request as AdmittedRequest).address = address
     // The engine's own onResponse is not called if the client disconnects before its answer.
     reply.raw.on('close', () => settle(reply.raw.writableFinished ? reply.statusCode : CLIENT_GONE))
     // The client has reset the connection: there is no client to answer, and no address to count.
@@ -229,17 +237,17 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   })
   // After the headers above, so that a page of another origin can read the refusal too.
   engine.addHook('onRequest', (request, _reply, done) => {
-    const isMounted = options.mounts.some(({ prefix }) => isWithin(request.url, prefix))
-    const isUnknown = request.is404 && !isMounted
-    const address = isUnknown ? findAddress(pathOf(request.url)) : undefined
-    ;(request as AdmittedRequest).address = address
+    const { address } = request as AdmittedRequest
     const refusal = alwaysAnswered.has(request.routeOptions.url ?? address?.path ?? '')
       ? undefined
       : options.refusal()
-    if (options.hosts && !isMounted && !isKnownHost(request.headers.host, options.hosts))
+    if (options.hosts && !isMounted(request.url) && !isKnownHost(request.headers.host, options.hosts))
       return done(unknownHost(request))
     // Not only in the handler above, so that no body is read.
-    done(refusal ?? (isUnknown ? (address ? refusesMethod(address) : unknownAddress(request)) : undefined))
+    done(
+      refusal ??
+        (isUnknown(request) ? (address ? refusesMethod(address) : unknownAddress(request)) : undefined),
+    )
   })
   prepareRequests(engine)
   const descriptionLimit = parseRateLimit(DESCRIPTION_LIMIT)

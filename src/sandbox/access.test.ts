@@ -318,4 +318,13 @@ someEngine((engine) => {
       await assert.rejects(mailer.verify(), { code: 'ESOCKET' })
     },
   )
+
+  test('a method that none of its pages has is 404, whatever it sends', async (t) => {
+    const app = await startApp(t, engine, { sandbox: true })
+    for (const method of ['QUERY', 'PROPFIND'])
+      for (const path of ['/sandbox', '/sandbox/nowhere']) {
+        const { status } = await exchange(app.url, { method, path, headers: {}, body: Buffer.from('x') })
+        assert.equal(status, 404, `${method} ${path}`)
+      }
+  })
 })

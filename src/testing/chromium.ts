@@ -14,17 +14,21 @@ const path = [
 /** Why browser tests are skipped here; false where they run. */
 export const withoutChromium = path ? false : 'there is no Chromium here: install one, or name it in CHROMIUM'
 
-// The first are those that playwright-core switches off: a list given here takes the place of its own. The last two would
-// load two pages of the browser's own in each window, which take as much time as the page of a test.
+// A list given here takes the place of playwright-core's own, which the first are from (1.65, without those of Edge and
+// Windows). The last two would load two pages of the browser's own in each window, which take as much time as the page of a test.
 const WITHOUT = [
   'AimEnabled',
+  'AvoidCorsURLLoaderRestartOnRedirect',
   'AvoidUnnecessaryBeforeUnloadCheckSync',
   'DestroyProfileOnBrowserClose',
+  'HttpsFirstBalancedModeAutoEnable',
   'HttpsUpgrades',
   'LensOverlay',
   'MediaRouter',
+  'NetworkTimeServiceQuerying',
   'OptimizationHints',
   'PaintHolding',
+  'PreconnectToSearch',
   'ThirdPartyStoragePartitioning',
   'WebUIOmniboxAimPopup',
   'WebUIOmniboxPopup',

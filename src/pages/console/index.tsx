@@ -22,9 +22,9 @@ function Console() {
 }
 
 void resume()
-// Its script comes while the session is asked for. If it does not, the screen says so.
+// The screen's script comes while the session is asked for. If it does not, the screen says so.
 void screens
-  .find(({ name }) => name === place.value.screen)
+  .find(({ name }) => name === (place.value.screen || screens[0]!.name))
   ?.load()
   .catch(() => undefined)
 render(<Console />, document.getElementById('root')!)

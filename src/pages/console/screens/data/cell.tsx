@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import type { ComponentType } from 'preact'
 
 import { Late } from '../../../parts/late.tsx'
 import { canWrite } from '../../../parts/session.ts'
@@ -6,8 +7,16 @@ import { Text, Time } from '../../../parts/text.tsx'
 import { valueIn, type GridRow } from './documents.ts'
 import type { FilterJson } from './filter.ts'
 
-/** Loads what a cell is edited with: with the grid, so that it is there when the first one is. */
-export const loadCellEditor = () => import('./cell-editor.tsx')
+type CellProps = { row: GridRow; path: string; collection: string }
+
+let CellEditor: ComponentType<CellProps> | undefined
+
+/** Loads what a cell is edited with: with the grid, so that it is there when the first cell is, and takes what is typed next. */
+export async function loadCellEditor() {
+  const module = await import('./cell-editor.tsx')
+  CellEditor = module.default
+  return module
+}
 
 /** The cell that is edited. */
 export const editing = signal<{ id: string; path: string } | undefined>(undefined)
@@ -28,10 +37,11 @@ export const isEditable = (row: GridRow, path: string): boolean => {
 }
 
 /** A value of a document in the grid. */
-export function Cell({ row, path, collection }: { row: GridRow; path: string; collection: string }) {
+export function Cell({ row, path, collection }: CellProps) {
   const { id, path: edited } = editing.value ?? {}
+  const props = { row, path, collection }
   if (id === row._id && edited === path)
-    return <Late load={loadCellEditor} props={{ row, path, collection }} />
+    return CellEditor ? <CellEditor {...props} /> : <Late load={loadCellEditor} props={props} />
   return <Shown value={valueIn(row, path)} cut={row.$preview.cut[path]} isTime={TIMES.includes(path)} />
 }
 
