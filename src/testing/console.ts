@@ -166,17 +166,14 @@ export async function axeFaults(page: Page): Promise<string[]> {
   )
 }
 
-const LOOKS = [
-  { width: 1280, colorScheme: 'light', forcedColors: 'none' },
-  { width: 1280, colorScheme: 'dark', forcedColors: 'none' },
-  { width: 768, colorScheme: 'light', forcedColors: 'none' },
-  { width: 320, colorScheme: 'light', forcedColors: 'none' },
-  { width: 320, colorScheme: 'dark', forcedColors: 'none' },
-  { width: 320, colorScheme: 'dark', forcedColors: 'active' },
-] as const
+const LOOKS = [1280, 768, 320].flatMap((width) => [
+  { width, colorScheme: 'light' as const, forcedColors: 'none' as const },
+  { width, colorScheme: 'dark' as const, forcedColors: 'none' as const },
+  { width, colorScheme: 'dark' as const, forcedColors: 'active' as const },
+])
 
 /**
- * Checks a page in light and dark, on desktop and phone, and with forced colours: axe finds nothing, and nothing is
+ * Checks a page in light, dark and forced colours, on a desktop, a tablet and a phone: axe finds nothing, and nothing is
  * wider than the screen. A short run takes two looks at random.
  *
  * @param scene what the page shows, for the message
