@@ -44,22 +44,27 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/** What is no fault, and does not go away by trying again. */
+const EXPECTED: Readonly<Record<string, string>> = {
+  FORBIDDEN: 'Your role may not see this.',
+  PROVIDER_NOT_CONFIGURED: 'This is not set up.',
+}
+
 /** An error with a button to try again, and the id under which the server's log has it. */
 export function Problem({ error, again }: { error: unknown; again?: () => void }) {
-  const isForbidden = isError(error, 'FORBIDDEN')
+  const expected = isError(error) ? EXPECTED[error.code] : undefined
   const requestId = isError(error) ? error.headers.get('x-request-id') : null
   return (
-    <div class={isForbidden ? 'notice' : 'notice bad'} role="alert">
+    <div class={expected ? 'notice' : 'notice bad'} role="alert">
       <p>
-        <strong>{isForbidden ? 'Your role may not see this.' : 'This did not work.'}</strong>{' '}
-        {messageOf(error)}
+        <strong>{expected ?? 'This did not work.'}</strong> {messageOf(error)}
       </p>
-      {requestId && !isForbidden && (
+      {requestId && !expected && (
         <p class="soft">
           Request <code>{requestId}</code>
         </p>
       )}
-      {again && !isForbidden && (
+      {again && !expected && (
         <button class="small" type="button" onClick={again}>
           Try again
         </button>
