@@ -45,7 +45,7 @@ describe('a sensitive call', () => {
       assert.equal(outcome(await offer(token)), 'RECENT_SIGN_IN_REQUIRED')
     })
 
-    test('that changes factors takes a factor where there is one: the password is not enough', async () => {
+    test('that changes factors, the address or the phone takes a factor where there is one: the password is not enough', async () => {
       const { token, authenticator } = await registerWithFactor(app())
       wait()
       assert.equal(outcome(await confirm(token, { password: PASSWORD })), 200)
