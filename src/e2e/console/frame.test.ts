@@ -2,14 +2,15 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
-import { appForAll, PASSWORD } from '../../testing/auth.ts'
+import { appForAll, login, PASSWORD } from '../../testing/auth.ts'
 import { withoutChromium } from '../../testing/chromium.ts'
 import { checkLooks, openConsole, type ConsolePage } from '../../testing/console.ts'
 import { endOfSuite, someEngine } from '../../testing/engines.ts'
+import { addAuthenticator } from '../../testing/second-factor.ts'
 
 describe('the frame of the console', { skip: withoutChromium }, () => {
   someEngine((engine) => {
-    const app = appForAll(engine)
+    const app = appForAll(engine, { config: { auth: { secondFactor: 'admins' } } })
     const ending = endOfSuite()
     let admin: ConsolePage
     before(async () => {
@@ -108,6 +109,22 @@ describe('the frame of the console', { skip: withoutChromium }, () => {
       await dialog.getByRole('button', { name: 'Sign in', exact: true }).click()
       await dialog.waitFor({ state: 'detached' })
       assert.equal(await page.getByLabel('Code that the app shows').inputValue(), '123')
+    })
+
+    test('says until when the account needs a second factor, as long as it has none', async () => {
+      const { page, user } = admin
+      await admin.go('#/users')
+      const notice = page.locator('.notice', { hasText: 'Your account needs a second factor.' })
+      const { token } = (await login(app(), user.email)).body
+      const { body } = await app().request('GET', '/auth/factors', { token })
+      const until = await notice.locator('time').getAttribute('datetime')
+      assert.equal(until, (body as { dueAt: string }).dueAt)
+      await notice.getByRole('link', { name: 'Add one' }).click()
+      await page.getByRole('button', { name: 'Add an authenticator app' }).waitFor()
+      await addAuthenticator(app(), token)
+      await admin.go('#/users')
+      await heading('Users').waitFor()
+      await notice.waitFor({ state: 'detached' })
     })
   })
 })

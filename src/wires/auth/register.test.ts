@@ -152,6 +152,26 @@ describe('registration', () => {
       assert.equal((await register({ email: someone(), password: email })).status, 201)
     })
 
+    test('refuses the name of the service, and of the platform, as a password', async () => {
+      for (const password of ['Sixwire1', 'six-wire 2026', `${app().app.settings.name}-12345!`]) {
+        const answered = await register({ email: someone(), password })
+        assert.deepEqual([answered.status, answered.code], [400, 'VALIDATION_ERROR'], password)
+        assert.match(answered.body.error.details!.issues[0]!.message, /name of the service/)
+      }
+    })
+
+    test('takes passwords of any composition', async () => {
+      for (const password of [
+        'wqkzjxvbnr',
+        '7305918264',
+        '#!%&?=+*~;',
+        'ÄÖÜẞÑÉØÅŁŽ',
+        'q w e q z x',
+        'kkkkkkkkkkkkk',
+      ])
+        assert.equal((await register({ email: someone(), password })).status, 201, password)
+    })
+
     test('takes two ways to write the same characters for one password', async () => {
       const email = someone()
       assert.equal((await register({ email, password: 'Ｃafé ﬁne passphrase' })).status, 201)

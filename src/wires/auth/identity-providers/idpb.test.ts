@@ -3,6 +3,7 @@ import { before, describe, test } from 'node:test'
 
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
+import { me } from '../../../testing/auth.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 import { startOauthServer, type OauthServer, type OAuthPerson } from '../../../testing/oauth-server.ts'
 import {
@@ -14,6 +15,7 @@ import {
   personOf,
   startOf,
 } from '../../../testing/provider-login.ts'
+import { addAuthenticator, finish } from '../../../testing/second-factor.ts'
 
 const first = (email: string, verified = true) => ({ email, primary: true, verified })
 const further = (email: string, verified = true) => ({ email, primary: false, verified })
@@ -116,6 +118,22 @@ describe("sign-in through an OAuth 2 provider in GitHub's shape", () => {
         null,
       ])
         await isRefused({ user, emails }, 'provider_error', user)
+    })
+
+    test('challenges an account with a second factor, which then finishes the sign-in', async () => {
+      const careful = { user: { id: 4711 }, emails: [first('careful@example.com')] }
+      const page = await signIn(careful)
+      const { _id } = await personOf(app, page)
+      const authenticator = await addAuthenticator(app, page.fragment['token']!)
+      const { challenge, ...rest } = (await signIn(careful, '?redirect=/cart')).fragment
+      assert.deepEqual(rest, {
+        error: 'second_factor_required',
+        factors: 'totp,recovery-code',
+        redirect: '/cart',
+      })
+      const finished = await finish(app, { challenge, code: authenticator.code() })
+      assert.equal(finished.status, 200, finished.text)
+      assert.equal((await me(app, finished.body.token)).body.user._id, _id)
     })
 
     test('refuses what the provider answers instead of a token, a person or a list', async (t) => {

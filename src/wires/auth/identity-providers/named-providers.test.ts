@@ -18,6 +18,7 @@ import {
   PUBLIC_URL,
   startOf,
 } from '../../../testing/provider-login.ts'
+import { addAuthenticator, finish, wrongCode } from '../../../testing/second-factor.ts'
 
 const COMPANY = 'providers/company'
 const PARTNER = 'providers/partner-2'
@@ -183,6 +184,21 @@ describe('identity providers of the configuration', () => {
       // A right way in that is not over is none that failed.
       assert.equal(app.log().split('sign-in-failed').length, failures)
       assert.equal(app.log().includes(challenge), false)
+    })
+
+    test('give a session for that challenge and a second factor', async () => {
+      company.people.set('thorough', { email: 'thorough@company.example', email_verified: true })
+      const first = await signIn(company, COMPANY, 'thorough')
+      const { _id } = await personOf(app, first)
+      const authenticator = await addAuthenticator(app, first.fragment['token']!)
+      const { challenge } = (await signIn(company, COMPANY, 'thorough')).fragment
+      const wrong = await finish(app, { challenge, code: wrongCode(authenticator, app) })
+      assert.equal(wrong.code, 'INVALID_CODE')
+      const finished = await finish(app, { challenge, code: authenticator.code() })
+      assert.equal(finished.status, 200, finished.text)
+      assert.equal((await me(app, finished.body.token)).body.user._id, _id)
+      assert.match(app.log(), new RegExp(`"event":"sign-in","account":"${_id}"[^\\n]*"method":"${COMPANY}"`))
+      assert.equal((await finish(app, { challenge, code: authenticator.code() })).code, 'INVALID_CHALLENGE')
     })
 
     test('remove the factors of an account whose address they verify for its owner', async () => {

@@ -18,6 +18,7 @@ import {
 import { challenged, finish } from '../../../testing/second-factor.ts'
 
 const MINUTE_MS = 60_000
+const base64url = (text: string): string => Buffer.from(text).toString('base64url')
 const PAGE = { origin: 'https://app.example' }
 /** The AAGUID of a phone's passkeys. */
 const APPLE = 'fbfc3007154e4ecc8c0b6e020557d7bd'
@@ -180,6 +181,24 @@ describe('the passkeys of an account', () => {
       assert.equal(finished.status, 200, finished.text)
       const again = await challenged(app(), ada.email)
       assert.equal((await finish(app(), { challenge: again, passkey })).code, 'INVALID_PASSKEY')
+    })
+
+    test('finish no sign-in to another account', async () => {
+      const { key } = await add(bob.token)
+      const challenge = await challenged(app(), ada.email)
+      const options = await optionsOf(app(), '/auth/second-factor/passkey-options', { body: { challenge } })
+      assert.ok(!options.allowCredentials?.some(({ id }) => id === key.id))
+      // One that says whose it is or nothing, or claims to be Ada's.
+      const claims: Ceremony[] = [{}, { userHandle: null }, { userHandle: base64url(ada._id) }]
+      for (const ceremony of claims) {
+        const refused = await finish(app(), {
+          challenge,
+          passkey: key.sign(options, { ...PAGE, ...ceremony }),
+        })
+        assert.deepEqual([refused.status, refused.code], [401, 'INVALID_PASSKEY'])
+      }
+      const passkey = first.key.sign(options, PAGE)
+      assert.equal((await finish(app(), { challenge, passkey })).status, 200)
     })
 
     test('are changed only within 10 minutes of a proof, which another account’s passkey is none of', async () => {

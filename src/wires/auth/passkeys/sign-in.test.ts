@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test'
 
 import { sql } from '../../../db/sql.ts'
 import type { TestApp } from '../../../testing/app.ts'
-import { me, send, startReplicas, statuses } from '../../../testing/auth.ts'
+import { me, send, startReplicas, statuses, times } from '../../../testing/auth.ts'
 import {
   createTestPasskey,
   type Ceremony,
@@ -170,6 +170,29 @@ describe('a sign-in with a passkey', () => {
       assert.equal((await signInWith(app, second.key)).status, 200)
       await app.app.service('auth').users.disable(email)
       assert.equal((await signInWith(app, second.key)).code, 'INVALID_PASSKEY')
+    })
+
+    test('begins no session once the removal of its passkey is answered, also if it was sent before', async () => {
+      for (let round = 0; round < 10; round++) {
+        const { token } = await app.register()
+        const { key: removed, passkey } = await addPasskey(app, token)
+        const signed = await Promise.all(times(6, async () => removed.sign(await options())))
+        const sessions = async () =>
+          (await send(app, 'GET /auth/sessions', { token })).body.sessions.map(({ _id }) => _id)
+        const remove = async () => {
+          const answered = await send(app, `DELETE /auth/passkeys/${passkey._id}`, { token })
+          assert.equal(answered.status, 200, answered.text)
+          return sessions()
+        }
+        const [begun, ...replies] = await Promise.all([
+          remove(),
+          ...signed.map((one, index) => sendAssertion(index % 2 ? replica : app, one)),
+        ])
+        for (const { status, code, text } of replies)
+          assert.ok(status === 200 || code === 'INVALID_PASSKEY', text)
+        for (const id of await sessions()) assert.ok(begun.includes(id), `round ${round}`)
+        assert.equal((await signInWith(replica, removed)).code, 'INVALID_PASSKEY')
+      }
     })
   })
 })

@@ -45,13 +45,23 @@ describe('a sensitive call', () => {
       assert.equal(outcome(await offer(token)), 'RECENT_SIGN_IN_REQUIRED')
     })
 
-    test('that changes factors takes a factor where there is one: the password is not enough', async () => {
+    test('that changes factors, the address or the phone takes a factor where there is one: the password is not enough', async () => {
       const { token, authenticator } = await registerWithFactor(app())
       wait()
       assert.equal(outcome(await confirm(token, { password: PASSWORD })), 200)
       assert.equal(outcome(await revokeOthers(token)), 200)
-      for (const route of ['POST /auth/totp', 'DELETE /auth/totp', 'POST /auth/recovery-codes'])
-        assert.equal(outcome(await send(app(), route, { token })), 'RECENT_SIGN_IN_REQUIRED', route)
+      for (const [route, body] of [
+        ['POST /auth/totp'],
+        ['DELETE /auth/totp'],
+        ['POST /auth/recovery-codes'],
+        ['POST /auth/passkeys/options', {}],
+        ['POST /auth/passkeys', {}],
+        ['POST /auth/change-email', { email: 'ada.new@example.com' }],
+        ['POST /auth/phone', { phone: '+12025550123' }],
+        ['POST /auth/phone/verify', { code: '123456' }],
+        ['DELETE /auth/phone'],
+      ] as const)
+        assert.equal(outcome(await send(app(), route, { token, body })), 'RECENT_SIGN_IN_REQUIRED', route)
       assert.equal(outcome(await confirm(token, { code: authenticator.code() })), 200)
       assert.equal(outcome(await offer(token)), 200)
       wait()
@@ -87,6 +97,10 @@ describe('a sensitive call', () => {
     test('ends all other sessions at once', async () => {
       const { email, token } = await app().register()
       const others = await Promise.all(times(3, () => login(app(), email)))
+      wait()
+      assert.equal(outcome(await revokeOthers(token)), 'RECENT_SIGN_IN_REQUIRED')
+      assert.equal(outcome(await send(app(), 'GET /auth/me', { token: others[0]!.body.token })), 200)
+      assert.equal(outcome(await confirm(token, { password: PASSWORD })), 200)
       const revoked = await revokeOthers(token)
       assert.equal(revoked.body.message, '3 other sessions are revoked.')
       for (const { body } of others)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
+import { startApp } from '../../../testing/app.ts'
 import { login, me, refresh, send, statuses, times } from '../../../testing/auth.ts'
 import { eachEngine } from '../../../testing/engines.ts'
 import { appWithMailbox, nextAbout, nextToken } from '../../../testing/mailbox.ts'
@@ -82,6 +83,41 @@ describe('second factors that are required', () => {
         .find(({ name }) => name === 'auth: second factors')
       assert.match(JSON.stringify(await diagnosis!.find()), /2 administrators have no second factor/)
     })
+  })
+
+  eachEngine((engine) => {
+    const production = {
+      NODE_ENV: 'production',
+      PUBLIC_URL: 'https://api.example',
+      APP_URL: 'https://app.example',
+    }
+    for (const [name, environment, days] of [
+      ['are those of administrators in production by default, within seven days', production, 7],
+      ['are those of nobody outside production by default', {}, undefined],
+    ] as const)
+      test(name, async (t) => {
+        const app = await startApp(t, engine, { environment })
+        const asked = async (token: string) => {
+          const { body } = await send(app, 'GET /auth/factors', { token })
+          const { required, dueAt } = body as unknown as Factors
+          return [required, dueAt && Math.round((Date.parse(dueAt) - app.clock.now()) / DAY_MS)]
+        }
+        const admin = await app.register()
+        await app.app.service('auth').users.promote(admin.email)
+        const user = await app.register()
+        const adminsToken = (await login(app, admin.email)).body.token
+        assert.deepEqual(await asked(user.token), [false, undefined])
+        assert.deepEqual(await asked(adminsToken), [days !== undefined, days])
+        app.clock.advance(7 * DAY_MS)
+        for (const [email, code] of [
+          [user.email, undefined],
+          [admin.email, days && 'SECOND_FACTOR_MISSING'],
+        ] as const) {
+          const { token } = (await login(app, email)).body
+          const documents = await send(app, 'GET /store/notes', { token })
+          assert.equal(documents.code, code, documents.text)
+        }
+      })
   })
 })
 
