@@ -16,6 +16,11 @@ const config = {
       },
       companies: { read: [{ open: true }, 'owner'] },
       products: { read: 'public' },
+      staff: {
+        read: 'public',
+        hidden: ['boss'],
+        relations: { boss: { to: 'staff' }, mentor: { to: 'staff' } },
+      },
       orders: {
         read: 'owner',
         relations: {
@@ -38,13 +43,13 @@ type Person = Awaited<ReturnType<TestApp['register']>>
 eachEngine((engine) => {
   let app: TestApp
   let replica: TestApp
-  let [ann, bob]: Person[] = []
+  let [admin, ann, bob]: Person[] = []
   const ending = endOfSuite()
   before(async () => {
     const databaseUrl = await engine.migratedUrl()
     app = await startApp(ending, engine, { config, databaseUrl })
     replica = await startApp(ending, engine, { config, databaseUrl })
-    await app.register()
+    admin = await app.register()
     ann = await app.register()
     bob = await app.register()
   })
@@ -255,6 +260,29 @@ eachEngine((engine) => {
     assert.equal((await ask(ann, 'PUT', `orders/${order}`, body)).status, 200)
     assert.equal((await ask(ann, 'PATCH', `orders/${order}`, { $expanded: {}, $set: { n: 1 } })).status, 200)
     assert.equal((await stored('orders', order))!['$expanded'], undefined)
+  })
+
+  test('a hidden relation is expanded for administrators only, at each level', async () => {
+    const boss = await made('staff', { name: 'secret' })
+    const member = await made('staff', { boss }, admin)
+    const trainee = await made('staff', { mentor: member })
+    for (const path of [
+      `staff/${member}?expand=boss`,
+      `staff/${trainee}?expand=mentor.boss`,
+      'staff?expand=boss',
+    ]) {
+      for (const who of [ann, undefined]) {
+        const refused = await ask(who, 'GET', path)
+        const { path: at, message } = issueOf(refused)
+        assert.equal(at, '/query/expand')
+        assert.match(message, /^boss of staff cannot be expanded: only administrators and service keys/)
+        assert.doesNotMatch(refused.text, /secret/)
+      }
+      assert.match((await ask(admin, 'GET', path)).text, /secret/)
+    }
+    // Nor does what is expanded show where it leads.
+    const { body } = await ask(ann, 'GET', `staff/${trainee}?expand=mentor`)
+    assert.deepEqual([body.$expanded.mentor._id, body.$expanded.mentor.boss], [member, undefined])
   })
 
   test('expand refuses what is no relation, and more than it answers', async () => {
