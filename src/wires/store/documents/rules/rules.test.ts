@@ -29,6 +29,7 @@ const config = {
       invitations: { read: { email: '$$user.email' }, create: 'user' },
       outside: { read: { team: { $nin: '$$user.addresses' } }, create: 'user' },
       staff: { read: { role: '$$user.role' }, create: 'user' },
+      memos: 'owner',
       inbox: { read: 'admin', create: 'user' },
       drafts: { read: { author: '$$user._id' }, update: { closed: { $ne: true } }, create: 'user' },
     },
@@ -230,6 +231,24 @@ eachEngine((engine) => {
     })
     assert.equal(patched.status, 200)
     assert.equal(await status(eve, 'GET', `staff/${id}`), 404)
+  })
+
+  test('an owner in the body is a field like any other: the document belongs to who created it', async () => {
+    const id = await made(eve!, 'memos', { owner: ann!._id, text: 'mine' })
+    const reads = async () => Promise.all([ann, eve, admin].map((who) => status(who, 'GET', `memos/${id}`)))
+    assert.deepEqual(await reads(), [404, 200, 200])
+    for (const method of ['PUT', 'PATCH']) {
+      for (const body of [{ owner: ann!._id }, { owner: null }]) {
+        assert.equal(await status(eve, method, `memos/${id}`, body), 200)
+        assert.deepEqual(await reads(), [404, 200, 200])
+      }
+      assert.equal(await status(ann, method, `memos/${id}`, { owner: ann!._id }), 404)
+    }
+    assert.equal(await status(eve, 'PATCH', `memos/${id}`, { $set: { owner: ann!._id } }), 200)
+    assert.deepEqual(await reads(), [404, 200, 200])
+    assert.deepEqual(await listed(ann, 'memos', filter({ owner: ann!._id })), [])
+    assert.deepEqual(await listed(eve, 'memos', filter({ owner: ann!._id })), [id])
+    assert.equal(await status(ann, 'DELETE', `memos/${id}`), 404)
   })
 
   test('who may not read what was written gets its _id and the times', async () => {
