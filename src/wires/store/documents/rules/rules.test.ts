@@ -130,6 +130,23 @@ eachEngine((engine) => {
     assert.equal(await status(bob, 'GET', next), 400)
   })
 
+  test('an ETag of a document does not outlast the access to it', async () => {
+    const team = `etag${ann!._id}`
+    const membership = await made(admin!, 'memberships', { user: bob!._id, team })
+    const id = await made(ann!, 'projects', { members: [ann!._id], team })
+    const etag = (await ask(bob, 'GET', `projects/${id}`)).headers.get('etag')!
+    const cached = (who: Person | undefined, match: string) =>
+      status(who, 'GET', `projects/${id}`, undefined, { headers: { 'if-none-match': match } })
+    assert.deepEqual([await cached(bob, etag), await cached(ann, etag)], [304, 304])
+    assert.equal(await status(admin, 'DELETE', `memberships/${membership}`), 200)
+    for (const match of [etag, '*'])
+      assert.deepEqual(
+        [await cached(bob, match), await cached(eve, match), await cached(undefined, match)],
+        [404, 404, 401],
+      )
+    assert.equal(await cached(ann, etag), 304)
+  })
+
   test('a create must fit the rule with the fields that it sends, each of a list', async () => {
     const refused = await ask(eve, 'POST', 'projects', { members: [bob!._id] })
     assert.equal(refused.status, 403)
