@@ -44,6 +44,7 @@ eachEngine((engine) => {
   let app: TestApp
   let replica: TestApp
   let [admin, ann, bob]: Person[] = []
+  let key: { readonly token: string }
   const ending = endOfSuite()
   before(async () => {
     const databaseUrl = await engine.migratedUrl()
@@ -52,16 +53,17 @@ eachEngine((engine) => {
     admin = await app.register()
     ann = await app.register()
     bob = await app.register()
+    key = { token: (await app.app.service('auth').keys.create('key', ['store'])).key }
   })
 
   const askAt = (
     of: TestApp,
-    who: Person | undefined,
+    who: { readonly token: string } | undefined,
     method: string,
     path: string,
     body?: unknown,
   ): Promise<TestAnswer> => of.request(method, `/store/${path}`, { token: who?.token, body })
-  const ask = (who: Person | undefined, method: string, path: string, body?: unknown) =>
+  const ask = (who: { readonly token: string } | undefined, method: string, path: string, body?: unknown) =>
     askAt(app, who, method, path, body)
   async function made(collection: string, fields: object, who = ann!): Promise<string> {
     const answered = await ask(who, 'POST', collection, fields)
@@ -99,6 +101,27 @@ eachEngine((engine) => {
     })
     assert.equal(await texts[0], await texts[1])
     assert.equal((await ask(bob, 'POST', 'people', { company: closed })).status, 201)
+  })
+
+  test('administrators and service keys are held to relations, though they may refer to what they like', async () => {
+    const closed = await made('companies', { open: false }, bob)
+    const person = await made('people', {})
+    const customer = await made('people', {})
+    await made('orders', { customer })
+    for (const who of [admin!, key]) {
+      const company = newId(Date.now())
+      for (const [method, path, body] of [
+        ['POST', 'people', { company }],
+        ['PUT', `people/${person}`, { company }],
+        ['PATCH', `people/${person}`, { company }],
+        ['PATCH', `people/${person}`, { $set: { company } }],
+      ] as const)
+        assert.equal(issueOf(await ask(who, method, path, body)).path, '/body/company')
+      assert.equal((await ask(who, 'PUT', `people/${person}`, { company: closed })).status, 200)
+      assert.equal((await ask(who, 'DELETE', `people/${customer}`)).status, 409)
+    }
+    assert.equal((await ask(key, 'DELETE', `companies/${closed}`)).status, 200)
+    assert.equal((await stored('people', person))!['company'], undefined)
   })
 
   test('a reference that is there already can stay, whatever its writer may read', async () => {

@@ -28,6 +28,7 @@ const config = {
           { additionalProperties: false },
         ),
       },
+      codes: { read: 'owner', unique: ['code'] },
       cases: {
         read: 'user',
         create: 'user',
@@ -62,6 +63,7 @@ eachEngine((engine) => {
   let app: TestApp
   let replica: TestApp
   let [admin, ann, bob]: Person[] = []
+  let key: { readonly token: string }
   const ending = endOfSuite()
   before(async () => {
     const databaseUrl = await engine.migratedUrl()
@@ -70,9 +72,15 @@ eachEngine((engine) => {
     admin = await app.register()
     ann = await app.register()
     bob = await app.register()
+    key = { token: (await app.app.service('auth').keys.create('key', ['store'])).key }
   })
-  const ask = (method: string, path: string, body?: unknown, who = ann!, of = app): Promise<TestAnswer> =>
-    of.request(method, `/store/${path}`, { token: who.token, body })
+  const ask = (
+    method: string,
+    path: string,
+    body?: unknown,
+    who: { readonly token: string } = ann!,
+    of = app,
+  ): Promise<TestAnswer> => of.request(method, `/store/${path}`, { token: who.token, body })
   async function made(collection: string, fields: object, who = ann!): Promise<string> {
     const answered = await ask('POST', collection, fields, who)
     assert.equal(answered.status, 201, answered.text)
@@ -176,9 +184,9 @@ eachEngine((engine) => {
     ])
   })
 
-  test('a document must fit the schema on each way to write it, administrators too', async () => {
+  test('a document must fit the schema on each way to write it, administrators and service keys too', async () => {
     const id = await made('goods', { title: 'a' })
-    for (const who of [ann!, admin!]) {
+    for (const who of [ann!, admin!, key]) {
       assert.deepEqual(pathsOf(await ask('POST', 'goods', {}, who)), ['/body/title'])
       assert.deepEqual(pathsOf(await ask('POST', 'goods', [{ title: 'a' }, { title: '', x: 1 }], who)), [
         '/body/1/x',
@@ -193,6 +201,27 @@ eachEngine((engine) => {
     }
     await assert.rejects(app.app.service('store').documents.create('goods', { title: 1 }), /\/body\/title/)
     assert.equal((await ask('PUT', `goods/${id}`, { price: 1 })).status, 200)
+  })
+
+  test('a unique value is one of all owners, for administrators and service keys too', async () => {
+    await made('codes', { code: 'taken' })
+    for (const [i, who] of [bob!, admin!, key].entries()) {
+      const free = await ask('POST', 'codes', { code: `free${i}` }, who)
+      assert.equal(free.status, 201)
+      const path = `codes/${free.body._id}`
+      for (const refused of [
+        await ask('POST', 'codes', { code: 'taken' }, who),
+        await ask('POST', 'codes', [{ code: `more${i}` }, { code: 'taken' }], who),
+        await ask('PUT', path, { code: 'taken' }, who),
+        await ask('PATCH', path, { code: 'taken' }, who),
+        await ask('PATCH', path, { $set: { code: 'taken' } }, who),
+      ])
+        assert.deepEqual([refused.status, refused.body.error.details], [409, { fields: ['code'] }])
+      assert.equal((await ask('GET', path, undefined, who)).body.code, `free${i}`)
+    }
+    await assert.rejects(app.app.service('store').documents.create('codes', { code: 'taken' }), {
+      code: 'CONFLICT',
+    })
   })
 
   test('documents from before a schema stay readable, and each write must conform', async () => {
