@@ -238,6 +238,64 @@ eachEngine((engine) => {
     )
   })
 
+  /** Deletes each of 40 documents on one replica while something is asked of the other one. */
+  async function whileDeleted(
+    targets: string,
+    call: (id: string, of: TestApp, i: number) => Promise<TestAnswer>,
+  ): Promise<{ id: string; gone: TestAnswer; other: TestAnswer; isThere: boolean; i: number }[]> {
+    const rounds = Array.from({ length: 40 }, () => ({}))
+    const { body } = await ask(ann, 'POST', targets, rounds)
+    return Promise.all(
+      body.data.map(async ({ _id: id }: { _id: string }, i: number) => {
+        const [first, second] = i % 2 === 0 ? [app, replica] : [replica, app]
+        const deletion = () => askAt(first, ann, 'DELETE', `${targets}/${id}`)
+        // Either is sent first as often as the other.
+        const [gone, other] =
+          i % 4 < 2
+            ? await Promise.all([deletion(), call(id, second, i)])
+            : (await Promise.all([call(id, second, i), deletion()])).toReversed()
+        return { id, gone: gone!, other: other!, isThere: (await stored(targets, id)) !== undefined, i }
+      }),
+    )
+  }
+
+  for (const [method, change] of [
+    ['PUT', (customer: string) => ({ customer })],
+    ['PATCH', (customer: string) => ({ $set: { customer } })],
+  ] as const)
+    test(`no reference is left behind by a ${method} that adds it while its document is deleted`, async () => {
+      const orders: string[] = await Promise.all(Array.from({ length: 40 }, () => made('orders', {})))
+      for (const { id, gone, other, isThere, i } of await whileDeleted('people', (customer, of, n) =>
+        askAt(of, ann, method, `orders/${orders[n]}`, change(customer)),
+      )) {
+        assert.deepEqual([gone.status, other.status], isThere ? [409, 200] : [200, 400])
+        assert.equal((await stored('orders', orders[i]!))!['customer'], isThere ? id : undefined)
+      }
+    })
+
+  test('a new reference of a document that is deleted meanwhile is refused or taken out again', async () => {
+    for (const { id, gone, other, isThere } of await whileDeleted('products', (product, of) =>
+      askAt(of, ann, 'POST', 'orders', { tags: [product], lines: [{ product }] }),
+    )) {
+      assert.deepEqual([gone.status, isThere], [200, false], gone.text)
+      if (other.status !== 201) assert.equal(issueOf(other).path, '/body/lines/0/product')
+      else {
+        const { tags, lines } = (await stored('orders', other.body._id))!
+        assert.deepEqual([tags, lines], [[], [{}]], id)
+      }
+    }
+  })
+
+  test('a new document that a deletion would delete as well is refused or deleted', async () => {
+    for (const { gone, other, isThere } of await whileDeleted('orders', (parent, of) =>
+      askAt(of, ann, 'POST', 'orders', { parent }),
+    )) {
+      assert.deepEqual([gone.status, isThere], [200, false], gone.text)
+      if (other.status !== 201) assert.equal(issueOf(other).path, '/body/parent')
+      else assert.equal(await stored('orders', other.body._id), undefined)
+    }
+  })
+
   test('expand answers the documents as the caller may see them, and what is missing or out of reach alike', async () => {
     const [open, closed] = [
       await made('companies', { open: true }, bob),
