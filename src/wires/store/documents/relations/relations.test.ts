@@ -337,6 +337,11 @@ eachEngine((engine) => {
       (await ask(undefined, 'GET', `people/${ofOpen}?expand=company`)).body.$expanded.company._id,
       open,
     )
+    const child = await made('orders', { parent: order })
+    const levels = (await ask(ann, 'GET', `orders/${child}?expand=parent.customer.company`)).body
+    const { customer: ofParent } = levels.$expanded.parent.$expanded
+    assert.deepEqual([ofParent._id, ofParent.salary], [ofOpen, undefined])
+    assert.equal(ofParent.$expanded.company._id, open)
     // Sent back, it is ignored.
     assert.equal((await ask(ann, 'PUT', `orders/${order}`, body)).status, 200)
     assert.equal((await ask(ann, 'PATCH', `orders/${order}`, { $expanded: {}, $set: { n: 1 } })).status, 200)
