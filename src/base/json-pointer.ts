@@ -38,12 +38,15 @@ export const cutPointer = (pointer: string): string =>
  */
 export function valueAtPointer(value: unknown, pointer: string): unknown {
   if (!/^(?:\/(?:[^~]|~[01])*)?$/.test(pointer)) throw new Error(`"${pointer}" is not a JSON pointer`)
-  return pointer
+  return keysOf(pointer).reduce<unknown>(memberOf, value)
+}
+
+/** The keys that a JSON pointer leads along. */
+export const keysOf = (pointer: string): string[] =>
+  pointer
     .split('/')
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce<unknown>(memberOf, value)
-}
 
 const memberOf = (container: unknown, key: string): unknown =>
   typeof container === 'object' && container !== null && Object.hasOwn(container, key)

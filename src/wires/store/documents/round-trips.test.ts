@@ -2,11 +2,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import type { Config } from '../../../app.ts'
 import { startProxy } from '../../../db/postgres-proxy.fixture.ts'
 import { sql } from '../../../db/sql.ts'
-import { startApp } from '../../../testing/app.ts'
+import { startApp, type TestAnswer } from '../../../testing/app.ts'
 import { startReplicas } from '../../../testing/auth.ts'
 import { eachEngine } from '../../../testing/engines.ts'
+
+/** What a call itself costs: jobs ask the database now and then too, so it is the least of several calls. */
+async function leastRoundTrips(
+  proxy: { readonly roundTrips: () => number },
+  call: () => Promise<TestAnswer>,
+): Promise<number> {
+  let least = Infinity
+  for (let i = 0; i < 20; i++) {
+    const before = proxy.roundTrips()
+    assert.ok((await call()).status < 300)
+    least = Math.min(least, proxy.roundTrips() - before)
+  }
+  return least
+}
 
 eachEngine((engine) => {
   if (engine.name === 'postgres')
@@ -22,16 +37,55 @@ eachEngine((engine) => {
         list: [1, () => app.request('GET', '/store/books', { token })],
         create: [2, create],
       } as const
-      for (const [name, [expected, call]] of Object.entries(calls)) {
-        // Jobs ask the database now and then too: the least of several calls is what the call itself costs.
-        let least = Infinity
-        for (let i = 0; i < 20; i++) {
-          const before = proxy.roundTrips()
-          assert.ok((await call()).status < 300)
-          least = Math.min(least, proxy.roundTrips() - before)
-        }
-        assert.equal(least, expected, name)
+      for (const [name, [expected, call]] of Object.entries(calls))
+        assert.equal(await leastRoundTrips(proxy, call), expected, name)
+    })
+
+  if (engine.name === 'postgres')
+    test('each level of what a document and a list are expanded with is read in one round trip more', async (t) => {
+      const proxy = await startProxy(await engine.migratedUrl())
+      t.after(() => proxy.down())
+      const config = {
+        store: {
+          collections: {
+            people: { read: 'user', relations: { boss: { to: 'people' }, company: { to: 'companies' } } },
+            companies: { read: { readers: '$$user._id' }, relations: { owner: { to: 'people' } } },
+          },
+        },
+      } satisfies Config
+      const app = await startApp(t, engine, { databaseUrl: proxy.url, config })
+      await app.register() // the first account is an administrator
+      const { token, _id } = await app.register()
+      async function made(collection: string, fields: object): Promise<string> {
+        const body = { readers: [_id], ...fields }
+        const answered = await app.request('POST', `/store/${collection}`, { token, body })
+        assert.equal(answered.status, 201, answered.text)
+        return answered.body._id
       }
+      let id = ''
+      for (let i = 0; i < 5; i++) {
+        const company = await made('companies', { owner: await made('people', { name: `owner ${i}` }) })
+        const boss = await made('people', { boss: await made('people', { company }), company })
+        id = await made('people', { boss, company, i })
+      }
+      const read = (path: string, expand: string) =>
+        app.request('GET', `/store/people${path}${expand}`, { token })
+      const all = await read('', '?expand=boss.boss.company,company.owner')
+      const expanded = all.body.data.filter(({ i }: { i?: number }) => i !== undefined)
+      assert.equal(expanded.length, 5)
+      for (const { i, $expanded } of expanded) {
+        assert.equal($expanded.company.$expanded.owner.name, `owner ${i}`)
+        assert.equal($expanded.boss.$expanded.boss.$expanded.company._id, $expanded.company._id)
+      }
+      for (const [expand, expected] of [
+        ['', 1],
+        ['?expand=boss', 2],
+        ['?expand=boss,company', 2],
+        ['?expand=boss.boss,company.owner', 3],
+        ['?expand=boss.boss.company,company.owner', 4],
+      ] as const)
+        for (const path of ['', `/${id}`])
+          assert.equal(await leastRoundTrips(proxy, () => read(path, expand)), expected, path + expand)
     })
 
   test('a reading that began for a caller is not answered if the session has ended, on any replica', async (t) => {

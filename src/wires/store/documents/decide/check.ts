@@ -38,7 +38,7 @@ export function checkWanted(request: AccessRequest, wanted: WantedAction): void 
   if (wanted.action === 'list') return
   if (wanted.action === 'create') {
     const fields: Fields = newFields(request, wanted.sent)
-    checkResult(request, 'create', { ...wanted.sent, fields })
+    checkResult(request, undefined, { ...wanted.sent, fields })
     return
   }
   const { stored, id } = wanted
@@ -53,5 +53,5 @@ export function checkWanted(request: AccessRequest, wanted: WantedAction): void 
   checkStored(request, wanted.action, stored, { version: 0 })
   if (wanted.action !== 'update') return
   const fields = changeFields(request, stored, wanted.apply)
-  checkResult(request, 'update', { service: { ...service, updatedAt: wanted.updatedAt }, fields, owner })
+  checkResult(request, stored, { service: { ...service, updatedAt: wanted.updatedAt }, fields, owner })
 }

@@ -118,6 +118,20 @@ eachEngine((engine) => {
     await ask(admin, 'DELETE', `goods/${body._id}`)
   })
 
+  test('a repeated create under an Idempotency-Key shows no field that is not shown to the caller any more', async () => {
+    const options = { headers: { 'idempotency-key': `fields${engine.name}` } }
+    const create = () => ask(bob, 'POST', 'goods', { note: 'mine', editors: [bob!._id] }, options)
+    const first = await create()
+    assert.equal(first.body.note, 'mine')
+    assert.equal((await create()).text, first.text)
+    await ask(admin, 'PATCH', `goods/${first.body._id}`, { editors: [] })
+    const again = await create()
+    assert.deepEqual([again.headers.get('idempotency-replayed'), again.body.note], ['true', undefined])
+    // As it was answered, apart from that.
+    assert.deepEqual(again.body.editors, [bob!._id])
+    await ask(admin, 'DELETE', `goods/${first.body._id}`)
+  })
+
   test('an ETag is of what is shown, and If-Match takes the one of any view', async () => {
     const [all, some, mine] = await Promise.all(
       [admin, undefined, ann].map(async (who) => (await ask(who, 'GET', `goods/${id}`)).headers.get('etag')!),

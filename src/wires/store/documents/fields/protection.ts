@@ -1,9 +1,9 @@
 import { invalid, type Issue } from '../../../../base/errors.ts'
-import { boundedPointer } from '../../../../base/json-pointer.ts'
+import { boundedPointer, keysOf } from '../../../../base/json-pointer.ts'
 import type { Fields } from '../document-json.ts'
 import { isObject } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
-import { firstKeysAt, allValuesAt } from './field-path.ts'
+import { allValuesAt, firstKeysAt, isInside, withoutIndexes } from './field-path.ts'
 
 /**
  * Refuses values for fields in what a client sends, whatever they are: an answer that depended on them would tell whether they
@@ -44,6 +44,26 @@ const issueAt = (at: string, keys: readonly (string | number)[], path: Path): Is
   path: boundedPointer(at, keys),
   message: `${path.join('.')} cannot be written by you: leave it out`,
 })
+
+/**
+ * Why a document does not fit its schema, as somebody is told of it who does not see some of its fields: names and types in
+ * them stay untold.
+ *
+ * @param at where the document is in the request
+ */
+export function withoutConcealed(
+  issues: readonly Issue[],
+  concealed: readonly Path[],
+  { at, collection }: { readonly at: string; readonly collection: string },
+): Issue[] {
+  const shown = issues.filter(({ path }) => {
+    const keys = withoutIndexes(keysOf(path.slice(at.length)))
+    return !concealed.some((one) => isInside(keys, one))
+  })
+  if (shown.length === issues.length) return shown
+  const message = `does not fit the schema of ${collection} in fields that you cannot see: an administrator can correct them`
+  return [...shown, { path: at, message }]
+}
 
 /**
  * The fields with what a client could not send, because it is not shown or not to be changed: where an object is replaced, its

@@ -70,7 +70,7 @@ export function shownAgain(
   now: SeenDocument = answered,
 ): string {
   if (!isReadable(reachOf(collection.read, subject), now)) return serviceFieldsOf(answered.body)
-  return show(viewOf(collection, subject), answered)
+  return show(viewOf(collection, subject), answered, now)
 }
 
 const serviceFieldsOf = (body: string): string => `${SERVICE_FIELDS.exec(body)![0]}}`

@@ -55,10 +55,15 @@ export function concealedIn({ hidden, showTo }: FieldView, document: Json, owner
   return [...hidden, ...others.map(({ path }) => path)]
 }
 
-/** The JSON of a document as a view shows it. */
-export function show(view: FieldView | undefined, { body, owner }: SeenDocument): string {
+/**
+ * The JSON of a document as a view shows it.
+ *
+ * @param now the document of which it is asked what is shown, if that is another version
+ */
+export function show(view: FieldView | undefined, document: SeenDocument, now = document): string {
+  const { body } = document
   if (view === undefined) return body
-  const paths = concealedIn(view, view.showTo.length > 0 ? (parseJson(body) as Json) : null, owner)
+  const paths = concealedIn(view, view.showTo.length > 0 ? (parseJson(now.body) as Json) : null, now.owner)
   return paths.length === 0 ? body : project(body, leavingOut(paths))
 }
 

@@ -67,6 +67,10 @@ eachEngine((engine) => {
         ;(before['tags'] as string[]).pop()
       },
     },
+    seats: {
+      afterCreate: (call) => note('seated', call),
+      afterUpdate: (call) => note('reseated', call),
+    },
     retries: {
       afterCreate() {
         events.push({ name: 'retried' })
@@ -87,6 +91,7 @@ eachEngine((engine) => {
           relations: { of: { to: 'goods' } },
         },
         retries: { hooks: hooks.retries },
+        seats: { hooks: hooks.seats, unique: ['n'] },
         sums: {
           readOnly: ['sum'],
           schema: {
@@ -222,6 +227,35 @@ eachEngine((engine) => {
     const count = events.length
     await ask('POST', 'goods', { sold: true })
     assert.equal(events.length, count)
+  })
+
+  test('a write that a unique field refuses has no hook behind it, nor has any other of its list', async () => {
+    const seats = async () => {
+      const { data } = await app.app.service('store').documents.list('seats', { sort: 'n' })
+      return data.map(({ n }) => n)
+    }
+    const [first, second] = [await ask('POST', 'seats', { n: 1 }), await ask('POST', 'seats', { n: 2 })]
+    for (const [method, path, body] of [
+      ['POST', 'seats', { n: 1 }],
+      ['POST', 'seats', [{ n: 10 }, { n: 1 }, { n: 11 }]],
+      ['POST', 'seats', [{ n: 12 }, { n: 12 }]],
+      ['PUT', `seats/${second.body._id}`, { n: 1 }],
+      ['PATCH', `seats/${second.body._id}`, { $set: { n: 1 } }],
+    ] as const)
+      assert.equal((await ask(method, path, body)).status, 409)
+    // Jobs are claimed in the order in which they fall due: those of these writes come last.
+    app.clock.advance(1)
+    await ask('PATCH', `seats/${second.body._id}`, { n: 4 })
+    await ask('POST', 'seats', { n: 3 })
+    const numbersOf = (name: string) =>
+      events
+        .filter((one) => one.name === name)
+        .map(({ document }) => (document as { n: number }).n)
+        .toSorted((a, b) => a - b)
+    await until(() => numbersOf('seated').includes(3) && numbersOf('reseated').includes(4))
+    assert.deepEqual([numbersOf('seated'), numbersOf('reseated')], [[1, 2, 3], [4]])
+    assert.deepEqual(await seats(), [1, 3, 4])
+    assert.equal((await ask('GET', `seats/${first.body._id}`)).status, 200)
   })
 
   test('a hook after a write is a job: one that fails runs again', async () => {

@@ -1,4 +1,4 @@
-import { ApiError, errors, invalid } from '../../../../base/errors.ts'
+import { ApiError, errors, invalid, type Issue } from '../../../../base/errors.ts'
 import { boundedPointer } from '../../../../base/json-pointer.ts'
 import { parseJson } from '../../../../base/json.ts'
 import { Type } from '../../../../base/schema.ts'
@@ -79,7 +79,7 @@ export function createHookRunner(
     name: 'beforeCreate' | 'beforeUpdate' | 'beforeDelete',
     viewer: Viewer,
     id: string,
-    { next, before }: { next?: Fields; before?: SystemDocument },
+    { next, before, filterIssues }: HookInput,
     at = '/body',
   ): Promise<Fields> {
     const { name: collection, hooks } = definition
@@ -105,7 +105,7 @@ export function createHookRunner(
         cause,
       })
     })
-    if ('error' in outcome) throw faultOf(outcome.error, definition, next, at)
+    if ('error' in outcome) throw faultOf(outcome.error, definition, { next, filterIssues }, at)
     return next ? fieldsFrom(outcome.answer ?? call.next, `The hook ${name} of ${collection}`) : {}
   }
 
@@ -131,20 +131,27 @@ export function createHookRunner(
 
 export type HookRunner = ReturnType<typeof createHookRunner>
 
+/** What a hook before a write gets, and what of the faults of its fields the caller may see. */
+type HookInput = {
+  readonly next?: Fields
+  readonly before?: SystemDocument
+  readonly filterIssues?: (issues: readonly Issue[]) => readonly Issue[]
+}
+
 type AnyHook = (call: Record<string, unknown>) => Fields | void | Promise<Fields | void>
 
 /** A hook may rely on the schema, which is asked behind it: what it throws then is the fault of the fields. */
 function faultOf(
   error: unknown,
   { validate, readOnly }: CollectionDefinition,
-  next: Fields | undefined,
+  { next, filterIssues }: HookInput,
   at: string,
 ): unknown {
   if (error instanceof ApiError || !validate || !next) return error
   // What the hook would have set itself.
   const missing = new Set(readOnly.map((path) => boundedPointer(at, path)))
   const issues = validate(next, at).filter(({ path }) => !missing.has(path))
-  return issues.length > 0 ? invalid(...issues) : error
+  return issues.length > 0 ? invalid(...(filterIssues?.(issues) ?? issues)) : error
 }
 
 function callerOf(caller: Caller | undefined): HookCaller | undefined {

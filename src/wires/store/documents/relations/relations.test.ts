@@ -16,6 +16,11 @@ const config = {
       },
       companies: { read: [{ open: true }, 'owner'] },
       products: { read: 'public' },
+      staff: {
+        read: 'public',
+        hidden: ['boss'],
+        relations: { boss: { to: 'staff' }, mentor: { to: 'staff' } },
+      },
       orders: {
         read: 'owner',
         relations: {
@@ -38,25 +43,27 @@ type Person = Awaited<ReturnType<TestApp['register']>>
 eachEngine((engine) => {
   let app: TestApp
   let replica: TestApp
-  let [ann, bob]: Person[] = []
+  let [admin, ann, bob]: Person[] = []
+  let key: { readonly token: string }
   const ending = endOfSuite()
   before(async () => {
     const databaseUrl = await engine.migratedUrl()
     app = await startApp(ending, engine, { config, databaseUrl })
     replica = await startApp(ending, engine, { config, databaseUrl })
-    await app.register()
+    admin = await app.register()
     ann = await app.register()
     bob = await app.register()
+    key = { token: (await app.app.service('auth').keys.create('key', ['store'])).key }
   })
 
   const askAt = (
     of: TestApp,
-    who: Person | undefined,
+    who: { readonly token: string } | undefined,
     method: string,
     path: string,
     body?: unknown,
   ): Promise<TestAnswer> => of.request(method, `/store/${path}`, { token: who?.token, body })
-  const ask = (who: Person | undefined, method: string, path: string, body?: unknown) =>
+  const ask = (who: { readonly token: string } | undefined, method: string, path: string, body?: unknown) =>
     askAt(app, who, method, path, body)
   async function made(collection: string, fields: object, who = ann!): Promise<string> {
     const answered = await ask(who, 'POST', collection, fields)
@@ -94,6 +101,27 @@ eachEngine((engine) => {
     })
     assert.equal(await texts[0], await texts[1])
     assert.equal((await ask(bob, 'POST', 'people', { company: closed })).status, 201)
+  })
+
+  test('administrators and service keys are held to relations, though they may refer to what they like', async () => {
+    const closed = await made('companies', { open: false }, bob)
+    const person = await made('people', {})
+    const customer = await made('people', {})
+    await made('orders', { customer })
+    for (const who of [admin!, key]) {
+      const company = newId(Date.now())
+      for (const [method, path, body] of [
+        ['POST', 'people', { company }],
+        ['PUT', `people/${person}`, { company }],
+        ['PATCH', `people/${person}`, { company }],
+        ['PATCH', `people/${person}`, { $set: { company } }],
+      ] as const)
+        assert.equal(issueOf(await ask(who, method, path, body)).path, '/body/company')
+      assert.equal((await ask(who, 'PUT', `people/${person}`, { company: closed })).status, 200)
+      assert.equal((await ask(who, 'DELETE', `people/${customer}`)).status, 409)
+    }
+    assert.equal((await ask(key, 'DELETE', `companies/${closed}`)).status, 200)
+    assert.equal((await stored('people', person))!['company'], undefined)
   })
 
   test('a reference that is there already can stay, whatever its writer may read', async () => {
@@ -210,6 +238,64 @@ eachEngine((engine) => {
     )
   })
 
+  /** Deletes each of 40 documents on one replica while something is asked of the other one. */
+  async function whileDeleted(
+    targets: string,
+    call: (id: string, of: TestApp, i: number) => Promise<TestAnswer>,
+  ): Promise<{ id: string; gone: TestAnswer; other: TestAnswer; isThere: boolean; i: number }[]> {
+    const rounds = Array.from({ length: 40 }, () => ({}))
+    const { body } = await ask(ann, 'POST', targets, rounds)
+    return Promise.all(
+      body.data.map(async ({ _id: id }: { _id: string }, i: number) => {
+        const [first, second] = i % 2 === 0 ? [app, replica] : [replica, app]
+        const deletion = () => askAt(first, ann, 'DELETE', `${targets}/${id}`)
+        // Either is sent first as often as the other.
+        const [gone, other] =
+          i % 4 < 2
+            ? await Promise.all([deletion(), call(id, second, i)])
+            : (await Promise.all([call(id, second, i), deletion()])).toReversed()
+        return { id, gone: gone!, other: other!, isThere: (await stored(targets, id)) !== undefined, i }
+      }),
+    )
+  }
+
+  for (const [method, change] of [
+    ['PUT', (customer: string) => ({ customer })],
+    ['PATCH', (customer: string) => ({ $set: { customer } })],
+  ] as const)
+    test(`no reference is left behind by a ${method} that adds it while its document is deleted`, async () => {
+      const orders: string[] = await Promise.all(Array.from({ length: 40 }, () => made('orders', {})))
+      for (const { id, gone, other, isThere, i } of await whileDeleted('people', (customer, of, n) =>
+        askAt(of, ann, method, `orders/${orders[n]}`, change(customer)),
+      )) {
+        assert.deepEqual([gone.status, other.status], isThere ? [409, 200] : [200, 400])
+        assert.equal((await stored('orders', orders[i]!))!['customer'], isThere ? id : undefined)
+      }
+    })
+
+  test('a new reference of a document that is deleted meanwhile is refused or taken out again', async () => {
+    for (const { id, gone, other, isThere } of await whileDeleted('products', (product, of) =>
+      askAt(of, ann, 'POST', 'orders', { tags: [product], lines: [{ product }] }),
+    )) {
+      assert.deepEqual([gone.status, isThere], [200, false], gone.text)
+      if (other.status !== 201) assert.equal(issueOf(other).path, '/body/lines/0/product')
+      else {
+        const { tags, lines } = (await stored('orders', other.body._id))!
+        assert.deepEqual([tags, lines], [[], [{}]], id)
+      }
+    }
+  })
+
+  test('a new document that a deletion would delete as well is refused or deleted', async () => {
+    for (const { gone, other, isThere } of await whileDeleted('orders', (parent, of) =>
+      askAt(of, ann, 'POST', 'orders', { parent }),
+    )) {
+      assert.deepEqual([gone.status, isThere], [200, false], gone.text)
+      if (other.status !== 201) assert.equal(issueOf(other).path, '/body/parent')
+      else assert.equal(await stored('orders', other.body._id), undefined)
+    }
+  })
+
   test('expand answers the documents as the caller may see them, and what is missing or out of reach alike', async () => {
     const [open, closed] = [
       await made('companies', { open: true }, bob),
@@ -251,10 +337,38 @@ eachEngine((engine) => {
       (await ask(undefined, 'GET', `people/${ofOpen}?expand=company`)).body.$expanded.company._id,
       open,
     )
+    const child = await made('orders', { parent: order })
+    const levels = (await ask(ann, 'GET', `orders/${child}?expand=parent.customer.company`)).body
+    const { customer: ofParent } = levels.$expanded.parent.$expanded
+    assert.deepEqual([ofParent._id, ofParent.salary], [ofOpen, undefined])
+    assert.equal(ofParent.$expanded.company._id, open)
     // Sent back, it is ignored.
     assert.equal((await ask(ann, 'PUT', `orders/${order}`, body)).status, 200)
     assert.equal((await ask(ann, 'PATCH', `orders/${order}`, { $expanded: {}, $set: { n: 1 } })).status, 200)
     assert.equal((await stored('orders', order))!['$expanded'], undefined)
+  })
+
+  test('a hidden relation is expanded for administrators only, at each level', async () => {
+    const boss = await made('staff', { name: 'secret' })
+    const member = await made('staff', { boss }, admin)
+    const trainee = await made('staff', { mentor: member })
+    for (const path of [
+      `staff/${member}?expand=boss`,
+      `staff/${trainee}?expand=mentor.boss`,
+      'staff?expand=boss',
+    ]) {
+      for (const who of [ann, undefined]) {
+        const refused = await ask(who, 'GET', path)
+        const { path: at, message } = issueOf(refused)
+        assert.equal(at, '/query/expand')
+        assert.match(message, /^boss of staff cannot be expanded: only administrators and service keys/)
+        assert.doesNotMatch(refused.text, /secret/)
+      }
+      assert.match((await ask(admin, 'GET', path)).text, /secret/)
+    }
+    // Nor does what is expanded show where it leads.
+    const { body } = await ask(ann, 'GET', `staff/${trainee}?expand=mentor`)
+    assert.deepEqual([body.$expanded.mentor._id, body.$expanded.mentor.boss], [member, undefined])
   })
 
   test('expand refuses what is no relation, and more than it answers', async () => {

@@ -29,6 +29,7 @@ const config = {
       invitations: { read: { email: '$$user.email' }, create: 'user' },
       outside: { read: { team: { $nin: '$$user.addresses' } }, create: 'user' },
       staff: { read: { role: '$$user.role' }, create: 'user' },
+      memos: 'owner',
       inbox: { read: 'admin', create: 'user' },
       drafts: { read: { author: '$$user._id' }, update: { closed: { $ne: true } }, create: 'user' },
     },
@@ -127,6 +128,23 @@ eachEngine((engine) => {
     // The values of a rule are part of what a cursor is good for.
     await made(admin!, 'memberships', { user: bob!._id, team: 'another' })
     assert.equal(await status(bob, 'GET', next), 400)
+  })
+
+  test('an ETag of a document does not outlast the access to it', async () => {
+    const team = `etag${ann!._id}`
+    const membership = await made(admin!, 'memberships', { user: bob!._id, team })
+    const id = await made(ann!, 'projects', { members: [ann!._id], team })
+    const etag = (await ask(bob, 'GET', `projects/${id}`)).headers.get('etag')!
+    const cached = (who: Person | undefined, match: string) =>
+      status(who, 'GET', `projects/${id}`, undefined, { headers: { 'if-none-match': match } })
+    assert.deepEqual([await cached(bob, etag), await cached(ann, etag)], [304, 304])
+    assert.equal(await status(admin, 'DELETE', `memberships/${membership}`), 200)
+    for (const match of [etag, '*'])
+      assert.deepEqual(
+        [await cached(bob, match), await cached(eve, match), await cached(undefined, match)],
+        [404, 404, 401],
+      )
+    assert.equal(await cached(ann, etag), 304)
   })
 
   test('a create must fit the rule with the fields that it sends, each of a list', async () => {
@@ -230,6 +248,24 @@ eachEngine((engine) => {
     })
     assert.equal(patched.status, 200)
     assert.equal(await status(eve, 'GET', `staff/${id}`), 404)
+  })
+
+  test('an owner in the body is a field like any other: the document belongs to who created it', async () => {
+    const id = await made(eve!, 'memos', { owner: ann!._id, text: 'mine' })
+    const reads = async () => Promise.all([ann, eve, admin].map((who) => status(who, 'GET', `memos/${id}`)))
+    assert.deepEqual(await reads(), [404, 200, 200])
+    for (const method of ['PUT', 'PATCH']) {
+      for (const body of [{ owner: ann!._id }, { owner: null }]) {
+        assert.equal(await status(eve, method, `memos/${id}`, body), 200)
+        assert.deepEqual(await reads(), [404, 200, 200])
+      }
+      assert.equal(await status(ann, method, `memos/${id}`, { owner: ann!._id }), 404)
+    }
+    assert.equal(await status(eve, 'PATCH', `memos/${id}`, { $set: { owner: ann!._id } }), 200)
+    assert.deepEqual(await reads(), [404, 200, 200])
+    assert.deepEqual(await listed(ann, 'memos', filter({ owner: ann!._id })), [])
+    assert.deepEqual(await listed(eve, 'memos', filter({ owner: ann!._id })), [id])
+    assert.equal(await status(ann, 'DELETE', `memos/${id}`), 404)
   })
 
   test('who may not read what was written gets its _id and the times', async () => {

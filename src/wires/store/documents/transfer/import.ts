@@ -284,7 +284,7 @@ async function checkReplacement(
   const request: AccessRequest = { collection, subject: await viewer.subjectFor(collection) }
   const old = await context.documents.find(collection.name, id)
   if (!old) return
-  const stored = readDocument(old.body)
-  checkResult(request, 'update', { service: stored.service, fields, owner: old.owner }, '')
+  const stored = { ...readDocument(old.body), owner: old.owner }
+  checkResult(request, stored, { ...stored, fields }, '')
   await checkReferences(context, collection, viewer, fields, stored.fields, '')
 }

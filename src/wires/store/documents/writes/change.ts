@@ -1,4 +1,5 @@
 import { isoTime } from '../../../../base/clock.ts'
+import type { Issue } from '../../../../base/errors.ts'
 import type { MakeRoom } from '../../../../http/route.ts'
 import { noDocument } from '../../errors.ts'
 import type { CollectionDefinition } from '../collections/collection.ts'
@@ -15,6 +16,7 @@ import {
   checkResult,
   checkStored,
   documentOf,
+  visibleIssues,
   type AccessRequest,
   type ApplyChange,
 } from './decision.ts'
@@ -79,11 +81,12 @@ async function attemptChange(
   checkStored(request, 'update', stored, { version: old.version, expected })
   const sent = changeFields(request, stored, apply)
   const before = documentOf(service, fields)
+  const filterIssues = (issues: readonly Issue[]) => visibleIssues(request, stored, issues)
   const next = withoutServiceFields(
-    await hooks.runBefore(collection, 'beforeUpdate', viewer, id, { before, next: sent }),
+    await hooks.runBefore(collection, 'beforeUpdate', viewer, id, { before, next: sent, filterIssues }),
   )
   const updated = { ...service, updatedAt: isoTime(clock.now()) }
-  const body = checkResult(request, 'update', { service: updated, fields: next, owner })
+  const body = checkResult(request, stored, { service: updated, fields: next, owner })
   const events = [{ action: 'update' as const, id, before: old.body, after: body }]
   const first = await checkReferences(context, collection, viewer, next, fields)
   const others = stepsAround(context, collection, viewer, first, events)

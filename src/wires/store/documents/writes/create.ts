@@ -1,12 +1,13 @@
 import { isoTime } from '../../../../base/clock.ts'
 import { idsWithin, timeOfId } from '../../../../base/ids.ts'
+import type { Issue } from '../../../../base/errors.ts'
 import type { Step } from '../../../../db/database.ts'
 import type { CollectionDefinition } from '../collections/collection.ts'
 import type { Viewer } from '../collections/viewer.ts'
 import { withoutServiceFields, type Fields, type ServiceFields } from '../document-json.ts'
 import { checkReferences } from '../relations/references.ts'
 import type { NewDocument, OwnedDocument } from '../sql/document-rows.ts'
-import { checkAction, checkResult, newFields, type AccessRequest } from './decision.ts'
+import { checkAction, checkResult, newFields, visibleIssues, type AccessRequest } from './decision.ts'
 import { stepsAround, type WriteContext } from './write.ts'
 
 /**
@@ -73,7 +74,7 @@ export type PreparedDocument = { readonly document: NewDocument; readonly first:
 /**
  * Decides on a new document, and writes its JSON.
  *
- * @param times when it was created and changed, if that is not told by its id
+ * @param times when it was created and changed, if that is not filterIssues by its id
  * @throws as `createDocument`, but no CONFLICT
  */
 export async function prepareDocument(
@@ -90,10 +91,12 @@ export async function prepareDocument(
   const time = isoTime(timeOfId(id))
   const service: ServiceFields = { _id: id, createdAt: time, updatedAt: time, ...times }
   const fields = newFields(request, { service, fields: sent, owner }, at)
+  const filterIssues = (issues: readonly Issue[]) =>
+    visibleIssues(request, { service, fields, owner }, issues, at)
   const next = withoutServiceFields(
-    await context.hooks.runBefore(collection, 'beforeCreate', viewer, id, { next: fields }, at),
+    await context.hooks.runBefore(collection, 'beforeCreate', viewer, id, { next: fields, filterIssues }, at),
   )
-  const body = checkResult(request, 'create', { service, fields: next, owner }, at)
+  const body = checkResult(request, undefined, { service, fields: next, owner }, at)
   const first = await checkReferences(context, collection, viewer, next, undefined, at)
   return { document: { collection: collection.name, id, owner, body }, first }
 }

@@ -1,8 +1,8 @@
-import { errors, invalid, type ApiError } from '../../../../base/errors.ts'
+import { errors, invalid, type ApiError, type Issue } from '../../../../base/errors.ts'
 import { noDocument } from '../../errors.ts'
 import { checkAudience, type CollectionDefinition } from '../collections/collection.ts'
 import { withoutServiceFields, writeDocument, type Fields, type ServiceFields } from '../document-json.ts'
-import { refuseChanges, refuseValues } from '../fields/protection.ts'
+import { refuseChanges, refuseValues, withoutConcealed } from '../fields/protection.ts'
 import { concealedIn, viewOf } from '../fields/view.ts'
 import type { Json } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
@@ -131,6 +131,22 @@ export function newFields(request: AccessRequest, sent: DecidedDocument, at?: st
   return fields
 }
 
+/**
+ * What is wrong with fields, as far as somebody may see it.
+ *
+ * @param document it decides what is shown: the stored one, or the one to be created
+ * @param at where the fields are in the request
+ */
+export function visibleIssues(
+  request: AccessRequest,
+  document: DecidedDocument,
+  issues: readonly Issue[],
+  at = '/body',
+): Issue[] {
+  const { concealed } = protectedFields(request, document)
+  return withoutConcealed(issues, concealed, { at, collection: request.collection.name })
+}
+
 function protectedFields(
   { collection, subject }: AccessRequest,
   { service, fields, owner }: DecidedDocument,
@@ -146,23 +162,27 @@ function protectedFields(
 /**
  * Whether a document may be as it would be stored.
  *
+ * @param stored what it is until then; undefined if it is to be created
  * @param at where its fields are in the request
  * @returns its JSON
  * @throws VALIDATION_ERROR for what the schema does not take, and for a field name that begins with `$`; FORBIDDEN;
  *   PAYLOAD_TOO_LARGE over 1 MiB
  */
 export function checkResult(
-  { collection, subject, enter }: AccessRequest,
-  action: 'create' | 'update',
-  { service, fields, owner }: DecidedDocument,
+  request: AccessRequest,
+  stored: DecidedDocument | undefined,
+  document: DecidedDocument,
   at = '/body',
 ): string {
+  const { collection, subject, enter } = request
+  const { service, fields, owner } = document
   enter?.('schema')
   const issues = collection.validate?.(fields, at) ?? []
-  if (issues.length > 0) throw invalid(...issues)
+  if (issues.length > 0) throw invalid(...visibleIssues(request, stored ?? document, issues, at))
   enter?.('after')
-  const rule = action === 'create' ? collection.create : collection.update.after
-  if (!holdsFor(rule, subject, documentOf(service, fields) as Json, owner)) throw notAllowed(action)
+  const rule = stored ? collection.update.after : collection.create
+  if (!holdsFor(rule, subject, documentOf(service, fields) as Json, owner))
+    throw notAllowed(stored ? 'update' : 'create')
   enter?.('document')
   return writeDocument(service, fields, at)
 }

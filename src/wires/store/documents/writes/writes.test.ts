@@ -28,6 +28,31 @@ const config = {
           { additionalProperties: false },
         ),
       },
+      codes: { read: 'owner', unique: ['code'] },
+      cases: {
+        read: 'user',
+        create: 'user',
+        update: { before: 'user', after: { editors: { $ne: '$$user._id' } } },
+        hidden: ['meta', 'lines.margin', 'source'],
+        showTo: { note: { editors: '$$user._id' } },
+        hooks: {
+          beforeCreate({ next }) {
+            if (next['source'] === undefined) next['source'] = next['from']
+          },
+          beforeUpdate({ next }) {
+            if (next['bug']) throw new TypeError('a bug in the hook')
+          },
+        },
+        schema: Type.Object({
+          title: Type.Optional(Type.String()),
+          source: Type.Optional(Type.String()),
+          note: Type.Optional(Type.String()),
+          meta: Type.Optional(Type.Object({ n: Type.Integer() }, { additionalProperties: false })),
+          lines: Type.Optional(
+            Type.Array(Type.Object({ sku: Type.String(), margin: Type.Optional(Type.Integer()) })),
+          ),
+        }),
+      },
     },
   },
 } satisfies Config
@@ -38,6 +63,7 @@ eachEngine((engine) => {
   let app: TestApp
   let replica: TestApp
   let [admin, ann, bob]: Person[] = []
+  let key: { readonly token: string }
   const ending = endOfSuite()
   before(async () => {
     const databaseUrl = await engine.migratedUrl()
@@ -46,9 +72,15 @@ eachEngine((engine) => {
     admin = await app.register()
     ann = await app.register()
     bob = await app.register()
+    key = { token: (await app.app.service('auth').keys.create('key', ['store'])).key }
   })
-  const ask = (method: string, path: string, body?: unknown, who = ann!, of = app): Promise<TestAnswer> =>
-    of.request(method, `/store/${path}`, { token: who.token, body })
+  const ask = (
+    method: string,
+    path: string,
+    body?: unknown,
+    who: { readonly token: string } = ann!,
+    of = app,
+  ): Promise<TestAnswer> => of.request(method, `/store/${path}`, { token: who.token, body })
   async function made(collection: string, fields: object, who = ann!): Promise<string> {
     const answered = await ask('POST', collection, fields, who)
     assert.equal(answered.status, 201, answered.text)
@@ -152,9 +184,9 @@ eachEngine((engine) => {
     ])
   })
 
-  test('a document must fit the schema on each way to write it, administrators too', async () => {
+  test('a document must fit the schema on each way to write it, administrators and service keys too', async () => {
     const id = await made('goods', { title: 'a' })
-    for (const who of [ann!, admin!]) {
+    for (const who of [ann!, admin!, key]) {
       assert.deepEqual(pathsOf(await ask('POST', 'goods', {}, who)), ['/body/title'])
       assert.deepEqual(pathsOf(await ask('POST', 'goods', [{ title: 'a' }, { title: '', x: 1 }], who)), [
         '/body/1/x',
@@ -169,6 +201,27 @@ eachEngine((engine) => {
     }
     await assert.rejects(app.app.service('store').documents.create('goods', { title: 1 }), /\/body\/title/)
     assert.equal((await ask('PUT', `goods/${id}`, { price: 1 })).status, 200)
+  })
+
+  test('a unique value is one of all owners, for administrators and service keys too', async () => {
+    await made('codes', { code: 'taken' })
+    for (const [i, who] of [bob!, admin!, key].entries()) {
+      const free = await ask('POST', 'codes', { code: `free${i}` }, who)
+      assert.equal(free.status, 201)
+      const path = `codes/${free.body._id}`
+      for (const refused of [
+        await ask('POST', 'codes', { code: 'taken' }, who),
+        await ask('POST', 'codes', [{ code: `more${i}` }, { code: 'taken' }], who),
+        await ask('PUT', path, { code: 'taken' }, who),
+        await ask('PATCH', path, { code: 'taken' }, who),
+        await ask('PATCH', path, { $set: { code: 'taken' } }, who),
+      ])
+        assert.deepEqual([refused.status, refused.body.error.details], [409, { fields: ['code'] }])
+      assert.equal((await ask('GET', path, undefined, who)).body.code, `free${i}`)
+    }
+    await assert.rejects(app.app.service('store').documents.create('codes', { code: 'taken' }), {
+      code: 'CONFLICT',
+    })
   })
 
   test('documents from before a schema stay readable, and each write must conform', async () => {
@@ -186,6 +239,52 @@ eachEngine((engine) => {
     assert.equal((await call('GET')).body.old, true)
     assert.deepEqual(pathsOf(await call('PUT', { title: 'a' })), ['/body/old'])
     assert.equal((await call('PATCH', { title: 'a', old: null })).status, 200)
+  })
+
+  test('why a document does not fit is told of fields that the caller sees, of others only that it does not', async () => {
+    const databaseUrl = await engine.migratedUrl()
+    const earlier = await startApp(ending, engine, { databaseUrl })
+    const [root, person] = [await earlier.register(), await earlier.register()]
+    const old = {
+      title: 5,
+      note: 6,
+      meta: { 'a/secret': true, n: 'text' },
+      lines: [{ sku: 'a', margin: 'large' }, { margin: 1 }],
+    }
+    const { body } = await earlier.request('POST', '/store/cases', { token: person.token, body: old })
+    await earlier.stop()
+    const now = await startApp(ending, engine, { config, databaseUrl })
+    const call = (method: string, fields: object, { token } = person, path = `cases/${body._id}`) =>
+      now.request(method, `/store/${path}`, { token, body: fields })
+    const unseen =
+      'does not fit the schema of cases in fields that you cannot see: an administrator can correct them'
+    const issuesOf = (answer: TestAnswer): string[] => {
+      assert.equal(answer.status, 400, answer.text)
+      return answer.body.error.details.issues.map(
+        ({ path, message }: { path: string; message: string }) => `${path} ${message}`,
+      )
+    }
+    const seen = ['/body/title must be string', '/body/lines/1/sku is required']
+    assert.deepEqual(issuesOf(await call('PATCH', { x: 1 })), [...seen, `/body ${unseen}`])
+    assert.deepEqual(issuesOf(await call('PUT', { title: 'a' })), [seen[1], `/body ${unseen}`])
+    // Nor of what would be shown to them after a change that its rule refuses.
+    assert.deepEqual(issuesOf(await call('PATCH', { editors: [person._id] })), [...seen, `/body ${unseen}`])
+    // Nor where a hook fails at it.
+    assert.deepEqual(issuesOf(await call('PUT', { bug: true })), [...seen, `/body ${unseen}`])
+    // Nor of what a hook adds to a new document, each of a list.
+    assert.deepEqual(issuesOf(await call('POST', [{}, { from: 5 }], person, 'cases')), [`/body/1 ${unseen}`])
+    assert.deepEqual(pathsOf(await call('PATCH', { x: 1 }, root)).toSorted(), [
+      '/body/lines/0/margin',
+      '/body/lines/1/sku',
+      '/body/meta/a~1secret',
+      '/body/meta/n',
+      '/body/note',
+      '/body/title',
+    ])
+    const corrected = { meta: null, note: 'n', lines: [], title: 'a', editors: [person._id] }
+    await now.app.service('store').documents.patch('cases', body._id, corrected)
+    // A field with a rule is seen where the rule holds.
+    assert.deepEqual(issuesOf(await call('PATCH', { note: 7 })), ['/body/note must be string'])
   })
 
   test('hostile documents hold up nobody: a pattern, and 50,000 items that must be unique', async () => {
