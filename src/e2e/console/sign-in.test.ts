@@ -79,6 +79,16 @@ describe('signing in to the console', { skip: withoutChromium }, () => {
       assert.equal(await page.getByLabel('Email address').inputValue(), email)
       await enter(email)
       await isIn()
+      // No script finds a token: neither in a storage nor in a cookie.
+      const { found, signedIn } = await page.evaluate(() => {
+        const stored = [localStorage, sessionStorage].flatMap((storage) => Object.entries(storage))
+        return {
+          found: [...stored.map(([name, value]) => `${name} ${value}`), document.cookie],
+          signedIn: localStorage.getItem('sixwire console: signed in'),
+        }
+      })
+      assert.equal(signedIn, 'yes')
+      for (const text of found) assert.doesNotMatch(text, /[\w-]{20,}|token/i)
       const tab = await page.context().newPage()
       await tab.goto(`${app.app.settings.publicUrl}/console`)
       await tab.getByRole('navigation', { name: 'Screens' }).waitFor()
