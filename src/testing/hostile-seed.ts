@@ -67,7 +67,7 @@ export async function seedHostile(app: TestApp, token: string): Promise<void> {
   })
   assert.equal(registered.status, 201, registered.text)
   await app.app.service('auth').keys.create(`${markup} ${bidi}`, ['messaging'])
-  await seedDocuments(app, token, send)
+  await seedDocuments(send)
   await seedFiles(app, token)
   await send('POST', '/messaging/email', { to: 'a@example.com', subject: `${markup} ${bidi}`, body: markup })
   await send('POST', '/messaging/sms', { to: '+4915112345678', body: `${markup} ${bidi}` })
@@ -90,8 +90,6 @@ export async function seedHostile(app: TestApp, token: string): Promise<void> {
 }
 
 async function seedDocuments(
-  app: TestApp,
-  token: string,
   send: (method: string, path: string, body: unknown) => Promise<unknown>,
 ): Promise<void> {
   for (const [name, text] of Object.entries(HOSTILE_TEXTS))

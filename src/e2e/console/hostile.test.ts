@@ -21,6 +21,30 @@ import { isLongRun, sample } from '../../testing/long-run.ts'
 const SCREENS = 8
 const ROWS = 1
 
+/** What a script that got into the page would try next. Its value: what became of each attempt, and whether a script ran. */
+const ATTEMPTS = `(() => {
+  const outcomes = {}
+  const attempt = (name, act) => {
+    try {
+      act()
+      outcomes[name] = 'done'
+    } catch (error) {
+      outcomes[name] = error.name
+    }
+  }
+  attempt('script', () => {
+    const script = document.createElement('script')
+    script.append('globalThis.ran = true')
+    document.body.append(script)
+  })
+  attempt('src', () => document.createElement('script').setAttribute('src', 'https://evil.example/'))
+  attempt('innerHTML', () => (document.createElement('div').innerHTML = '<b>text</b>'))
+  attempt('insertAdjacentHTML', () => document.body.insertAdjacentHTML('beforeend', '<b>text</b>'))
+  attempt('handler', () => document.createElement('button').setAttribute('onclick', 'globalThis.ran = true'))
+  attempt('srcdoc', () => (document.createElement('iframe').srcdoc = '<b>text</b>'))
+  return { ...outcomes, ran: 'ran' in globalThis }
+})()`
+
 describe('the console over hostile records', { skip: withoutChromium }, () => {
   someEngine((engine) => {
     const ending = endOfSuite()
@@ -89,33 +113,7 @@ describe('the console over hostile records', { skip: withoutChromium }, () => {
 
     test('a script that is brought into the page does not run, and no text becomes markup', async () => {
       const { page } = desk
-      const outcome = await page.evaluate(() => {
-        const outcomes: Record<string, string> = {}
-        const attempt = (name: string, act: () => void) => {
-          try {
-            act()
-            outcomes[name] = 'done'
-          } catch (error) {
-            outcomes[name] = (error as Error).name
-          }
-        }
-        const element = (source: string) => {
-          const script = document.createElement('script')
-          script.append(source)
-          document.body.append(script)
-        }
-        attempt('script', () => element('globalThis.ran = true'))
-        attempt('src', () => document.createElement('script').setAttribute('src', 'https://evil.example/'))
-        attempt('innerHTML', () => (document.createElement('div').innerHTML = '<b>text</b>'))
-        attempt('insertAdjacentHTML', () => document.body.insertAdjacentHTML('beforeend', '<b>text</b>'))
-        attempt('handler', () => {
-          const button = document.createElement('button')
-          button.setAttribute('onclick', 'globalThis.ran = true')
-          button.click()
-        })
-        attempt('srcdoc', () => (document.createElement('iframe').srcdoc = '<b>text</b>'))
-        return { ...outcomes, ran: 'ran' in globalThis }
-      })
+      const outcome = await page.evaluate<Record<string, unknown>>(ATTEMPTS)
       assert.deepEqual(outcome, {
         script: 'done',
         src: 'TypeError',

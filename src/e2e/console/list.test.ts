@@ -205,26 +205,26 @@ describe('a list of the console', { skip: withoutChromium }, () => {
 
     test('says that it loads while the answer takes seconds, and can be used meanwhile', async () => {
       const { page } = admin
-      await show({ json: { sessions: sessions(4) } })
-      await row('Device 3').waitFor()
+      await show({ json: { sessions: sessions(4, 500) } })
+      await row('Device 503').waitFor()
       await page.unroute(CALL)
       const waits = Promise.withResolvers<void>()
       await page.route(CALL, async (route) => {
         await waits.promise
-        await route.fulfill({ json: { sessions: sessions(5) } })
+        await route.fulfill({ json: { sessions: sessions(5, 500) } })
       })
       await page.clock.install()
       await page.getByRole('button', { name: 'Refresh' }).click()
       await page.locator('table[aria-busy="true"]').waitFor()
       await page.clock.runFor(3_000)
       // What was there stays, and opens.
-      await row('Device 3').click()
-      await page.getByRole('region', { name: 'Details' }).getByText('Device 3').waitFor()
+      await row('Device 503').click()
+      await page.getByRole('region', { name: 'Details' }).getByText('Device 503').waitFor()
       await page.locator('table[aria-busy="true"]').waitFor()
       waits.resolve()
-      await row('Device 4').waitFor()
+      await row('Device 504').waitFor()
       await page.locator('table[aria-busy="false"]').waitFor()
-      await page.getByRole('region', { name: 'Details' }).getByText('Device 3').waitFor()
+      await page.getByRole('region', { name: 'Details' }).getByText('Device 503').waitFor()
       await page.keyboard.press('Escape')
     })
 
@@ -239,10 +239,10 @@ describe('a list of the console', { skip: withoutChromium }, () => {
       for (const end of ['requestfinished', 'requestfailed'] as const)
         page.on(end as 'requestfinished', (request) => pending.delete(request))
       const show = (isHidden: boolean) =>
-        page.evaluate((hidden) => {
-          Object.defineProperty(document, 'hidden', { get: () => hidden, configurable: true })
+        page.evaluate(`{
+          Object.defineProperty(document, 'hidden', { get: () => ${isHidden}, configurable: true })
           document.dispatchEvent(new Event('visibilitychange'))
-        }, isHidden)
+        }`)
       /** How many requests there are in some seconds of the page. */
       async function asked(seconds: number): Promise<number> {
         const before = requests
