@@ -55,8 +55,29 @@ someEngine((engine) => {
       await reader.getByRole('button', { name: 'Read' }).click()
       await page.getByText('is not the address of a contract on ethereum').first().waitFor()
       await checkLooks(page, 'chains')
+
+      const token = await chain.node.deploy('Token', ['Dollar', 'USDC', 6])
+      await reader.getByLabel('Interface').selectOption('erc20')
+      await reader.getByLabel('Address of the contract').fill(token)
+      await reader.getByLabel('Function').selectOption('name()')
+      await reader.getByRole('button', { name: 'Read' }).click()
+      await page.locator('output').getByText('Dollar').waitFor()
     },
   )
+
+  test('the tokens of an owner are listed', { skip: withoutChromium }, async () => {
+    const { page } = desk
+    const contract = await chain.node.deploy('EnumerableNft')
+    const owner = chain.node.accounts[0]!.address
+    const metadata = 'data:application/json,{"name":"First%20light"}'
+    await chain.node.send(contract, 'EnumerableNft', 'safeMint', [owner, metadata])
+    await page.getByRole('tab', { name: 'NFTs of an owner' }).click()
+    const search = page.getByRole('form', { name: 'NFTs of an owner' })
+    await search.getByLabel('Address of the contract').fill(contract)
+    await search.getByLabel('Address of the owner').fill(owner)
+    await search.getByRole('button', { name: 'Show' }).click()
+    await page.getByText('First light').waitFor()
+  })
 
   test(
     'a wallet shows what is on each chain, and which does not say',
@@ -76,7 +97,7 @@ someEngine((engine) => {
     },
   )
 
-  test('a stuck transaction is sped up from the page', { skip: withoutChromium }, async () => {
+  test('a stuck transaction is sped up and cancelled from the page', { skip: withoutChromium }, async () => {
     const { page } = desk
     const heal = chain.proxy.fault({ method: SEND, drop: 'before' })
     const { hash } = await chain.sent(wallet, TO, '0.1')
@@ -95,7 +116,10 @@ someEngine((engine) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Speed up' }).click()
     await page.getByText('Sent with a higher fee.').first().waitFor()
     await page.waitForURL((url) => url.href !== before)
-    await pane.getByRole('button', { name: 'Cancel the transaction' }).waitFor()
+    const sped = page.url()
+    await pane.getByRole('button', { name: 'Cancel the transaction' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel it' }).click()
+    await page.waitForURL((url) => url.href !== sped)
     heal()
   })
 })

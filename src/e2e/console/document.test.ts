@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { PASSWORD } from '../../testing/auth.ts'
@@ -307,6 +307,74 @@ someEngine((engine) => {
       // The goal is 300 ms; the machine of a test may be slow.
       assert.ok(took < 10 * EDITOR_MS, `${took} ms`)
       await until(async () => (await page.locator('.json-editor .cm-line').count()) > 5)
+    })
+
+    test('keeps what was typed after a cut, late or busy answer, and is saved once', async () => {
+      const id = await create({ title: 'a', note: 'n' })
+      await open(id)
+      const title = page.getByLabel('Value of title')
+      await title.fill('typed')
+      const alert = page.getByRole('alert')
+      const isKept = async () => {
+        assert.equal(await title.inputValue(), 'typed')
+        await page.getByText('not saved').waitFor()
+        assert.ok(await button('Save').isEnabled())
+      }
+      /** How saves are answered from now on. */
+      const onSave = async (handler: (route: Route) => Promise<void>) => {
+        await page.unrouteAll()
+        await page.route('**/store/books/*', (route) =>
+          route.request().method() === 'PUT' ? handler(route) : route.fallback(),
+        )
+      }
+      const busy = (status: number, code: string) => (route: Route) =>
+        route.fulfill({ status, json: { error: { code, message: `Refused with ${status}.` } } })
+
+      for (const [status, code] of [
+        [429, 'RATE_LIMITED'],
+        [500, 'INTERNAL_ERROR'],
+        [503, 'UNAVAILABLE'],
+      ] as const) {
+        await onSave(busy(status, code))
+        await button('Save').click()
+        await alert.getByText(`Refused with ${status}.`).waitFor()
+        await isKept()
+      }
+      await onSave((route) => route.abort())
+      await button('Save').click()
+      await alert.getByText('The server does not answer.').waitFor()
+      await isKept()
+      assert.equal((await stored(id))['title'], 'a')
+
+      const waits = Promise.withResolvers<void>()
+      await onSave(async (route) => {
+        await waits.promise
+        await route.fallback()
+      })
+      await page.clock.install()
+      await button('Save').click()
+      await button('Saving…').waitFor()
+      await page.clock.runFor(3_000)
+      assert.equal(await title.inputValue(), 'typed')
+      waits.resolve()
+      await page.getByText('not saved').waitFor({ state: 'hidden' })
+      assert.equal((await stored(id))['title'], 'typed')
+
+      // The server has saved it, and only its answer is lost.
+      await title.fill('again')
+      await onSave(async (route) => {
+        await route.fetch()
+        await route.abort()
+      })
+      await button('Save').click()
+      await alert.getByText('The server does not answer.').waitFor()
+      assert.equal(await title.inputValue(), 'again')
+      await page.unrouteAll()
+      await button('Save').click()
+      // It is no conflict: nobody else has changed it.
+      await page.getByText('not saved').waitFor({ state: 'hidden' })
+      assert.equal(await alert.count(), 0)
+      assert.deepEqual(await stored(id), { title: 'again', note: 'n' })
     })
   })
 })

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
+import type { Page } from 'playwright-core'
+
 import { appForAll, login, PASSWORD } from '../../testing/auth.ts'
 import { withoutChromium } from '../../testing/chromium.ts'
 import { checkLooks, openConsole, type ConsolePage } from '../../testing/console.ts'
@@ -17,6 +19,12 @@ describe('the frame of the console', { skip: withoutChromium }, () => {
       admin = await openConsole(ending, app(), { at: '#/account' })
     })
 
+    const inProduction = (page: Page) =>
+      page.route('**/console/state', (route) =>
+        route.fulfill({
+          json: { name: 'shop', production: true, firstRun: false, policy: 'guarded', wires: ['auth'] },
+        }),
+      )
     const heading = (name: string) => admin.page.getByRole('heading', { name, level: 1 })
 
     test('can be read and used by day, by night, on a phone and with forced colours', async () => {
@@ -56,20 +64,19 @@ describe('the frame of the console', { skip: withoutChromium }, () => {
 
     test('opens production read-only, until changes are allowed', async () => {
       const { page } = admin
-      await page.route('**/console/state', (route) =>
-        route.fulfill({
-          json: { name: 'shop', production: true, firstRun: false, policy: 'guarded', wires: ['auth'] },
-        }),
-      )
+      await inProduction(page)
       await page.reload()
       await page.getByText('production', { exact: true }).waitFor()
       await checkLooks(page, 'production')
+      await admin.go('#/keys')
+      const create = page.getByRole('button', { name: 'Create a key' })
+      await create.waitFor()
+      assert.equal(await create.isDisabled(), true)
       await page.getByRole('button', { name: 'Read-only: allow changes' }).click()
       await page.getByRole('button', { name: 'Changes allowed, 30 min: lock' }).waitFor()
 
       // A key needs the name of the installation, too.
-      await admin.go('#/keys')
-      await page.getByRole('button', { name: 'Create a key' }).click()
+      await create.click()
       const dialog = page.getByRole('dialog', { name: 'Create a key' })
       await dialog.getByLabel('Name').fill('backend')
       await dialog.getByRole('checkbox', { name: 'auth', exact: true }).check()
@@ -85,7 +92,24 @@ describe('the frame of the console', { skip: withoutChromium }, () => {
         .click()
       await page.getByRole('button', { name: 'Changes allowed, 30 min: lock' }).click()
       await page.getByRole('button', { name: 'Read-only: allow changes' }).waitFor()
+      assert.equal(await create.isDisabled(), true)
       await page.unroute('**/console/state')
+    })
+
+    test('is read-only again 30 minutes after changes were allowed in production', async () => {
+      const { page } = await openConsole(ending, app(), { at: '#/keys' })
+      await inProduction(page)
+      await page.clock.install()
+      await page.reload()
+      await page.getByRole('button', { name: 'Read-only: allow changes' }).click()
+      const create = page.getByRole('button', { name: 'Create a key' })
+      await create.waitFor()
+      await page.clock.fastForward(29 * 60_000)
+      await page.getByRole('button', { name: 'Changes allowed, 1 min: lock' }).waitFor()
+      assert.equal(await create.isEnabled(), true)
+      await page.clock.fastForward(60_000)
+      await page.getByRole('button', { name: 'Read-only: allow changes' }).waitFor()
+      assert.equal(await create.isDisabled(), true)
     })
 
     test('goes to a screen by g and its letter, and says that there is none of a name', async () => {

@@ -21,6 +21,30 @@ import { isLongRun, sample } from '../../testing/long-run.ts'
 const SCREENS = 8
 const ROWS = 1
 
+/** What a script that got into the page would try next. Its value: what became of each attempt, and whether a script ran. */
+const ATTEMPTS = `(() => {
+  const outcomes = {}
+  const attempt = (name, act) => {
+    try {
+      act()
+      outcomes[name] = 'done'
+    } catch (error) {
+      outcomes[name] = error.name
+    }
+  }
+  attempt('script', () => {
+    const script = document.createElement('script')
+    script.append('globalThis.ran = true')
+    document.body.append(script)
+  })
+  attempt('src', () => document.createElement('script').setAttribute('src', 'https://evil.example/'))
+  attempt('innerHTML', () => (document.createElement('div').innerHTML = '<b>text</b>'))
+  attempt('insertAdjacentHTML', () => document.body.insertAdjacentHTML('beforeend', '<b>text</b>'))
+  attempt('handler', () => document.createElement('button').setAttribute('onclick', 'globalThis.ran = true'))
+  attempt('srcdoc', () => (document.createElement('iframe').srcdoc = '<b>text</b>'))
+  return { ...outcomes, ran: 'ran' in globalThis }
+})()`
+
 describe('the console over hostile records', { skip: withoutChromium }, () => {
   someEngine((engine) => {
     const ending = endOfSuite()
@@ -66,7 +90,41 @@ describe('the console over hostile records', { skip: withoutChromium }, () => {
       }
       assert.deepEqual(faults, [])
       assert.ok(walked.length > SCREENS, walked.join('\n'))
+    })
+
+    test('a field that is named as the prototype of all objects is shown as a fault, and changes none', async () => {
+      const { page } = desk
+      // The server refuses such a name, so the documents get it on their way.
+      await page.route(/\/store\/texts(?:[/?]|$)/, async (route) => {
+        if (route.request().method() !== 'GET') return route.fallback()
+        const response = await route.fetch()
+        const body = (await response.text()).replaceAll('"name":', '"__proto__":{"isAdmin":true},"name":')
+        await route.fulfill({ response, body })
+      })
+      await desk.go('#/data/texts')
+      await page.locator('main a.open').first().click()
+      await page.getByText('No field can have the name __proto__.').waitFor()
+      for (const tab of ['JSON', 'Changes', 'As code', 'Form'])
+        await page.getByRole('tab', { name: tab }).click()
+      assert.equal(await page.getByRole('button', { name: 'Save', exact: true }).isDisabled(), true)
       assert.equal(await page.evaluate('({}).isAdmin'), undefined)
+      await page.unrouteAll()
+    })
+
+    test('a script that is brought into the page does not run, and no text becomes markup', async () => {
+      const { page } = desk
+      const outcome = await page.evaluate<Record<string, unknown>>(ATTEMPTS)
+      assert.deepEqual(outcome, {
+        script: 'done',
+        src: 'TypeError',
+        innerHTML: 'TypeError',
+        insertAdjacentHTML: 'TypeError',
+        handler: 'TypeError',
+        srcdoc: 'TypeError',
+        ran: false,
+      })
+      assert.ok(desk.complaints.length >= 6, desk.complaints.join('\n'))
+      desk.forgive()
     })
   })
 })

@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
+import type { Request } from 'playwright-core'
+
 import { appForAll } from '../../testing/auth.ts'
 import { withoutChromium } from '../../testing/chromium.ts'
-import { checkLooks, openConsole, type ConsolePage } from '../../testing/console.ts'
+import { checkLooks, openConsole, settled, type ConsolePage } from '../../testing/console.ts'
 import { anyEngine, endOfSuite } from '../../testing/engines.ts'
+import { until } from '../../testing/until.ts'
 
 const ROWS = 100_000
 const CALL = '**/auth/sessions?*'
@@ -32,14 +35,22 @@ describe('a list of the console', { skip: withoutChromium }, () => {
     })
     const row = (name: string) => admin.page.getByRole('link', { name, exact: true })
 
-    /** Loads the list again, with these answers one after the other. */
-    async function show(...answers: ({ status?: number; json: object } | 'lost')[]): Promise<void> {
+    type Answer = { status?: number; json: object } | 'lost'
+
+    /** The list is answered with these, one after the other. */
+    async function answer(...answers: Answer[]): Promise<void> {
       const { page } = admin
       await page.unroute(CALL)
       await page.route(CALL, (route) => {
-        const answer = answers.length > 1 ? answers.shift()! : answers[0]!
-        return answer === 'lost' ? route.abort() : route.fulfill(answer)
+        const next = answers.length > 1 ? answers.shift()! : answers[0]!
+        return next === 'lost' ? route.abort() : route.fulfill(next)
       })
+    }
+
+    /** Loads the list again, with these answers one after the other. */
+    async function show(...answers: Answer[]): Promise<void> {
+      const { page } = admin
+      await answer(...answers)
       await page.getByRole('button', { name: 'Refresh' }).click()
     }
 
@@ -57,6 +68,19 @@ describe('a list of the console', { skip: withoutChromium }, () => {
       await checkLooks(page, 'an error')
       await page.getByRole('button', { name: 'Try again' }).click()
       await row('Device 0').waitFor()
+      assert.equal(await page.getByRole('alert').count(), 0)
+    })
+
+    test('says that the server does not answer if its answers are cut, and keeps what it has', async () => {
+      const { page } = admin
+      await show({ json: { sessions: sessions(3) } })
+      await row('Device 2').waitFor()
+      await show('lost')
+      await page.getByRole('alert').getByText('The server does not answer.').waitFor()
+      await row('Device 2').waitFor()
+      await answer({ json: { sessions: sessions(4) } })
+      await page.getByRole('button', { name: 'Try again' }).click()
+      await row('Device 3').waitFor()
       assert.equal(await page.getByRole('alert').count(), 0)
     })
 
@@ -121,6 +145,132 @@ describe('a list of the console', { skip: withoutChromium }, () => {
       assert.ok(nodes <= 600, `${nodes} nodes`)
       const slow = ms.toSorted((one, other) => one - other)[Math.floor(ms.length * 0.95)]!
       t.diagnostic(`${nodes} nodes, a scroll step takes ${Math.round(slow)} ms at p95`)
+    })
+
+    test('marks rows by x and Shift-x, goes by arrows, and tells its rows and order to readers of a screen', async () => {
+      const { page } = admin
+      const { token } = await app().register()
+      for (const text of ['a', 'b', 'c', 'd', 'e'])
+        await app().request('POST', '/store/letters', { token, body: { text } })
+      await admin.go('#/data/letters')
+      const table = page.getByRole('table', { name: 'letters' })
+      await table.getByRole('link').nth(4).waitFor()
+      assert.equal(await table.getAttribute('aria-rowcount'), '6')
+      const head = table.getByRole('columnheader', { name: 'text' })
+      assert.equal(await head.getAttribute('aria-sort'), null)
+      const cells = () =>
+        table
+          .getByRole('row')
+          .getByRole('cell')
+          .filter({ hasText: /^[a-e]$/ })
+          .allInnerTexts()
+      for (const [sort, order] of [
+        ['descending', 'edcba'],
+        ['ascending', 'abcde'],
+      ] as const) {
+        await head.getByRole('button').click()
+        await page.locator(`th[aria-sort="${sort}"]`).waitFor()
+        await until(async () => (await cells()).join('') === order)
+      }
+      const focused = () => page.evaluate<string>('document.activeElement.closest("tr").ariaRowIndex')
+      await table.getByRole('link').first().focus()
+      for (const [key, row] of [
+        ['ArrowDown', '3'],
+        ['ArrowDown', '4'],
+        ['ArrowUp', '3'],
+        ['j', '4'],
+        ['k', '3'],
+      ] as const) {
+        await page.keyboard.press(key)
+        assert.equal(await focused(), row, key)
+      }
+      const marked = () =>
+        page.evaluate<string>(
+          `[...document.querySelectorAll('tr.marked-row')].map((row) => row.ariaRowIndex).join()`,
+        )
+      await page.keyboard.press('x')
+      await page.getByText('1 marked').waitFor()
+      await page.keyboard.press('j')
+      await page.keyboard.press('j')
+      await page.keyboard.press('Shift+X')
+      await page.getByText('3 marked').waitFor()
+      assert.equal(await marked(), '3,4,5')
+      await page.keyboard.press('x')
+      await page.getByText('2 marked').waitFor()
+      assert.equal(await marked(), '3,4')
+      await page.getByRole('button', { name: 'Clear' }).click()
+      await admin.go('#/account')
+      await page.getByRole('heading', { name: 'Your account', level: 1 }).waitFor()
+    })
+
+    test('says that it loads while the answer takes seconds, and can be used meanwhile', async () => {
+      const { page } = admin
+      await show({ json: { sessions: sessions(4, 500) } })
+      await row('Device 503').waitFor()
+      await page.unroute(CALL)
+      const waits = Promise.withResolvers<void>()
+      await page.route(CALL, async (route) => {
+        await waits.promise
+        await route.fulfill({ json: { sessions: sessions(5, 500) } })
+      })
+      await page.clock.install()
+      await page.getByRole('button', { name: 'Refresh' }).click()
+      await page.locator('table[aria-busy="true"]').waitFor()
+      await page.clock.runFor(3_000)
+      // What was there stays, and opens.
+      await row('Device 503').click()
+      await page.getByRole('region', { name: 'Details' }).getByText('Device 503').waitFor()
+      await page.locator('table[aria-busy="true"]').waitFor()
+      waits.resolve()
+      await row('Device 504').waitFor()
+      await page.locator('table[aria-busy="false"]').waitFor()
+      await page.getByRole('region', { name: 'Details' }).getByText('Device 503').waitFor()
+      await page.keyboard.press('Escape')
+    })
+
+    test('asks at most once in 2 s while it is live, and nothing while its tab is hidden', async () => {
+      const { page } = admin
+      let requests = 0
+      const pending = new Set<Request>()
+      page.on('request', (request) => {
+        requests++
+        pending.add(request)
+      })
+      for (const end of ['requestfinished', 'requestfailed'] as const)
+        page.on(end as 'requestfinished', (request) => pending.delete(request))
+      const show = (isHidden: boolean) =>
+        page.evaluate(`{
+          Object.defineProperty(document, 'hidden', { get: () => ${isHidden}, configurable: true })
+          document.dispatchEvent(new Event('visibilitychange'))
+        }`)
+      /** How many requests there are in some seconds of the page. */
+      async function asked(seconds: number): Promise<number> {
+        const before = requests
+        for (let steps = 0; steps < 2 * seconds; steps++) {
+          await page.clock.runFor(500)
+          await until(() => pending.size === 0)
+        }
+        return requests - before
+      }
+      const open = async (address: string, title: string | RegExp) => {
+        await page.clock.resume()
+        await admin.go(address)
+        await page.getByRole('heading', { name: title, level: 1 }).waitFor()
+        await settled(page)
+        await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1_000))
+      }
+      await open('#/audit?live=on', 'Audit')
+      const visible = await asked(10)
+      assert.ok(visible > 0 && visible <= 5, `${visible} requests`)
+      await show(true)
+      assert.equal(await asked(10), 0)
+      await show(false)
+      await until(async () => (await asked(2)) > 0)
+      // The overview asks by itself.
+      await open('#/', /\d\.\d/)
+      await show(true)
+      assert.equal(await asked(30), 0)
+      await show(false)
     })
   })
 })

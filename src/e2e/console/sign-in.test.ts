@@ -79,6 +79,12 @@ describe('signing in to the console', { skip: withoutChromium }, () => {
       assert.equal(await page.getByLabel('Email address').inputValue(), email)
       await enter(email)
       await isIn()
+      // No script finds a token: neither in a storage nor in a cookie.
+      const found = await page.evaluate<string[]>(
+        `[localStorage, sessionStorage].flatMap((storage) => Object.entries(storage).map(String)).concat(document.cookie)`,
+      )
+      assert.ok(found.includes('sixwire console: signed in,yes'), found.join('\n'))
+      for (const text of found) assert.doesNotMatch(text, /[\w-]{20,}|token/i)
       const tab = await page.context().newPage()
       await tab.goto(`${app.app.settings.publicUrl}/console`)
       await tab.getByRole('navigation', { name: 'Screens' }).waitFor()

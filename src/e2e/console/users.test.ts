@@ -7,6 +7,7 @@ import { withoutChromium } from '../../testing/chromium.ts'
 import { checkLooks, openConsole, type ConsolePage } from '../../testing/console.ts'
 import { endOfSuite, someEngine } from '../../testing/engines.ts'
 import { appWithMailbox, nextAbout } from '../../testing/mailbox.ts'
+import { startTill, URLS } from '../../wires/pay/pay.fixture.ts'
 
 describe('the screens of people', { skip: withoutChromium }, () => {
   someEngine((engine) => {
@@ -60,6 +61,48 @@ describe('the screens of people', { skip: withoutChromium }, () => {
       await button('Revoke all').click()
       await dialog().getByRole('button', { name: 'Revoke all' }).click()
       await pane().getByText('has no sessions').waitFor()
+    })
+
+    test('show the documents, files, messages, payments and wallets of a user in one place', async (t) => {
+      const till = await startTill(t, engine, { sandbox: true })
+      await till.app.register()
+      const { token, _id } = await till.app.register('carol@example.com')
+      const send = async (route: string, body: unknown) => {
+        const { status, text, body: answered } = await till.call(route, body, { token })
+        assert.ok(status < 300, `${route}: ${text}`)
+        return answered
+      }
+      await send('POST /store/notes', { text: 'one' })
+      const uploaded = await till.app.request('POST', '/store/upload', {
+        token,
+        raw: '--b\r\ncontent-disposition: form-data; name="file"; filename="notes.txt"\r\ncontent-type: text/plain\r\n\r\nHello\r\n--b--\r\n',
+        headers: { 'content-type': 'multipart/form-data; boundary=b' },
+      })
+      assert.equal(uploaded.status, 201, uploaded.text)
+      await send('POST /messaging/email', { to: 'dora@example.com', subject: 'Hello', body: 'Hello' })
+      const items = [{ name: 'Book', amount: 1_000, currency: 'eur' }]
+      const { sessionId } = await send('POST /pay/cardpay/checkout', { items, ...URLS })
+      till.pay(sessionId)
+      await till.deliver()
+      await send('POST /pay/onchain/payment', { amount: '1.5', token: 'ETH', chain: 'ethereum' })
+      await send('POST /onchain/wallets', { name: 'Savings' })
+
+      const { page } = await openConsole(t, till.app, { at: `#/users/${_id}?tab=records` })
+      for (const [title, text] of [
+        ['Documents', /notes\s+1 document/],
+        ['Files', /notes\.txt/],
+        ['Messages', /email to dora@example\.com/],
+        ['Payments', /10\.00 EUR\s+completed/],
+        ['Payment requests', /1\.5 ETH\s+pending/],
+        ['Wallets', /Savings 0x/],
+      ] as const) {
+        const section = page.locator('.pane .part', {
+          has: page.getByRole('heading', { name: new RegExp(`^${title}( \\d)?$`) }),
+        })
+        await section.getByRole('listitem').first().waitFor()
+        assert.match(await section.getByRole('list').innerText(), text)
+      }
+      await checkLooks(page, 'the records of all wires of a user')
     })
 
     test('lock out, let in again and change a user', async () => {

@@ -4,12 +4,15 @@ import { singleKey } from './keyboard.ts'
 
 type Scroller = { readonly current: HTMLDivElement | null }
 
-/** The part of the table that is in sight. */
-export function useView(scroller: Scroller): { top: number; height: number } {
+/** The part of the table that is in sight; `read` reads it anew at once, before the browser tells that it has scrolled. */
+export function useView(scroller: Scroller): { top: number; height: number; read: () => void } {
   const [view, setView] = useState({ top: 0, height: 800 })
+  const read = () => {
+    const { scrollTop: top, clientHeight: height } = scroller.current!
+    setView({ top, height })
+  }
   useLayoutEffect(() => {
     const element = scroller.current!
-    const read = () => setView({ top: element.scrollTop, height: element.clientHeight })
     const observer = new ResizeObserver(read)
     observer.observe(element)
     element.addEventListener('scroll', read, { passive: true })
@@ -18,7 +21,7 @@ export function useView(scroller: Scroller): { top: number; height: number } {
       element.removeEventListener('scroll', read)
     }
   }, [])
-  return view
+  return { ...view, read }
 }
 
 /** The keys of a list: `/` to its filters, `j` and `k` or the arrows from row to row, `x` to mark one. */

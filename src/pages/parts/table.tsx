@@ -59,7 +59,7 @@ export function Table<T>(props: TableProps<T>) {
   const { rows: list, columns, idOf, order, selection, at, actions } = props
   const { rows } = list
   const scroller = useRef<HTMLDivElement>(null)
-  const { top, height } = useView(scroller)
+  const { top, height, read } = useView(scroller)
   // The row of the keyboard, whose link has the focus when the reader comes by Tab.
   const [cursor, setCursor] = useState(0)
   const hasFocus = useRef(false)
@@ -89,6 +89,8 @@ export function Table<T>(props: TableProps<T>) {
     if (above < 0) element.scrollTop = next * ROW
     else if (above + ROW > element.clientHeight - headHeight)
       element.scrollTop = (next + 2) * ROW - element.clientHeight
+    // A key that is held comes faster than frames, and the row with the focus must not go before the next one has it.
+    read()
     linkAt(next)?.focus({ preventScroll: true })
   }
 

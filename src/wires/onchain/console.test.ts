@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
 import { sql } from '../../db/sql.ts'
+import { login, PASSWORD } from '../../testing/auth.ts'
 import { eachEngine, endOfSuite } from '../../testing/engines.ts'
 import { SEND } from './transactions/line.fixture.ts'
 import { eventuallyLater, startSending, type Sending } from './transactions/sending.fixture.ts'
@@ -70,6 +71,26 @@ eachEngine((engine) => {
     const { body } = await call('POST', 'wallets', {})
     const created = await audited('wallet.created')
     assert.deepEqual([created.length - before, created.at(-1)!.target], [1, `wallet:${body._id}`])
+  })
+
+  test('in the console an import needs the password of the last 10 minutes', async () => {
+    const { app } = chain
+    const email = 'late@example.com'
+    await app.app.service('auth').users.create({ email, password: PASSWORD, role: 'admin' })
+    const { refreshToken } = (await login(app, email)).body
+    const headers = { 'sec-fetch-site': 'same-origin' }
+    const opened = await app.request('POST', '/console/session', { body: { refreshToken }, headers })
+    const imported = () =>
+      call('POST', 'wallets/import', { privateKey: `0x${'4d'.repeat(32)}` }, renewed.body.token)
+    app.clock.advance(601_000)
+    const renewed = await app.request('POST', '/console/session', {
+      body: {},
+      headers: { ...headers, cookie: opened.headers.get('set-cookie')!.split(';')[0]! },
+    })
+    const late = await imported()
+    assert.deepEqual([late.status, late.body.error.code], [403, 'RECENT_SIGN_IN_REQUIRED'])
+    await app.request('POST', '/auth/confirm', { token: renewed.body.token, body: { password: PASSWORD } })
+    assert.equal((await imported()).status, 201)
   })
 
   describe('a transaction that no node takes', () => {

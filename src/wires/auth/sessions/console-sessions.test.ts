@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import type { TestApp } from '../../../testing/app.ts'
+import { decodeJwt } from 'jose'
+
+import { startApp, type TestApp } from '../../../testing/app.ts'
 import { appForAll, login, me, PASSWORD, refresh, send, times } from '../../../testing/auth.ts'
 import { eachEngine } from '../../../testing/engines.ts'
 
@@ -37,6 +39,17 @@ describe('the session of the console', () => {
         /^sixwire_console=[\w-]+; Max-Age=43200; Path=\/console\/session; HttpOnly; SameSite=Strict$/,
       )
       assert.equal((await me(app(), opened.body.token)).status, 200)
+    })
+
+    test('has a token of 10 minutes at most, also after a renewal', async () => {
+      const { refreshToken } = await signedIn('admin')
+      const opened = await open(app(), { refreshToken })
+      const renewed = await open(app(), {}, { cookie: opened.cookie })
+      for (const { body } of [opened, renewed]) {
+        const { iat = 0, exp = Infinity } = decodeJwt(body.token)
+        assert.ok(exp - iat <= 600, `${exp - iat} s`)
+        assert.ok(exp * 1000 <= app().clock.now() + 600_000)
+      }
     })
 
     test('goes on with its cookie, each of which is good for one use', async () => {
@@ -129,6 +142,22 @@ describe('the session of the console', () => {
       assert.match(ended.headers.get('set-cookie')!, /^sixwire_console=; Max-Age=0;/)
       assert.equal((await open(app(), {}, { cookie })).status, 401)
       assert.equal((await me(app(), body.token)).status, 401)
+    })
+
+    test('has a secure cookie where the server is called by https', async (t) => {
+      const secure = await startApp(t, engine, { environment: { PUBLIC_URL: 'https://shop.example/api' } })
+      await secure.app
+        .service('auth')
+        .users.create({ email: 'a@example.com', password: PASSWORD, role: 'admin' })
+      const { refreshToken } = (await login(secure, 'a@example.com')).body
+      const opened = await open(secure, { refreshToken })
+      assert.match(
+        opened.line,
+        /^__Secure-sixwire_console=[\w-]+; Max-Age=43200; Path=\/api\/console\/session; HttpOnly; Secure; SameSite=Strict$/,
+      )
+      assert.equal((await open(secure, {}, { cookie: opened.cookie })).status, 200)
+      const other = opened.cookie.replace('__Secure-', '')
+      assert.equal((await open(secure, {}, { cookie: other })).status, 401)
     })
   })
 })

@@ -4,6 +4,7 @@ import { before, beforeEach, test } from 'node:test'
 import type { Config } from '../../../../app.ts'
 import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestAnswer, type TestApp } from '../../../../testing/app.ts'
+import { login, PASSWORD } from '../../../../testing/auth.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
 import { until } from '../../../../testing/until.ts'
 import { changeIndexes, insertIndexSql } from '../indexes/index-rows.ts'
@@ -206,5 +207,19 @@ eachEngine((engine) => {
       await assertEntries(app!)
       await ask('DELETE', `books?documents=${left}`)
     }
+  })
+
+  // Last: it moves the clock of all.
+  test('administrators have to confirm who they are, 10 minutes after they signed in', async () => {
+    await made('books', books(1))
+    const email = 'late@example.com'
+    await app!.app.service('auth').users.create({ email, password: PASSWORD, role: 'admin' })
+    const late = (await login(app!, email)).body.token
+    app!.clock.advance(600_000)
+    const { status, body } = await drop(1, app, late)
+    assert.deepEqual([status, body.error.code], [403, 'RECENT_SIGN_IN_REQUIRED'])
+    assert.equal(await total(app!, 'books', late), 1)
+    await app!.request('POST', '/auth/confirm', { token: late, body: { password: PASSWORD } })
+    assert.equal((await drop(1, app, late)).status, 200)
   })
 })

@@ -88,15 +88,20 @@ export function useDocument({ collection, id, document, onChange }: OpenDocument
       const now = draftValue(latest.current.draft)
       if (!canWrite.value || latest.current.isSaving || !('fields' in now)) return
       change({ isSaving: true, error: undefined })
-      try {
-        const saved = await store(collection, latest.current.base, now.fields)
+      const finish = (saved: CurrentDocument) => {
         set({ base: saved, draft: draftOf(ownFields(saved)) })
         drafts.delete(key)
         toast(base ? 'Saved.' : 'Created.')
         if (!base) go(addressOf(saved._id), { replace: true })
         onChange()
+      }
+      try {
+        finish(await store(collection, latest.current.base, now.fields))
       } catch (error) {
-        change({ isSaving: false, ...(await afterRefusal(collection, id, error)) })
+        const { theirs, ...refusal } = await afterRefusal(collection, id, error)
+        // They may be these very changes, if the answer to an earlier save was lost.
+        if (theirs && JSON.stringify(ownFields(theirs)) === JSON.stringify(now.fields)) finish(theirs)
+        else change({ isSaving: false, theirs, ...refusal })
       }
     },
   }
