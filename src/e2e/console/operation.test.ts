@@ -182,14 +182,18 @@ describe('the console of an operator', { skip: withoutChromium }, () => {
       await show('#/application')
       await page.getByRole('link', { name: customer.email }).click()
       const pane = page.getByRole('region', { name: 'Details' })
-      await pane.getByText('70').waitFor()
+      await pane.getByText('70', { exact: true }).waitFor()
       await pane.getByRole('button', { name: 'Grant points' }).click()
       const dialog = page.getByRole('dialog')
       await dialog.getByText(customer.email).waitFor()
       await dialog.getByLabel('Points').fill('25')
       await checkLooks(page, 'the form of an action')
       await dialog.getByRole('button', { name: 'Grant points' }).click()
-      await page.getByRole('row').filter({ hasText: customer.email }).getByText('95').waitFor()
+      await page
+        .getByRole('row')
+        .filter({ hasText: customer.email })
+        .getByText('95', { exact: true })
+        .waitFor()
     })
 
     test('a viewer sees all of it, and can change none of it', async () => {
