@@ -289,7 +289,9 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
         return (await page.locator('[data-count="webhooks"]').innerText()) === '2'
       })
       // It is announced behind the count.
-      await until(async () => /^[12] new webhooks?$/.test(await page.locator('#announcer').innerText()))
+      await until(async () =>
+        /^(?:2 new webhooks|New webhook: .+)$/.test(await page.locator('#announcer').innerText()),
+      )
       await page.getByRole('combobox', { name: 'Show' }).selectOption('cardpay')
       await page.locator('#webhooks-list li:only-child').click()
       await page.getByRole('heading', { name: 'charge.succeeded' }).waitFor()
