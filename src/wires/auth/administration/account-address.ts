@@ -38,8 +38,8 @@ export function changeAddressSql(
     // Strangers may have tried passwords for the new one; the count of the old one would show this account as locked.
     lock.unlockSql(email.key),
     lock.unlockSql(before.email_key),
-    // Without a link to undo it: an operator changes an address because its mailbox is lost or in the wrong hands, and whoever
-    // reads that mailbox could take the account back. The owner writes to the operator, who finds the change in the audit log.
+    // Without a link to undo it: an operator changes an address when its owner has lost the mailbox, or another person reads it,
+    // who could take the account back by that link. The owner asks the operator; the change is in the audit log.
     ...(wasVerified ? mails.notice(id, 'address-set', {}, before.email) : []),
     ...(isVerified ? [] : isInvited ? mails.invitation(email) : mails.verification(id)),
   ]

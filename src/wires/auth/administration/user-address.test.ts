@@ -21,7 +21,7 @@ import { startReceiver, webhookSecret } from '../../../testing/webhook-receiver.
 const ADDRESS_CHANGED = /^The email address of your account .* was changed$/
 const WRONG = { body: { password: 'another horse battery' } }
 
-/** Changes the address of an account as somebody. */
+/** Changes the address of an account, with the token of the caller. */
 const patchAs = (app: TestApp, by: { token: string }, id: string, body: object) =>
   as(app, by, `PATCH /auth/users/${id}`, body)
 

@@ -106,8 +106,8 @@ export function createAccountMails(
   /**
    * Sends a link, unless this job has sent it before or the address has reached its hourly limit.
    *
-   * @param to.isDecoy the address may not sign in: the link is stored as any other, so that an attempt at its code is the
-   *   same work, and is not sent
+   * @param to.isDecoy the address may not sign in: the link is stored like others, so that checking its code takes the
+   *   same time, and it is not sent
    */
   async function sendLink(
     id: string,

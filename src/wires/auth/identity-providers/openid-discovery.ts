@@ -14,7 +14,7 @@ export type Discovery = {
   clientId: string
   /**
    * Of an issuer with tenants, such as Microsoft's: the address of Microsoft that `openid-client` knows to be one, and what
-   * the metadata at `issuer` must say in place of it, where `{tenantid}` stands for the claim `tid` of the ID token.
+   * the metadata at `issuer` must have instead of it, where `{tenantid}` stands for the claim `tid` of the ID token.
    */
   tenants?: { knownAs: URL; issuer: string }
 }
@@ -50,7 +50,7 @@ async function discover(
   load: () => Promise<Credentials>,
 ): Promise<Configuration> {
   const { openid, clientAuth } = await load()
-  // oxlint-disable-next-line typescript/no-deprecated -- marked to stand out; plain http was looked at before
+  // oxlint-disable-next-line typescript/no-deprecated -- deprecated as a warning only; provider-address.ts decides where http is allowed
   const plain = issuer.protocol === 'http:' ? [openid.allowInsecureRequests] : []
   const fetch = fetchBy(outbound)
   const configuration = await openid.discovery(tenants?.knownAs ?? issuer, clientId, undefined, clientAuth, {

@@ -18,7 +18,7 @@ import { clientDataOf, loadWebauthn, type ClientData } from './webauthn.ts'
 /** A passkey that has signed. */
 export type PasskeyProof = FactorProof<'passkey'> & {
   userId: string
-  /** Whether the authenticator verified its user, by a PIN or biometrics, and not only that somebody was there. */
+  /** Whether the authenticator verified its user, by a PIN or biometrics, and not only the presence of a person. */
   isUserVerified: boolean
 }
 

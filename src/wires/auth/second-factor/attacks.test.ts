@@ -99,7 +99,7 @@ describe('a second factor', () => {
   })
 })
 
-describe('whoever registered an address that is not theirs', () => {
+describe('a person who registered the address of another one', () => {
   eachEngine((engine) => {
     const passkeys = { rpId: 'localhost', origins: ['http://localhost:5173'] }
     const started = appWithMailbox(engine, { config: { auth: { passkeys } } })

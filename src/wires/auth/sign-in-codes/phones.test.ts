@@ -39,7 +39,7 @@ describe('the phone number of an account', () => {
       })
     })
 
-    test('belongs to one account, which is told only to whoever has the phone', async () => {
+    test('belongs to one account, which only the holder of the phone is told', async () => {
       const { token, phone } = await someone()
       const other = await app().register()
       assert.equal((await add(other.token, phone)).status, 200)
@@ -85,7 +85,7 @@ describe('the phone number of an account', () => {
       assert.deepEqual([(await remove(token)).status, (await remove(token)).code], [404, 'NOT_FOUND'])
     })
 
-    test('gets three texts an hour, whoever asks; so does an account', async () => {
+    test('gets three texts an hour from all callers together; so does an account', async () => {
       const phone = newNumber()
       const { token } = await app().register()
       for (let i = 0; i < 3; i++) assert.equal((await add(token, phone)).status, 200)
