@@ -1,6 +1,6 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { globSync, statSync } from 'node:fs'
-import { mkdir, rm } from 'node:fs/promises'
+import { existsSync, globSync, statSync } from 'node:fs'
+import { cp, mkdir, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -60,11 +60,43 @@ const newestSource = (): number =>
   )
 
 /**
- * Makes an application by `sixwire init` of the archive, and installs what it runs with, from an empty cache of npm.
+ * Makes an application by `sixwire init` of the archive, with the packages of this checkout, so that no release of
+ * another package changes what a test sees. {@link installPackedApplication} installs what the registry has.
  *
  * @returns its folder
  */
 export async function createPackedApplication(parent: string): Promise<string> {
+  const packages = join(parent, 'packages/node_modules')
+  const sixwire = join(packages, 'sixwire')
+  await mkdir(join(packages, '.bin'), { recursive: true })
+  await mkdir(sixwire)
+  await run('tar', ['-xzf', await packedArchive(), '--strip-components=1', '-C', sixwire], parent)
+  await symlink('../sixwire/bin/sixwire.js', join(packages, '.bin/sixwire'))
+  for (const name of await productionPackages())
+    await cp(join(ROOT, 'node_modules', name), join(packages, name), { recursive: true })
+  await run(process.execPath, [join(sixwire, 'bin/sixwire.js'), 'init', 'shop'], parent)
+  const folder = join(parent, 'shop')
+  await rename(packages, join(folder, 'node_modules'))
+  return folder
+}
+
+/** The names of all packages that an application installs with Sixwire on this platform. */
+async function productionPackages(): Promise<string[]> {
+  const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: true; devOptional?: true }>
+  }
+  return Object.keys(packages)
+    .filter((path) => path !== '' && !packages[path]!.dev && !packages[path]!.devOptional)
+    .map((path) => path.slice('node_modules/'.length))
+    .filter((name) => existsSync(join(ROOT, 'node_modules', name)))
+}
+
+/**
+ * Makes an application as docs/install.md says: by `sixwire init` of the archive, and `npm install`, from an empty cache of npm.
+ *
+ * @returns its folder
+ */
+export async function installPackedApplication(parent: string): Promise<string> {
   const archive = await packedArchive()
   const folder = join(parent, 'shop')
   const cache = ['--cache', join(parent, 'npm-cache')]
