@@ -1,4 +1,4 @@
-// What `npm test` runs first: writes the modules that it gives to `node --test`, which starts a process for each.
+// The modules that `npm test` gives to `node --test`, which starts a process for each.
 // The first test of a process is the slowest: modules are loaded, and nothing is optimised yet. So neighbouring test files
 // share a process. Those that open pages share two browsers. Those that start programs would only wait for each other, and
 // have a process of their own; they come last, so that no long batch runs alone at the end.
@@ -24,24 +24,31 @@ function inBatches(files: readonly string[], size: number): string[][] {
   )
 }
 
-/** Runs the tests of the files one after the other in one process. */
-async function writeBatch(files: readonly string[], at: number): Promise<void> {
+/** Writes a module that runs the tests of the files one after the other; answers its path. */
+async function writeBatch(files: readonly string[], at: number): Promise<string> {
   const place = String(at).padStart(3, '0') // they run in the order of their names
   const name = `${place}.${files[0]!.replaceAll('/', '.').replace(/\.ts$/, '.mjs')}`
   const imports = files.map((file) => `import ${JSON.stringify(new URL(file, root).href)}\n`)
   await writeFile(new URL(name, folder), imports.join(''))
+  return fileURLToPath(new URL(name, folder))
 }
 
-await rm(folder, { recursive: true, force: true })
-await mkdir(folder, { recursive: true })
-const files = globSync(['src/**/*.test.ts', 'examples/**/*.test.ts'], {
-  cwd: fileURLToPath(root),
-  exclude: ['**/node_modules/**'],
-})
-const { browser = [], plain = [], program = [] } = Object.groupBy(files.toSorted(), kindOf)
-const batches = [
-  ...inBatches(browser, Math.ceil(browser.length / BROWSERS)),
-  ...inBatches(plain, FILES_MAX),
-  ...inBatches(program, 1),
-]
-await Promise.all(batches.map(writeBatch))
+/** Writes the modules of all test files. @returns for the path of each module the paths of its test files */
+export async function writeBatches(): Promise<Map<string, string[]>> {
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true })
+  const files = globSync(['src/**/*.test.ts', 'examples/**/*.test.ts'], {
+    cwd: fileURLToPath(root),
+    exclude: ['**/node_modules/**'],
+  })
+  const { browser = [], plain = [], program = [] } = Object.groupBy(files.toSorted(), kindOf)
+  const batches = [
+    ...inBatches(browser, Math.ceil(browser.length / BROWSERS)),
+    ...inBatches(plain, FILES_MAX),
+    ...inBatches(program, 1),
+  ]
+  const modules = await Promise.all(batches.map(writeBatch))
+  return new Map(
+    modules.map((path, at) => [path, batches[at]!.map((file) => fileURLToPath(new URL(file, root)))]),
+  )
+}
