@@ -24,11 +24,10 @@ const NATIVE = ['sharp', '@node-rs/bcrypt']
 const pathTo = (path: string, from: URL): string => fileURLToPath(new URL(path, from))
 
 /** The modules that applications import, by the names of their files in dist/lib/. */
-const doors = Object.entries(manifest.exports).map(
-  ([name, { 'sixwire-source': source }]): [string, string] => [
-    `${LIB}/${name === '.' ? 'index' : name.slice(2)}`,
-    source,
-  ],
+const doors = Object.entries(manifest.exports).flatMap(([name, entry]): [string, string][] =>
+  'sixwire-source' in entry
+    ? [[`${LIB}/${name === '.' ? 'index' : name.slice(2)}`, entry['sixwire-source']]]
+    : [],
 )
 
 async function bundle(named: Awaited<ReturnType<typeof namedInSource>>): Promise<OutputChunk[]> {

@@ -18,7 +18,7 @@ export {
   type ScheduleOption,
   type TypedConfig,
 } from './app.ts'
-export { ApiError, defineErrors, errors, invalid } from './base/errors.ts'
+export { ApiError, defineErrors, errors, invalid, type ErrorKind } from './base/errors.ts'
 export { amountFault, formatAmount, formatUnits, parseAmount, parseUnits, unitsFault } from './base/money.ts'
 export {
   CallError,
@@ -121,4 +121,22 @@ export type {
   SystemListQuery,
   UpdateRuleOption,
 } from './wires/store/index.ts'
-export { Type } from './base/schema.ts'
+export { Type, type Defaulted } from './base/schema.ts'
+// The types of `Type`, so that declarations of an application can name them without a dependency of its own.
+export type {
+  TArray,
+  TBoolean,
+  TEnum,
+  TInteger,
+  TLiteral,
+  TNull,
+  TNumber,
+  TObject,
+  TOptional,
+  TRecord,
+  TSchema,
+  TString,
+  TUnion,
+  TUnknown,
+  TUnsafe,
+} from 'typebox'

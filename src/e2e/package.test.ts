@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, lstatSync, readFileSync } from 'node:fs'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { after, before, describe, test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -129,9 +129,12 @@ describe('the packed archive, installed in an empty folder', () => {
   })
 
   test('type-checks in the project of tsc --init, all declarations included', async () => {
-    const project = join(folder, 'checked')
-    await mkdir(project)
+    // As pnpm installs: the packages that Sixwire depends on can't be found from the project itself.
+    const project = join(dirname(folder), 'checked')
+    await mkdir(join(project, 'node_modules'), { recursive: true })
+    await symlink(join(folder, 'node_modules/sixwire'), join(project, 'node_modules/sixwire'), 'dir')
     await writeFile(join(project, 'package.json'), '{"type":"module"}')
+    await copyFile(join(ROOT, 'src/e2e/exports.fixture.ts'), join(project, 'exports.ts'))
     await writeFile(join(project, 'config.ts'), CONFIG)
     await writeFile(
       join(project, 'wrong.ts'),
