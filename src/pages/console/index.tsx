@@ -7,6 +7,7 @@ import { phase, resume } from '../parts/session.ts'
 import { Frame } from './frame.tsx'
 import { screens } from './screens.ts'
 import { SignInPage } from './sign-in/index.tsx'
+import { VerifyAddress } from './sign-in/verify-address.tsx'
 
 /** The console: a sign-in, or the frame with a screen. */
 function Console() {
@@ -18,6 +19,7 @@ function Console() {
       </main>
     )
   if (installation.value === undefined || phase.value === 'asking') return null
+  if (phase.value === 'unverified') return <VerifyAddress />
   return phase.value === 'out' ? <SignInPage /> : <Frame />
 }
 

@@ -7,9 +7,9 @@ export type ConsoleUser = { _id: string; email: string; role: 'user' | 'admin' |
 
 /**
  * asking: not known yet. out: nobody is signed in. in: `user` is. expired: the session has ended while the page shows work;
- * the reader signs in again in a dialog, and calls wait.
+ * the reader signs in again in a dialog, and calls wait. unverified: `user` has to verify the address first.
  */
-export type Phase = 'asking' | 'out' | 'in' | 'expired'
+export type Phase = 'asking' | 'out' | 'in' | 'expired' | 'unverified'
 
 export const phase = signal<Phase>('asking')
 export const user = signal<ConsoleUser | undefined>(undefined)
@@ -101,6 +101,14 @@ function signedInAgain(signal: AbortSignal | null | undefined): Promise<void> {
   })
 }
 
+async function codeOf(response: Response): Promise<string | undefined> {
+  const { error } = (await response
+    .clone()
+    .json()
+    .catch(() => ({}))) as { error?: { code?: string } }
+  return error?.code
+}
+
 /** `fetch` with the token of the session. After a 401 it renews the token, waits for the reader if that fails, and repeats. */
 export async function fetchWithToken(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   const send = () => {
@@ -110,6 +118,7 @@ export async function fetchWithToken(input: RequestInfo | URL, init: RequestInit
   }
   const sent = token
   const response = await send()
+  if (response.status === 403 && (await codeOf(response)) === 'EMAIL_NOT_VERIFIED') phase.value = 'unverified'
   if (response.status !== 401 || sent === undefined) return response
   if (token === sent && !(await renew())) await signedInAgain(init.signal)
   return send()
