@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals'
 
 import { createClient } from '../../client/index.ts'
+import { toast } from './toast.tsx'
 
 /** The account that is signed in to the console. */
 export type ConsoleUser = { _id: string; email: string; role: 'user' | 'admin' | 'viewer' }
@@ -65,7 +66,13 @@ const STORED = 'sixwire console: signed in'
 
 /** Finds out at the start whether a session goes on. */
 export async function resume(): Promise<void> {
-  if (localStorage.getItem(STORED) === null || !(await renew().catch(() => false))) phase.value = 'out'
+  const isIn = localStorage.getItem(STORED) !== null && (await renew().catch(refused))
+  if (!isIn) phase.value = 'out'
+}
+
+function refused(error: unknown): false {
+  toast((error as Error).message, { tone: 'bad' })
+  return false
 }
 
 /**
@@ -79,14 +86,19 @@ export async function begin(refreshToken: string): Promise<void> {
 
 // Another tab may have signed in again meanwhile.
 document.addEventListener('visibilitychange', () => {
-  if (phase.value === 'expired' && !document.hidden) void renew().catch(() => false)
+  if (phase.value === 'expired' && !document.hidden) void renew().catch(refused)
 })
 
 /** Signs out in all tabs. */
 export async function end(): Promise<void> {
-  await fetch(`${serverUrl}/console/session`, { method: 'DELETE', credentials: 'same-origin' }).catch(
-    () => undefined,
-  )
+  const response = await fetch(`${serverUrl}/console/session`, {
+    method: 'DELETE',
+    credentials: 'same-origin',
+  }).catch(() => undefined)
+  if (response && !response.ok) {
+    refused(new Error(`You are still signed in: the server answered ${response.status}.`))
+    return
+  }
   token = undefined
   localStorage.removeItem(STORED)
   location.reload()
