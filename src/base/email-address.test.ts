@@ -23,6 +23,7 @@ const domainOf = (length: number) => `${long(63)}.${long(63)}.${long(63)}.`.slic
 const taken: [text: string, address: string, key: string][] = [
   ['ada@example.com', 'ada@example.com', 'ada@example.com'],
   ['  Ada.Lovelace@Example.COM\t', 'Ada.Lovelace@Example.COM', 'ada.lovelace@example.com'],
+  ['\r\nada@example.com\n\f', 'ada@example.com', 'ada@example.com'],
   ['a+b@example.com', 'a+b@example.com', 'a+b@example.com'],
   [
     "o'neil_!#$%&*/=?^`{|}~-@example.com",
@@ -76,16 +77,7 @@ const refused: [name: string, texts: string[]][] = [
     ],
   ],
   ['a group or a link', ['all:ada@example.com;', 'mailto:ada@example.com', 'ada@example.com?bcc=b']],
-  [
-    'line breaks',
-    [
-      'a@example.com\r\nBcc: b@example.com',
-      'a@example.com\n',
-      '\na@example.com',
-      'a\n@example.com',
-      'a@example.com\u2028',
-    ],
-  ],
+  ['line breaks', ['a@example.com\r\nBcc: b@example.com', 'a\n@example.com', 'a@example.com\u2028']],
   [
     'control characters',
     ['a\0@example.com', 'a@example.com\0', 'a\x7f@example.com', 'a\t@example.com', 'a@exa\x1bmple.com'],
@@ -138,14 +130,14 @@ for (const [name, texts] of refused) {
 }
 
 test('the error says what to do and does not repeat what was sent', () => {
-  const error = /^ApiError: \/body\/email: [\x20-\x7e]*xn-- form\.$/
+  const error = /^ApiError: \/body\/email: [\x20-\x7e]*xn-- form: it contains U\+00FC\.$/
   assert.throws(() => parseAddress('ada@münchen.example', '/body/email'), error)
   assert.throws(() => parseAddress('ada', '/body/email'), /name@example\.com\.$/)
 })
 
 test("the key of text that is no address is no account's key", () => {
-  assert.equal(emailKey(' Ada@Example.com\t'), 'ada@example.com')
-  for (const text of ['\u212aarl@example.com', 'karl@example.com\n', 'ｋarl@example.com']) {
+  assert.equal(emailKey(' Ada@Example.com\t\r\n'), 'ada@example.com')
+  for (const text of ['\u212aarl@example.com', 'ｋarl@example.com']) {
     assert.equal(tryParse(emailKey(text)), undefined)
   }
 })
@@ -187,7 +179,7 @@ test('property: what is taken is a single plain address, and anything else is a 
     fc.property(any, (text) => {
       const parsed = tryParse(text)
       if (!parsed) return
-      assert.equal(parsed.address, text.replace(/^[ \t]+|[ \t]+$/g, ''))
+      assert.equal(parsed.address, text.replace(/^[ \t\n\f\r]+|[ \t\n\f\r]+$/g, ''))
       assert.match(parsed.address, /^[^\x00-\x20\x7f-\uffff"(),:;<>@[\\\]]+@[A-Za-z0-9.-]+$/)
       assert.deepEqual(parseAddress(parsed.address, '/x'), parsed)
       assert.deepEqual(parseAddress(parsed.key, '/x'), { address: parsed.key, key: parsed.key })

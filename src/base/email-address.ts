@@ -15,7 +15,7 @@ const label = /^[a-z\d](?:[a-z\d-]*[a-z\d])?$/i
 
 /**
  * Reads one email address of the form `local@domain`, and makes the key that identifies its account.
- * Spaces and tabs around it are dropped. Addresses that differ in ASCII case only belong to the same account; dots and
+ * ASCII white space around it is dropped, as in `<input type=email>`. Addresses that differ in ASCII case only belong to the same account; dots and
  * plus signs in the local part are significant, because only the mail server knows whether it ignores them.
  *
  * It accepts the mailbox of RFC 5321 without the parts that let one address pass for another, or for several:
@@ -51,14 +51,16 @@ function trimBlanks(text: string): string {
   return text.slice(start, end)
 }
 
-const isBlank = (text: string, index: number): boolean => text[index] === ' ' || text[index] === '\t'
+const isBlank = (text: string, index: number): boolean => ' \t\n\f\r'.includes(text[index]!)
 
 /** Why `parseAddress` refuses a text, as a sentence; undefined if it does not. */
 export function addressFault(text: string): string | undefined {
   const address = trimBlanks(text)
   if (address.length > LENGTH_MAX) return `An email address has at most ${LENGTH_MAX} characters.`
-  if (/[^\x20-\x7e]/.test(address)) {
-    return 'Write the email address in plain ASCII, and an international domain in its xn-- form.'
+  const [foreign] = /[^\x20-\x7e]/u.exec(address) ?? []
+  if (foreign !== undefined) {
+    const name = `U+${foreign.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
+    return `Write the email address in plain ASCII, and an international domain in its xn-- form: it contains ${name}.`
   }
   const [local = '', domain, ...more] = address.split('@')
   if (domain === undefined || more.length > 0) return 'Write one email address, like name@example.com.'

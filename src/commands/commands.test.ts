@@ -381,6 +381,14 @@ someEngine((engine) => {
       assert.deepEqual([refused.code, refused.output], [1, ''])
       assert.match(refused.errors, /^sixwire: password: Use at least 8 characters\.\n$/)
 
+      const piped = await runProgram(t, ['user', 'create', 'other@example.com'], {
+        ...options,
+        input: 'a password of mine\n',
+      })
+      assert.deepEqual([piped.code, piped.output], [1, ''])
+      assert.match(piped.errors, /^sixwire: standard input has text: add --password-stdin if .+\n$/)
+      assert.doesNotMatch(await command('user', 'list'), /other@/)
+
       const [password, , told] = (await command('user', 'set-password', 'op@example.com')).split('\n')
       assert.match(told!, /^The password is shown once\. op@example\.com is active/)
       assert.equal((await signIn('op@example.com', password!)).status, 200)

@@ -24,6 +24,20 @@ export async function readPassword(
   return password
 }
 
+/**
+ * Begins to look whether something is piped into the program. It waits for nothing, because a pipe that stays open may be all
+ * that there is.
+ *
+ * @returns whether text has come
+ */
+export function watchInput(): () => boolean {
+  const { stdin } = process
+  if (stdin.isTTY) return () => false
+  stdin.on('readable', () => undefined)
+  stdin.unref?.()
+  return () => stdin.readableLength > 0
+}
+
 async function readLine(input: Readable): Promise<string> {
   const pieces: Buffer[] = []
   let size = 0

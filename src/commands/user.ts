@@ -1,8 +1,9 @@
+import { StartError } from '../base/start-error.ts'
 import type { Account, Accounts } from '../wires/auth/index.ts'
 import { defineAction, UsageError, type CommandGroup } from './command.ts'
 import { JSON_OPTION, PAGE_OPTIONS } from './option.ts'
 import { pageTable, plural, print } from './print.ts'
-import { newPassword, readPassword } from './password-input.ts'
+import { newPassword, readPassword, watchInput } from './password-input.ts'
 import { withApp } from './with-app.ts'
 
 const PASSWORD_OPTION = {
@@ -17,8 +18,13 @@ async function withPassword(
   json: boolean,
   work: (accounts: Accounts, password: string) => Promise<Account>,
 ): Promise<number> {
+  const hasInput = isRead ? () => false : watchInput()
   const password = isRead ? await readPassword() : newPassword()
   return withApp(async (app) => {
+    if (hasInput())
+      throw new StartError(
+        'standard input has text: add --password-stdin if it is the password, or < /dev/null to have one made',
+      )
     const account = await work(app.service('auth').users, password)
     print(json, { ...account, ...(!isRead && { password }) }, () =>
       isRead ? lineOfState(account) : `${password}\n\nThe password is shown once. ${lineOfState(account)}.`,

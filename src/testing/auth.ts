@@ -106,3 +106,7 @@ export async function addFactor({ app }: TestApp, userId: string): Promise<void>
 
 /** A wrong code of six digits. */
 export const wrongCode = (right: string): string => String((Number(right) + 1) % 1e6).padStart(6, '0')
+
+/** A text with its ASCII digits as those of another script. @param zero that of the script */
+export const inDigitsFrom = (zero: string, text: string): string =>
+  text.replaceAll(/\d/g, (digit) => String.fromCodePoint(zero.codePointAt(0)! + Number(digit)))

@@ -191,7 +191,6 @@ describe('registration', () => {
         '<victim@example.com>',
         'Victim <victim@example.com>',
         'victim@example.com\r\nBcc: evil@example.org',
-        'victim@example.com\n',
         'victim(comment)@example.com',
         'victim@example.com.',
         'victim@localhost',

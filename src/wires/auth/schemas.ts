@@ -5,6 +5,7 @@ import { Type } from '../../base/schema.ts'
 import { withRule } from '../../base/with-rule.ts'
 import { phoneFault } from '../messaging/index.ts'
 import type { Passwords } from './passwords/passwords.ts'
+import { sixDigits } from './six-digits.ts'
 import type { UserRow } from './user.ts'
 
 // Tokens must not be cached on the way (RFC 6749, section 5.1).
@@ -34,12 +35,14 @@ export const Phone = withRule(
   Type.String({ maxLength: 20, description: 'In E.164.', examples: ['+4915112345678'] }),
   phoneFault,
 )
-export const Code = Type.String({
-  pattern: '^\\s*\\d{3}[\\s-]?\\d{3}\\s*$',
-  maxLength: 20,
-  description: 'Six digits, also with a space between them.',
-  examples: ['123456'],
-})
+export const Code = withRule(
+  Type.String({
+    maxLength: 20,
+    description: 'Six digits, of any script, also with a space or hyphen between them.',
+    examples: ['123456'],
+  }),
+  (code) => (sixDigits(code) === undefined ? 'It must be six digits.' : undefined),
+)
 export const Message = Type.Object({ message: Type.String() }, { title: 'Confirmation' })
 
 /** The fields that every answer with a user has. */

@@ -67,7 +67,7 @@ export async function proveAssertion(
   if (passkey.is_answered > 0) return refuse('its challenge was answered before', passkey)
   const signed = await verifySignature(passkey, assertion, client, relyingParty.id)
   if (typeof signed === 'string') return refuse(signed, passkey)
-  if (passkey.counter > 0 && signed.counter <= passkey.counter) {
+  if (!signed.isSyncable && passkey.counter > 0 && signed.counter <= passkey.counter) {
     log.warn(
       { account: passkey.user_id, passkey: passkey.id, counter: signed.counter, before: passkey.counter },
       'a passkey is refused: its counter of signatures did not grow, so there may be a copy of it',
@@ -82,7 +82,13 @@ export async function proveAssertion(
   }
 }
 
-type Signed = { counter: number; isUserVerified: boolean; isSynced: boolean }
+type Signed = {
+  counter: number
+  isUserVerified: boolean
+  isSynced: boolean
+  /** Each of its devices has a counter of its own, so none of them shows a copy: https://www.w3.org/TR/webauthn-3/#sctn-sign-counter */
+  isSyncable: boolean
+}
 
 /** @returns why it is refused, if it is */
 async function verifySignature(
@@ -107,8 +113,13 @@ async function verifySignature(
       },
     })
     if (!verified) return 'its signature is wrong'
-    const { newCounter, userVerified, credentialBackedUp } = authenticationInfo
-    return { counter: newCounter, isUserVerified: userVerified, isSynced: credentialBackedUp }
+    const { newCounter, userVerified, credentialBackedUp, credentialDeviceType } = authenticationInfo
+    return {
+      counter: newCounter,
+      isUserVerified: userVerified,
+      isSynced: credentialBackedUp,
+      isSyncable: credentialDeviceType === 'multiDevice',
+    }
   } catch (error) {
     return (error as Error).message
   }
@@ -119,16 +130,17 @@ function useSql(
   { challenges, clock }: PasskeyParts,
   passkey: PasskeyRow,
   { challenge }: ClientData,
-  { counter, isSynced }: Signed,
+  { counter, isSynced, isSyncable }: Signed,
 ): PasskeyProof['useSql'] {
   const invalid = () => authErrors.invalid_passkey()
   // As new a signature may have been used meanwhile.
   const isNewer = counter === 0 ? sql`counter = 0` : sql`counter < ${counter}`
+  const isUsable = isSyncable ? sql`1 = 1` : isNewer
   return [
     challenges.answerSql(challenge, invalid),
     requireRow(
       sql`update auth_passkeys set counter = ${counter}, is_synced = ${isSynced ? 1 : 0}, last_used_at = ${clock.now()}
-          where id = ${passkey.id} and ${isNewer}`,
+          where id = ${passkey.id} and ${isUsable}`,
       invalid,
     ),
   ]

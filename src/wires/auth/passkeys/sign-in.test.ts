@@ -138,6 +138,13 @@ describe('a sign-in with a passkey', () => {
       assert.equal((await signIn(6)).status, 200)
     })
 
+    test('counts on each device on its own if it is synced, so its counter refuses nothing', async () => {
+      const { token } = (await signInWith(app, key)).body
+      const { key: synced } = await addPasskey(app, token, { counter: 5, isSynced: true })
+      for (const counter of [10, 7, 7, 0])
+        assert.equal((await signInWith(app, synced, { counter, isSynced: true })).status, 200)
+    })
+
     test('needs another factor if the authenticator did not verify its user', async () => {
       const signed = key.sign(await options(), { isVerified: false })
       const challenge = challengeOf(await sendAssertion(app, signed))

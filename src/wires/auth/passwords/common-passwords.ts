@@ -17,18 +17,22 @@ export function isCommonPassword(password: string): boolean {
   return list.includes(JSON.stringify(password.toLowerCase()))
 }
 
-const OUTER = /^[^\p{L}]+|[^\p{L}]+$/gu
-const SEPARATORS = /[\s._-]+/g
 const LETTERS_MIN = 3
 
 /**
- * Makes the function that tells whether a password is one of these names with nothing but digits and signs around it:
- * `shop2024!` of a service called Shop.
+ * Makes the function that tells whether a password is one of these names, once or repeated, with nothing but digits and signs
+ * around it and between: `shop2024!` or `shop-shop` of a service called Shop.
  */
 export function nameCheck(names: readonly string[]): (password: string) => boolean {
   const lettersOf = (text: string): string =>
-    text.normalize('NFKC').toLowerCase().replaceAll(OUTER, '').replaceAll(SEPARATORS, '')
+    text
+      .normalize('NFKC')
+      .toLowerCase()
+      .replaceAll(/[^\p{L}]+/gu, '')
   // Fewer letters may be in a random password by chance.
-  const refused = new Set(names.map(lettersOf).filter((name) => name.length >= LETTERS_MIN))
-  return (password) => refused.has(lettersOf(password))
+  const refused = names.map(lettersOf).filter((name) => name.length >= LETTERS_MIN)
+  return (password) => {
+    const letters = lettersOf(password)
+    return refused.some((name) => letters !== '' && letters.replaceAll(name, '') === '')
+  }
 }

@@ -40,7 +40,7 @@ describe('signing in with a password', () => {
 
     test('takes the address in any case and with spaces around it', async () => {
       const { email } = await app().register('Mixed.Case@Example.com')
-      for (const typed of [email.toUpperCase(), email.toLowerCase(), `  ${email}\t`])
+      for (const typed of [email.toUpperCase(), email.toLowerCase(), `  ${email}\t`, `${email}\n`])
         assert.equal((await login(app(), typed)).status, 200, JSON.stringify(typed))
     })
 

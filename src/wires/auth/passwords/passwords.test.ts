@@ -43,6 +43,8 @@ const refused: [name: string, password: string, message: RegExp][] = [
   ['the name of the service', 'AcmeShop', /name of the service/],
   ['that name with digits and signs', '!acme-shop2024', /name of the service/],
   ['the name of the platform', 'Sixwire1', /name of the service/],
+  ['that name repeated', 'sixwire-Sixwire', /name of the service/],
+  ['a name with digits in it', '4acme2024shop', /name of the service/],
 ]
 
 for (const [name, password, message] of refused) {

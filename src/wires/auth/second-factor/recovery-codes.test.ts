@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { sql } from '../../../db/sql.ts'
-import { appForAll, send, statuses } from '../../../testing/auth.ts'
+import { appForAll, inDigitsFrom, send, statuses } from '../../../testing/auth.ts'
 import type { TestApp } from '../../../testing/app.ts'
 import { eachEngine } from '../../../testing/engines.ts'
 import { challenged, finish, registerWithFactor } from '../../../testing/second-factor.ts'
@@ -40,7 +40,7 @@ describe('recovery codes', () => {
       assert.equal(await left(token), 8)
       for (const wrong of [first, '', `${third}x`, 'ü'.repeat(13)])
         assert.equal((await signIn(email, wrong)).code, 'INVALID_CODE', wrong)
-      assert.equal((await signIn(email, third)).status, 200)
+      assert.equal((await signIn(email, inDigitsFrom('０', third))).status, 200)
     })
 
     test('are replaced all at once, used ones included', async () => {

@@ -1,6 +1,7 @@
 import { randomBytes, scrypt } from 'node:crypto'
 
 import type { Clock } from '../../../base/clock.ts'
+import { asciiDigits } from '../../../base/decimal-digits.ts'
 import { createSemaphore, type Semaphore } from '../../../base/semaphore.ts'
 import { requireRow, type Database, type Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
@@ -115,7 +116,7 @@ const newCode = (): string => Array.from(randomBytes(CHARACTERS), (byte) => ALPH
 
 /** A code as it was made; undefined if it can be none. */
 function normalCode(code: string): string | undefined {
-  const normal = code
+  const normal = asciiDigits(code.normalize('NFKC'))
     .replace(/[-\s]/g, '')
     .replace(/[A-Z]/g, (letter) => letter.toLowerCase())
     .replaceAll('o', '0')

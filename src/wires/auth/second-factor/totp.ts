@@ -6,6 +6,7 @@ import { requireRow, type Database, type Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { SealedColumn } from '../../../kernel/sealed.ts'
 import { authErrors } from '../errors.ts'
+import { sixDigits } from '../six-digits.ts'
 import type { FactorProof } from './factor.ts'
 
 const PURPOSE = 'totp'
@@ -102,7 +103,7 @@ async function acceptOfferSql(
   userId: string,
   code: string,
 ): Promise<readonly Step[]> {
-  const token = digitsOf(code)
+  const token = sixDigits(code)
   if (token === undefined) throw authErrors.invalid_code()
   const now = clock.now()
   // It counts before it is checked, so that each of several concurrent attempts counts.
@@ -137,7 +138,7 @@ async function proveCode(
   userId: string,
   code: string,
 ): Promise<FactorProof<'totp'> | undefined> {
-  const token = digitsOf(code)
+  const token = sixDigits(code)
   if (token === undefined) return undefined
   const stored = await db.get(sql<{ secret: string; last_step: number }>`
     select secret, last_step from auth_totp where user_id = ${userId}`)
@@ -156,12 +157,6 @@ async function proveCode(
       ),
     ],
   }
-}
-
-/** Six digits of ASCII; undefined if the code is none. */
-function digitsOf(code: string): string | undefined {
-  const digits = code.replaceAll(' ', '')
-  return /^[0-9]{6}$/.test(digits) ? digits : undefined
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { deriveKey, isSameSecret, sha256 } from '../../../base/crypto.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
+import { sixDigits } from '../six-digits.ts'
 
 const DIGITS = 6
 const LIFETIME_MS = 600_000
@@ -57,7 +58,9 @@ export function createCodes(db: Database, clock: Clock, options: { secret: strin
         where ${row} and used_at is null and code_expires_at > ${clock.now()} and code_attempts < ${ATTEMPTS_MAX}
           and ${ofBrowser}
         returning *`)
-      return found && isSameSecret(hashOf(found.id, digitsOf(code)), found.code_hash) ? found : undefined
+      return found && isSameSecret(hashOf(found.id, sixDigits(code) ?? ''), found.code_hash)
+        ? found
+        : undefined
     },
   }
 }
@@ -70,6 +73,3 @@ export const groupsOf = (code: string): { first: string; last: string } => ({
 
 /** The form in which the random text of a browser is stored. */
 export const browserHash = (browser: string): string => sha256(browser)
-
-/** Without the space or hyphen between its groups. */
-const digitsOf = (code: string): string => code.replaceAll(/\D/g, '')
