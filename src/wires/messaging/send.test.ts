@@ -216,10 +216,13 @@ eachEngine((engine) => {
       const failed = await post('email', { ...MAIL, to })
       assert.equal(failed.status, 500)
       const { code, message, details } = failed.body.error
-      assert.deepEqual([code, details], ['SEND_FAILED', { channel: 'email', provider: 'smtp' }])
+      const logged = await entry(to)
+      assert.deepEqual(
+        [code, details],
+        ['SEND_FAILED', { channel: 'email', provider: 'smtp', logId: logged._id }],
+      )
       assert.match(message, /550/)
       assert.equal(mail.begun(), begun + 1)
-      const logged = await entry(to)
       assert.equal(logged.status, 'failed')
       assert.match(logged.error, /550/)
       assert.equal(logged.messageId, undefined)
