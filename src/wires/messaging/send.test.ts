@@ -230,11 +230,12 @@ eachEngine((engine) => {
       const phone = newPhone()
       texts.next({ status: 400, code: 21211 })
       const refused = await post('sms', { to: phone, body: 'x' })
+      const refusedEntry = await entry(phone)
       assert.deepEqual(
         [refused.status, refused.body.error.code, refused.body.error.details],
-        [500, 'SEND_FAILED', { channel: 'sms', provider: 'twilio' }],
+        [500, 'SEND_FAILED', { channel: 'sms', provider: 'twilio', logId: refusedEntry._id }],
       )
-      assert.equal((await entry(phone)).status, 'failed')
+      assert.equal(refusedEntry.status, 'failed')
       assert.deepEqual(await payloads(), [])
     })
 
