@@ -145,8 +145,7 @@ export class MultipartReader implements Upload<unknown> {
         return
       }
       const check = name === undefined ? undefined : this.#checks.one(name)
-      if (name === undefined || !check)
-        throw invalid({ path: '/body', message: 'holds a part that this route does not take' })
+      if (name === undefined || !check) throw invalid({ path: '/body', message: this.#unknownPart(name) })
       const path = `/body/${name}`
       if (filename !== undefined) throw invalid({ path, message: 'must be a field, not a file' })
       if (Object.hasOwn(this.#values, name)) throw invalid({ path, message: 'may be given only once' })
@@ -154,6 +153,11 @@ export class MultipartReader implements Upload<unknown> {
       const result = check({ [name]: this.#values[name] })
       if ('error' in result) throw result.error
     }
+  }
+
+  #unknownPart(name: string | undefined): string {
+    const part = name === undefined ? 'a part without a name' : `a part ${JSON.stringify(name.slice(0, 64))}`
+    return `holds ${part}, which this route does not take: send the file in the part "${this.#body.file.field}"`
   }
 
   async #readField({ file }: Part): Promise<Buffer> {
@@ -182,7 +186,8 @@ export class MultipartReader implements Upload<unknown> {
     return text
   }
 
-  #openFile({ file, filename = '', mimetype }: Part): void {
+  #openFile({ file, filename: encoded = '', mimetype }: Part): void {
+    const filename = decodedName(encoded)
     const { field, maxBytes } = this.#body.file
     const path = `/body/${field}`
     if (this.file) throw invalid({ path, message: 'may be given only once' })
@@ -219,6 +224,13 @@ export class MultipartReader implements Upload<unknown> {
     return this.#failure
   }
 }
+
+/**
+ * Browsers write three characters of a file name so, and take them for these characters when they read a form
+ * (https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data).
+ */
+const decodedName = (name: string): string =>
+  name.replaceAll(/%(?:22|0D|0A)/g, (escape) => decodeURIComponent(escape))
 
 /** Whether the handler reads a stream, or has begun to. */
 const isRead = (stream: Readable): boolean =>

@@ -149,7 +149,11 @@ export function createOutbox(
       const finalState = await rows.finalState(message.id)
       if (finalState) return finalState
       if (clock.elapsed() + WAIT_MS >= deadline)
-        throw errors.unavailable({ message: STILL_SENT, retryAfter: LEASE_MS / 1000 })
+        throw errors.unavailable({
+          message: STILL_SENT,
+          details: { logId: message.id },
+          retryAfter: LEASE_MS / 1000,
+        })
       await clock.sleep(WAIT_MS)
     }
   }
@@ -188,7 +192,9 @@ export function createOutbox(
       return isOver ? await fail(result, outcome) : outcome
     } catch (error) {
       const isAway = error instanceof ApiError && error.status === 503
-      throw isAway ? errors.unavailable({ message: INTERRUPTED, cause: error }) : error
+      throw isAway
+        ? errors.unavailable({ message: INTERRUPTED, details: { logId: id }, cause: error })
+        : error
     }
   }
 
@@ -211,7 +217,7 @@ export function createOutbox(
       if (outcome.status === 'sent') return { messageId: outcome.messageId }
       throw messagingErrors.send_failed({
         message: outcome.error,
-        details: { channel: message.content.channel, provider: outcome.provider },
+        details: { channel: message.content.channel, provider: outcome.provider, logId: message.id },
       })
     },
   }

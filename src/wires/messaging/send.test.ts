@@ -216,10 +216,13 @@ eachEngine((engine) => {
       const failed = await post('email', { ...MAIL, to })
       assert.equal(failed.status, 500)
       const { code, message, details } = failed.body.error
-      assert.deepEqual([code, details], ['SEND_FAILED', { channel: 'email', provider: 'smtp' }])
+      const logged = await entry(to)
+      assert.deepEqual(
+        [code, details],
+        ['SEND_FAILED', { channel: 'email', provider: 'smtp', logId: logged._id }],
+      )
       assert.match(message, /550/)
       assert.equal(mail.begun(), begun + 1)
-      const logged = await entry(to)
       assert.equal(logged.status, 'failed')
       assert.match(logged.error, /550/)
       assert.equal(logged.messageId, undefined)
@@ -227,11 +230,12 @@ eachEngine((engine) => {
       const phone = newPhone()
       texts.next({ status: 400, code: 21211 })
       const refused = await post('sms', { to: phone, body: 'x' })
+      const refusedEntry = await entry(phone)
       assert.deepEqual(
         [refused.status, refused.body.error.code, refused.body.error.details],
-        [500, 'SEND_FAILED', { channel: 'sms', provider: 'twilio' }],
+        [500, 'SEND_FAILED', { channel: 'sms', provider: 'twilio', logId: refusedEntry._id }],
       )
-      assert.equal((await entry(phone)).status, 'failed')
+      assert.equal(refusedEntry.status, 'failed')
       assert.deepEqual(await payloads(), [])
     })
 

@@ -59,7 +59,7 @@ export function createCancellations(
     const { transaction: after = transaction } = await reconcile(id, { cause, repeats: false, limitMs })
     if (after.row.status === 'cancelled') return false
     requireCancellable(after)
-    throw errorOf(outcome, { provider: name })
+    throw errorOf(outcome, { provider: name, transactionId: id })
   }
 
   return {

@@ -131,7 +131,7 @@ describe('a wallet order', () => {
 
     test('of unknown outcome is not captured again before it could be looked up', async (t) => {
       const till = await startTill(t, engine)
-      const { reference } = await till.order()
+      const { _id, reference } = await till.order()
       approve(till, reference)
       till.wallet.faults = ['lost']
       till.wallet.lookFaults = Array.from({ length: 100 }, () => 'unknown' as const)
@@ -139,6 +139,8 @@ describe('a wallet order', () => {
       for (let time = 1; time <= 2; time++) {
         const { status, body, text } = await till.call(capture(reference))
         assert.deepEqual([status, body.error.code], [502, 'PROVIDER_ERROR'], text)
+        assert.equal(body.error.details.transactionId, _id)
+        assert.match(body.error.message, new RegExp(` GET /pay/transactions/${_id} shows `))
       }
       clearInterval(timer)
       assert.equal(till.wallet.counts.capture, 1)

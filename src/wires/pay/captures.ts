@@ -113,10 +113,10 @@ export function createCaptures(
         const answer = isLookedUp ? await make(transaction, cause, deadline) : undefined
         if (answer) return answer
         if (clock.elapsed() + WAIT_MS >= deadline)
-          throw payErrors.provider_error({
-            message: 'It is not known yet whether this order is captured: ask again shortly.',
-            details: detailsOf(),
-          })
+          throw errorOf(
+            { kind: 'unknown', reason: 'an earlier call is not decided yet' },
+            { provider: 'walletpay', transactionId: row.id },
+          )
         await clock.sleep(WAIT_MS)
       }
     },
@@ -129,7 +129,8 @@ const detailsOf = (url?: string | null): Record<string, unknown> => ({
 })
 
 function captureError(failure: Parameters<typeof errorOf>[0], { row }: LedgerTransaction) {
-  if (failure.kind !== 'refused') return errorOf(failure, { provider: 'walletpay' })
+  const subject = { provider: 'walletpay', transactionId: row.id }
+  if (failure.kind !== 'refused') return errorOf(failure, subject)
   const details = detailsOf(failure.details?.['url'] ?? row.url)
   switch (failure.code) {
     case 'declined':
@@ -149,6 +150,6 @@ function captureError(failure: Parameters<typeof errorOf>[0], { row }: LedgerTra
       })
     case undefined:
     default:
-      return errorOf(failure, { provider: 'walletpay' })
+      return errorOf(failure, subject)
   }
 }

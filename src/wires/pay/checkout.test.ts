@@ -94,7 +94,11 @@ describe('a checkout', () => {
         till.app.clock.through(till.call('POST /pay/cardpay/checkout', body, { key: 'again' }))
       till.card.faults = ['lost', 'dropped', 'dropped', 'dropped', 'dropped', 'dropped', 'dropped', 'dropped']
       till.card.lookFaults = Array.from({ length: 40 }, () => 'unknown' as const)
-      assert.equal((await call()).status, 502)
+      const unknown = await call()
+      assert.equal(unknown.status, 502)
+      const { transactionId } = unknown.body.error.details
+      assert.match(unknown.body.error.message, new RegExp(` GET /pay/transactions/${transactionId} shows `))
+      assert.equal((await till.transaction(transactionId)).status, 'pending')
       assert.equal((await till.call('GET /pay/transactions')).body.total, 1)
       till.card.faults = ['unsent']
       till.app.clock.advance(30_000)

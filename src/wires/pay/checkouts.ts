@@ -124,11 +124,14 @@ export function createCheckouts(
         if (existing && existing.status !== 'pending')
           throw payErrors.provider_error({
             message: `The provider never answered, and the payment is ${existing.status}. Send a new Idempotency-Key to try again.`,
-            details: { provider: name },
+            details: { provider: name, transactionId: id },
           })
         const [claim] = await db.write(claimCallSql(id, leaseOf({ clock, processes })))
         if (!claim)
-          throw errorOf({ kind: 'unknown', reason: 'the first call is still under way' }, { provider: name })
+          throw errorOf(
+            { kind: 'unknown', reason: 'the first call is still under way' },
+            { provider: name, transactionId: id },
+          )
         leaseUntil = claim.lease_until
       }
 
@@ -183,7 +186,7 @@ export function createCheckouts(
             typeof reference === 'string' && reference !== '' && typeof url === 'string' && URL.canParse(url),
         },
       ))!
-      if ('kind' in result) throw errorOf(result, { provider: name, parameters })
+      if ('kind' in result) throw errorOf(result, { provider: name, transactionId: id, parameters })
       return result
     },
   }

@@ -152,7 +152,11 @@ const isDone = ({ id, kind }: Pick<CallRow, 'id' | 'kind'>, { entries }: Payment
 /** The error that a caller gets for a call that was not accepted. */
 export function errorOf(
   failure: NotAccepted,
-  { provider, parameters = {} }: { provider: string; parameters?: Readonly<Record<string, string>> },
+  {
+    provider,
+    transactionId,
+    parameters = {},
+  }: { provider: string; transactionId: string; parameters?: Readonly<Record<string, string>> },
 ): ApiError {
   const { kind, reason } = failure
   const details = { provider }
@@ -172,7 +176,7 @@ export function errorOf(
       retryAfter: Math.ceil((failure.afterMs ?? RETRY_MS) / 1000),
     })
   return payErrors.provider_error({
-    message: `The provider did not say whether it was done: ${reason}. GET /pay/transactions/:id shows the outcome once it is known.`,
-    details,
+    message: `The provider did not say whether it was done: ${reason}. GET /pay/transactions/${transactionId} shows the outcome once it is known.`,
+    details: { ...details, transactionId },
   })
 }

@@ -167,7 +167,7 @@ export function createRefunds(
       // The same request was made before, and its answer was lost.
       if (!call) return repeat(transaction, id)
       const { transaction: after, failure } = await calls.make(transaction, call, { cause, deadline })
-      if (failure && failure.kind !== 'unknown') throw errorOf(failure, { provider })
+      if (failure && failure.kind !== 'unknown') throw errorOf(failure, { provider, transactionId })
       return answerOf(after, call)
     },
   }

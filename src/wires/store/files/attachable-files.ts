@@ -6,6 +6,7 @@ import type { FileSource } from '../../messaging/index.ts'
 import type { Objects } from '../objects/objects.ts'
 import { NoSuchObject } from '../objects/storage.ts'
 import type { Files, FilesAccess } from './files.ts'
+import { plainTypeOf } from './sniff.ts'
 
 /** The files that a caller may attach to messages: those that they may read. */
 export const attachableFiles =
@@ -26,7 +27,7 @@ export const attachableFiles =
     const file = await files.get(id, access.rowFilter(caller, 'read'))
     return {
       name: file.original_name,
-      contentType: file.content_type,
+      contentType: plainTypeOf(file.content_type),
       size: file.size,
       async read() {
         try {

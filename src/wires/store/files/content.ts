@@ -11,6 +11,7 @@ import { storeErrors } from '../errors.ts'
 import { NoSuchObject, type ByteRange } from '../objects/storage.ts'
 import { dispositionOf, isPlayed } from './disposition.ts'
 import { lengthOf, rangesOf } from './ranges.ts'
+import { NOT_UTF8, plainTypeOf } from './sniff.ts'
 
 /** Bytes that can be answered. */
 export type Content = Validators & {
@@ -60,7 +61,7 @@ export async function answerContent(content: Content, request: ContentRequest): 
   const headers = {
     ...validators,
     'accept-ranges': 'bytes',
-    'content-disposition': dispositionOf(content.contentType, content.name, request.isDownload),
+    'content-disposition': dispositionOf(plainTypeOf(content.contentType), content.name, request.isDownload),
     'content-type': type,
   }
   const whole = { ...headers, 'content-length': String(size) }
@@ -105,9 +106,11 @@ export async function answerContent(content: Content, request: ContentRequest): 
   })
 }
 
-/** Text is stored only if it is UTF-8. */
+/** The type with the encoding, if that is known. */
 const mediaTypeOf = (contentType: string): string =>
-  contentType.startsWith('text/') ? `${contentType}; charset=utf-8` : contentType
+  contentType.startsWith('text/') && !contentType.endsWith(NOT_UTF8)
+    ? `${contentType}; charset=utf-8`
+    : plainTypeOf(contentType)
 
 const contentRange = ({ start, end }: ByteRange, size: number): string => `bytes ${start}-${end}/${size}`
 

@@ -4,6 +4,7 @@ import { idPattern } from '../../../base/ids.ts'
 import { Type } from '../../../base/schema.ts'
 import { containsSql } from '../../../db/contains.ts'
 import { sql, type Sql, type SqlScalar } from '../../../db/sql.ts'
+import { NOT_UTF8 } from './sniff.ts'
 
 /** By what files are found, in a list or to be deleted together. */
 export const FileFilterFields = {
@@ -55,7 +56,7 @@ const partSql = (part: string): Sql =>
 
 function contentTypeSql(contentType: string): Sql {
   const wanted = contentType.toLowerCase()
-  if (!wanted.endsWith('/*')) return sql`content_type = ${wanted}`
+  if (!wanted.endsWith('/*')) return sql`content_type in (${wanted}, ${wanted + NOT_UTF8})`
   const prefix = wanted.slice(0, -1)
   // What sorts directly behind all texts with this prefix: '0' follows '/'.
   const end: SqlScalar = `${prefix.slice(0, -1)}0`

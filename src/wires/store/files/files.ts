@@ -11,6 +11,7 @@ import { noFile } from '../errors.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
 import { contentUrlOf } from './links.ts'
 import type { Quota, Reservation } from './quota.ts'
+import { plainTypeOf } from './sniff.ts'
 
 /** A file as it is stored. */
 export type FileRow = {
@@ -53,7 +54,7 @@ export function fileJson(
     ...(hasOwner && { owner: row.owner }),
     filename: row.object,
     originalName: row.original_name,
-    contentType: row.content_type,
+    contentType: plainTypeOf(row.content_type),
     size: row.size,
     sha256: row.sha256,
     url: contentUrlOf(publicUrl, row.id),

@@ -13,13 +13,28 @@ const XML_TYPE = /^(text\/xml|application\/xml|.*\+xml)$/
 // Formats with a signature that can be text throughout. `BM` or `MZ` may also be how a sentence begins.
 const TEXT_FORMAT = /^(text\/.*|application\/(xml|rtf|pdf|postscript|eps))$/
 
+/** Types of formats that other formats are written in, each with those that a client may declare it to be. */
+const CONTAINERS = new Map([
+  ['application/x-cfb', /^application\/(?:msword|vnd\.(?:ms-|visio)[\w.+-]*|x-msi|x-hwp)$/],
+  ['application/zip', /^application\/(?:vnd\.[\w.+-]+|[\w.-]+\+zip|java-archive|x-[\w.-]+)$/],
+])
+/** Behind a type of text that is not UTF-8, as it is stored: its encoding is not known (RFC 1428). */
+export const NOT_UTF8 = '; charset=unknown-8bit'
+/** Bytes that no text has (https://mimesniff.spec.whatwg.org/#binary-data-byte). */
+const BINARY = /[\0-\x08\x0b\x0e-\x1a\x1c-\x1f]/
+const BYTE_ORDER_MARK = /^(?:\xfe\xff|\xff\xfe)/
+
+/** The media type of a file, without a parameter, of the type as it is stored. */
+export const plainTypeOf = (stored: string): string =>
+  stored.endsWith(NOT_UTF8) ? stored.slice(0, -NOT_UTF8.length) : stored
+
 /** Finds the type of a file while its bytes pass by. */
 export type Sniffer = {
   /** The same bytes. */
   pass(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
   /**
    * The type, once all bytes have passed: that of their signature; without one, the declared type if it is a type of text
-   * and all bytes are text (UTF-8 without U+0000); else `application/octet-stream`.
+   * and all bytes are text, with `NOT_UTF8` behind it if they are not UTF-8; else `application/octet-stream`.
    */
   contentType(): Promise<string>
 }
@@ -49,9 +64,11 @@ export function createSniffer(declaredType: string): Sniffer {
       // Loaded when the first file is uploaded.
       const { fileTypeFromBuffer } = await import('file-type')
       const signature = (await fileTypeFromBuffer(Buffer.concat(sample)))?.mime
-      const isText = isTextType && textCheck.isText()
-      if (signature === undefined) return isText ? declared : UNKNOWN_TYPE
-      if (!isText) return signature
+      const encoding = isTextType ? textCheck.encoding() : undefined
+      if (signature === undefined)
+        return encoding === undefined ? UNKNOWN_TYPE : encoding === 'utf-8' ? declared : declared + NOT_UTF8
+      if (CONTAINERS.get(signature)?.test(declared)) return declared
+      if (encoding !== 'utf-8') return signature
       // <?xml begins documents of many types; the declared one says which.
       if (XML_TYPE.test(signature) && XML_TYPE.test(declared)) return declared
       return TEXT_FORMAT.test(signature) ? signature : declared
@@ -59,20 +76,26 @@ export function createSniffer(declaredType: string): Sniffer {
   }
 }
 
-/** Checks that bytes are UTF-8 without U+0000, chunk by chunk. */
+/** Checks whether bytes are text, chunk by chunk: UTF-8 without U+0000, or without bytes that no text has. */
 function createTextCheck() {
-  let isText = true
+  let isUtf8Text = true
+  let isOtherText: boolean | undefined
+  let hasMark = false
   // The beginning of a character whose end is in the next chunk.
   let rest: Buffer = Buffer.alloc(0)
   return {
     add(chunk: Buffer): void {
-      if (!isText) return
+      if (isOtherText === undefined) hasMark = BYTE_ORDER_MARK.test(chunk.toString('latin1', 0, 2))
+      isOtherText = hasMark || (isOtherText !== false && !BINARY.test(chunk.toString('latin1')))
+      if (!isUtf8Text) return
       const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
       const end = endOfLastCharacter(bytes)
       rest = bytes.subarray(end)
-      isText = !chunk.includes(0) && isUtf8(bytes.subarray(0, end))
+      isUtf8Text = !chunk.includes(0) && isUtf8(bytes.subarray(0, end))
     },
-    isText: (): boolean => isText && rest.length === 0,
+    /** Undefined if they are no text. */
+    encoding: (): 'utf-8' | 'other' | undefined =>
+      isUtf8Text && rest.length === 0 ? 'utf-8' : isOtherText ? 'other' : undefined,
   }
 }
 

@@ -15,6 +15,7 @@ import { until } from '../../../testing/until.ts'
 
 const LIMIT = 1_200_000
 const PUBLIC_URL = 'https://api.example'
+const OLE2 = Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), Buffer.alloc(504)])
 const FILE = part(`${named('file', '; filename="a.txt"')}\r\ncontent-type: text/plain`, 'hello')
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex')
 const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
@@ -152,18 +153,42 @@ eachEngine((engine) => {
         [text('{"a":1}', 'application/json'), 'application/json'],
         [text(long, 'text/plain'), 'text/plain'],
         [text(`x${long}`, 'text/plain'), 'text/plain'],
-        [bytes(Buffer.from(long).subarray(0, -1), 'text/plain'), 'application/octet-stream'],
+        // Other encodings, as Excel and Notepad write them.
+        [bytes(Buffer.from('a;M\xfcller', 'latin1'), 'text/csv'), 'text/csv'],
+        [bytes(Buffer.from('\xff\xfea\0;\0', 'latin1'), 'text/csv'), 'text/csv'],
+        [bytes(Buffer.from('\xfe\xff\0a', 'latin1'), 'text/plain'), 'text/plain'],
+        [bytes(Buffer.from(long).subarray(0, -1), 'text/plain'), 'text/plain'],
         [bytes(Buffer.from(`${long}\0`), 'text/plain'), 'application/octet-stream'],
         [
-          bytes(Buffer.concat([Buffer.from(long), Buffer.from([0xff])]), 'text/css'),
+          bytes(Buffer.concat([Buffer.from(long), Buffer.from([0xff, 1])]), 'text/css'),
           'application/octet-stream',
         ],
+        // Containers of several formats.
+        [bytes(OLE2, 'application/msword'), 'application/msword'],
+        [bytes(OLE2, 'application/vnd.ms-excel'), 'application/vnd.ms-excel'],
+        [bytes(OLE2, 'text/html'), 'application/x-cfb'],
+        [bytes(zipOf('a', 'b'), 'application/java-archive'), 'application/java-archive'],
+        [bytes(zipOf('a', 'b'), 'text/html'), 'application/zip'],
         [text('hello', 'application/pdf'), 'application/octet-stream'],
         [text('hello', ''), 'application/octet-stream'],
       ] as const) {
         const { body, text: answered } = await upload(app, tokens.owner, file)
         assert.equal(body.contentType, expected, `${file.type}: ${answered}`)
       }
+    })
+
+    test('of text that is not UTF-8 is found by its type, and served without an encoding', async () => {
+      const file = { bytes: new Uint8Array([0x61, 0x3b, 0xfc]), type: 'text/tab-separated-values' }
+      const { body } = await upload(app, tokens.owner, file)
+      for (const wanted of ['text/tab-separated-values', 'text/*']) {
+        const list = await app.request('GET', `/store/files?contentType=${wanted}`, { token: tokens.owner })
+        assert.ok(
+          list.body.data.some(({ _id }: { _id: string }) => _id === body._id),
+          list.text,
+        )
+      }
+      const content = await app.request('GET', `/store/files/${body._id}/content`, { token: tokens.owner })
+      assert.equal(content.headers.get('content-type'), 'text/tab-separated-values')
     })
 
     test('is sent by the typed client', async () => {
