@@ -1,10 +1,20 @@
 import { invalid } from './errors.ts'
 
-/** A record of CSV with the line that it begins on. */
-export type CsvRecord = { readonly line: number; readonly cells: readonly string[] }
+/** What may separate the cells of a file. */
+export const CSV_SEPARATORS = [',', ';', '\t'] as const
+export type CsvSeparator = (typeof CSV_SEPARATORS)[number]
+
+/** A record of CSV with the line that it begins on, and which of its cells are in quotes. */
+export type CsvRecord = {
+  readonly line: number
+  readonly cells: readonly string[]
+  readonly isQuoted: readonly boolean[]
+  readonly separator: CsvSeparator
+}
 
 /**
- * Reads CSV (RFC 4180), also with line feeds alone. An empty line is no record; a byte order mark is passed over.
+ * Reads CSV (RFC 4180), also with line feeds alone. The separator is the one that the first line has most of. An empty line
+ * is no record; a byte order mark is passed over.
  *
  * @param text in pieces, which may end anywhere
  * @param charactersMax of one record
@@ -16,26 +26,31 @@ export async function* csvRecords(
 ): AsyncGenerator<CsvRecord> {
   let [line, firstLine] = [1, 1]
   let cells: string[] = []
+  let isQuoted: boolean[] = []
   let cell = ''
   let length = 0
   let state: 'start' | 'plain' | 'quoted' | 'closed' = 'start'
-  let isFirst = true
+  let separator: CsvSeparator | undefined
   let wasReturn = false
   const fault = (message: string) => invalid({ path: '/body', message: `line ${line}: ${message}` })
   const endCell = (): void => {
     cells.push(cell)
+    isQuoted.push(state === 'closed')
     cell = ''
     state = 'start'
   }
   function endRecord(): CsvRecord | undefined {
     const isEmpty = cells.length === 0 && cell === '' && state === 'start'
     endCell()
-    const record = { line: firstLine, cells }
+    const record = { line: firstLine, cells, isQuoted, separator: separator! }
     cells = []
+    isQuoted = []
     length = 0
     return isEmpty ? undefined : record
   }
-  for await (const piece of text) {
+  for await (const piece of fromWholeHeading(text, charactersMax)) {
+    const isFirst = separator === undefined
+    separator ??= readHeading(piece).separator
     for (const character of isFirst ? piece.replace(/^\ufeff/, '') : piece) {
       const isLineFeed = character === '\n'
       if (isLineFeed && wasReturn && state !== 'quoted') {
@@ -52,7 +67,7 @@ export async function* csvRecords(
         if (state === 'plain') throw fault('a quote stands inside of a cell that is not quoted')
         if (state === 'closed') cell += '"'
         state = 'quoted'
-      } else if (character === ',') endCell()
+      } else if (character === separator) endCell()
       else if (character === '\r' || isLineFeed) {
         const record = endRecord()
         line++
@@ -64,9 +79,38 @@ export async function* csvRecords(
         state = 'plain'
       }
     }
-    isFirst = false
   }
   if (state === 'quoted') throw fault('a quote is not closed')
   const record = endRecord()
   if (record) yield record
+}
+
+/** The pieces of a text, of which the first has the whole heading. */
+async function* fromWholeHeading(text: AsyncIterable<string>, charactersMax: number): AsyncGenerator<string> {
+  let first = ''
+  let isWhole = false
+  for await (const piece of text) {
+    if (isWhole) {
+      yield piece
+      continue
+    }
+    first += piece
+    isWhole = first.length > charactersMax || readHeading(first).isWhole
+    if (isWhole) yield first
+  }
+  if (!isWhole) yield first
+}
+
+function readHeading(text: string): { separator: CsvSeparator; isWhole: boolean } {
+  const counts = CSV_SEPARATORS.map(() => 0)
+  let isQuoted = false
+  let isWhole = false
+  for (const character of text.replace(/^[\ufeff\r\n]+/, '')) {
+    isWhole = !isQuoted && (character === '\r' || character === '\n')
+    if (isWhole) break
+    if (character === '"') isQuoted = !isQuoted
+    const at = isQuoted ? -1 : CSV_SEPARATORS.indexOf(character as CsvSeparator)
+    if (at !== -1) counts[at]!++
+  }
+  return { separator: CSV_SEPARATORS[counts.indexOf(Math.max(...counts))]!, isWhole }
 }

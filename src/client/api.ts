@@ -1852,6 +1852,8 @@ type ImportReport = {
     code: string
     message: string
   }[]
+  /** Of CSV: what separates the cells, which the headings decide. */
+  separator?: ',' | ';' | '\t'
 }
 
 type Backup = {

@@ -222,7 +222,8 @@ export function createCollection<T extends object>(
     update: async (id, changes, options) => readDocument(await change('PUT', id, changes, options)),
     patch: async (id, patch, options) => readDocument(await change('PATCH', id, patch, options)),
     async remove(id, options) {
-      await change('DELETE', id, undefined, options)
+      // A browser takes an answer that nobody reads for one that was cut off.
+      await (await change('DELETE', id, undefined, options)).text()
     },
     watch: (query: WatchQuery<T>, handlers: ChangeHandlers<Stored<T>>) =>
       begin(loadChanges, (changes, signal) => changes.watch(collection, query, handlers, signal), handlers),

@@ -163,9 +163,15 @@ async function importFrom(collection: string, file: string, options: ImportFlags
   )
 }
 
-const textOf = ({ created, replaced, skipped, failed, errors }: ImportReport, dryRun: boolean): string =>
+const textOf = (
+  { created, replaced, skipped, failed, errors, separator = ',' }: ImportReport,
+  dryRun: boolean,
+): string =>
   [
     `${dryRun ? 'Nothing was written. It would be: ' : ''}${created} created, ${replaced} replaced, ${skipped} skipped, ${failed} refused.`,
+    ...(separator === ','
+      ? []
+      : [`The cells are separated by ${separator === ';' ? 'semicolons' : 'tabs'}.`]),
     ...errors.map(({ line, code, message }) => `line ${line}: ${code} ${message}`),
     ...(failed > errors.length ? [`and ${failed - errors.length} more`] : []),
   ].join('\n')

@@ -60,6 +60,7 @@ describe('an event stream', () => {
       const { headers } = stream
       assert.equal(headers['content-type'], 'text/event-stream; charset=utf-8')
       assert.equal(headers['cache-control'], 'no-store, no-transform')
+      assert.equal(headers['transfer-encoding'], 'chunked')
       assert.equal(headers['x-accel-buffering'], 'no')
       assert.equal(headers['x-request-id'], 'mine')
       assert.equal(headers['access-control-allow-origin'], 'http://localhost:5173')
@@ -107,6 +108,27 @@ describe('an event stream', () => {
       assert.equal(headers['content-length'], undefined)
       await until(isOver)
       assert.equal(count(), 0)
+    })
+
+    test('is chunked: each text is whole at once, and a stream that has ended is none that was cut', async (t) => {
+      const { app, sinks, write } = await ofSuite(t)
+      const read = (path: string) => {
+        const socket = connect(Number(new URL(app.url).port), '127.0.0.1').on('error', () => undefined)
+        t.after(() => socket.destroy())
+        let text = ''
+        socket.setEncoding('utf8').on('data', (piece: string) => (text += piece))
+        socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
+        return { text: () => text, isOver: () => socket.destroyed }
+      }
+      const ended = read('/ticker/open')
+      await until(() => ended.text().endsWith('Transfer-Encoding: chunked\r\n\r\nc\r\ndata: open\n\n\r\n'))
+      write('data: zwei – 2\n\n')
+      await until(() => ended.text().endsWith('\r\n12\r\ndata: zwei – 2\n\n\r\n'))
+      for (const sink of sinks) sink.end()
+      await until(() => ended.text().endsWith('\n\r\n0\r\n\r\n'))
+      const cut = read('/ticker/broken')
+      await until(cut.isOver)
+      assert.ok(!cut.text().endsWith('0\r\n\r\n'))
     })
 
     test('goes to a client of HTTP/1.0 without chunks', async (t) => {

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { readFile } from 'node:fs/promises'
 
 import type { AxeResults } from 'axe-core'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Page, Response } from 'playwright-core'
 
 import type { TestApp } from './app.ts'
 import { login, PASSWORD } from './auth.ts'
@@ -132,6 +132,33 @@ export async function settled(page: Page): Promise<void> {
   // Not waitForFunction, which evaluates text: the policy of the page refuses it.
   do await page.waitForTimeout(LOOK_AGAIN_MS)
   while (await page.evaluate<boolean>(`document.querySelector(${JSON.stringify(LOADING)}) !== null`))
+}
+
+/**
+ * Watches whether the page shows what the server says in each answer of 400 or more.
+ *
+ * @returns waits for the answers so far, and fails if the message of one was not shown
+ */
+export function watchRefusals(page: Page): () => Promise<void> {
+  const shown: Promise<string | undefined>[] = []
+  async function isShown(response: Response): Promise<string | undefined> {
+    const { error } = (await response.json()) as { error: { message: string } }
+    return page
+      .getByText(error.message)
+      .first()
+      .waitFor()
+      .then(
+        () => undefined,
+        () => `${response.request().method()} ${response.url()}: ${response.status()} ${error.message}`,
+      )
+  }
+  page.on('response', (response) => {
+    if (response.status() >= 400) shown.push(isShown(response))
+  })
+  return async () => {
+    const missing = await Promise.all(shown.splice(0))
+    assert.deepEqual(missing.filter(Boolean), [], 'what the page does not show')
+  }
 }
 
 /** The addresses of links, as they are written: `#/users`. */

@@ -8,10 +8,10 @@ import { Watches, type Handlers } from './watches.ts'
 
 export type { Listener, Pages }
 
-const SESSION_ENDED: ServerRefusal = {
+const SIGNED_OUT: ServerRefusal = {
   status: 401,
-  code: 'UNAUTHORIZED',
-  message: 'The session has ended: sign in again.',
+  code: 'SIGNED_OUT',
+  message: 'The user whose changes these were has signed out.',
 }
 
 /** All watches and live lists of a client. They end when the user signs out. */
@@ -80,7 +80,7 @@ export class ClientChanges {
   #signIn(user: string | undefined): void {
     if (!this.#tab || user === this.#user) return
     this.#leave()
-    if (this.#user !== undefined) this.#watches.fail(SESSION_ENDED)
+    if (this.#user !== undefined) this.#watches.fail(SIGNED_OUT)
     this.#announce()
   }
 

@@ -140,7 +140,7 @@ describe('tabs of a user', () => {
     await watch.ready
     await six.auth.signOut().catch(() => undefined)
     await until(() => server.streams.size === 0)
-    assert.deepEqual(events, ['error UNAUTHORIZED'])
+    assert.deepEqual(events, ['error SIGNED_OUT'])
     // Nobody is signed in, and may watch what is for everybody.
     const next = six.collection<Book>('books').watch({}, handlers)
     await next.ready

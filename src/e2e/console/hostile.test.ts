@@ -12,6 +12,7 @@ import {
   openConsole,
   screenAddresses,
   settled,
+  watchRefusals,
   type ConsolePage,
 } from '../../testing/console.ts'
 import { endOfSuite, someEngine } from '../../testing/engines.ts'
@@ -64,6 +65,7 @@ describe('the console over hostile records', { skip: withoutChromium }, () => {
 
     test('each screen, its first records and their tabs show them as text', async () => {
       const { page } = desk
+      const refusalsAreShown = watchRefusals(page)
       const addresses = await screenAddresses(page)
       assert.ok(addresses.length > 10, addresses.join())
       const walked: string[] = []
@@ -73,6 +75,7 @@ describe('the console over hostile records', { skip: withoutChromium }, () => {
         await settled(page)
         faults.push(...desk.complaints.splice(0).map((one) => `${scene}: ${one}`))
         await look(scene).catch((error: unknown) => faults.push(String(error)))
+        await refusalsAreShown().catch((error: unknown) => faults.push(`${scene}: ${String(error)}`))
       }
       for (const address of sample(addresses, SCREENS)) {
         await desk.go(address)

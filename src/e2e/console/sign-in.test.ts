@@ -180,5 +180,34 @@ describe('signing in to the console', { skip: withoutChromium }, () => {
         .getByText(/administrator/)
         .waitFor()
     })
+
+    test('continues with the first administrator as soon as the address is verified, under guarded', async () => {
+      const guarded = await startApp(ending, engine, {
+        sandbox: true,
+        config: { policy: 'guarded' },
+      })
+      const url = guarded.app.settings.publicUrl
+      const { page } = await openConsole(ending, guarded, { as: undefined, url })
+      await page.getByLabel('Email address').fill('first@example.com')
+      await page.getByLabel('Password').fill(PASSWORD)
+      await page.getByRole('button', { name: 'Create the account' }).click()
+      await page.getByRole('heading', { name: 'Verify your email address' }).waitFor()
+      await checkLooks(page, 'an address that is not verified')
+      await page.reload()
+      await page.getByRole('button', { name: 'Send the email again' }).click()
+      await page.getByText('An email with a link to verify it is sent to first@example.com.').waitFor()
+
+      const inbox = page.waitForEvent('popup')
+      await page.getByRole('link', { name: 'inbox of the sandbox' }).click()
+      const sandbox = await inbox
+      const mails = sandbox.locator('#inbox-list').getByText('Confirm your email address')
+      await mails.nth(1).waitFor()
+      await mails.first().click()
+      const link = sandbox.locator('.links').getByRole('link').first()
+      await sandbox.goto((await link.getAttribute('href'))!)
+      await page.bringToFront()
+      await page.getByRole('navigation', { name: 'Screens' }).waitFor()
+      assert.equal(await page.getByRole('alert').count(), 0)
+    })
   })
 })

@@ -8,7 +8,6 @@ import { useLoad } from '../parts/load.tsx'
 import { go, href, Link, place } from '../parts/router.tsx'
 import { end, phase, six, user } from '../parts/session.ts'
 import { Time } from '../parts/text.tsx'
-import { Toasts } from '../parts/toast.tsx'
 import { Environment } from './environment.tsx'
 import { KeySheet } from './key-sheet.tsx'
 import { useFrameKeys } from './keys.ts'
@@ -55,7 +54,6 @@ export function Frame() {
       {dialog === 'keys' && <KeySheet screens={shown} close={close} />}
       <Dialogs />
       {phase.value === 'expired' && <SignInAgain />}
-      <Toasts />
     </div>
   )
 }

@@ -4,12 +4,21 @@ import { Problem, useLoad } from '../parts/load.tsx'
 import { installation, loadInstallation } from '../parts/installation.ts'
 import { place } from '../parts/router.tsx'
 import { phase, resume } from '../parts/session.ts'
+import { Toasts } from '../parts/toast.tsx'
 import { Frame } from './frame.tsx'
 import { screens } from './screens.ts'
 import { SignInPage } from './sign-in/index.tsx'
+import { VerifyAddress } from './sign-in/verify-address.tsx'
 
-/** The console: a sign-in, or the frame with a screen. */
-function Console() {
+const Console = () => (
+  <>
+    <Page />
+    <Toasts />
+  </>
+)
+
+/** A sign-in, or the frame with a screen. */
+function Page() {
   const state = useLoad(loadInstallation, [])
   if (state.error !== undefined)
     return (
@@ -18,6 +27,7 @@ function Console() {
       </main>
     )
   if (installation.value === undefined || phase.value === 'asking') return null
+  if (phase.value === 'unverified') return <VerifyAddress />
   return phase.value === 'out' ? <SignInPage /> : <Frame />
 }
 

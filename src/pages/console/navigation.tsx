@@ -1,10 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 
 import { installation } from '../parts/installation.ts'
-import { messageOf } from '../parts/load.tsx'
 import { href, Link, place } from '../parts/router.tsx'
 import { end, serverUrl, user } from '../parts/session.ts'
-import { toast } from '../parts/toast.tsx'
 import type { Screen } from './screens.ts'
 
 /** All screens by their groups; on a phone behind a button. */
@@ -13,7 +11,6 @@ export function Navigation({ screens, showKeys }: { screens: readonly Screen[]; 
   const { screen } = place.value
   const groups = Map.groupBy(screens, ({ group }) => group)
   useEffect(() => setOpen(false), [screen])
-  const signOut = () => void end().catch((error: unknown) => toast(messageOf(error), { tone: 'bad' }))
   return (
     <nav class={isOpen ? 'navigation open' : 'navigation'} aria-label="Screens">
       <button type="button" class="menu" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
@@ -49,7 +46,7 @@ export function Navigation({ screens, showKeys }: { screens: readonly Screen[]; 
           <button type="button" class="link" onClick={showKeys}>
             Keyboard
           </button>
-          <button type="button" class="link" onClick={signOut}>
+          <button type="button" class="link" onClick={() => void end()}>
             Sign out
           </button>
         </div>

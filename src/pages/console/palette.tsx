@@ -1,52 +1,73 @@
-import { useId, useMemo, useState } from 'preact/hooks'
+import { useEffect, useId, useState } from 'preact/hooks'
 
 import { Dialog } from '../parts/dialog.tsx'
-import { hasWire } from '../parts/installation.ts'
-import { useLoad } from '../parts/load.tsx'
+import { Problem, useLoad } from '../parts/load.tsx'
 import { go, href } from '../parts/router.tsx'
-import { six } from '../parts/session.ts'
+import { findRecords, loadCollections, type Found } from './find-records.ts'
 import type { Screen } from './screens.ts'
 
-type Found = { title: string; hint: string; address: string }
-
 const SHOWN = 12
+const WAIT_MS = 250
 
-/** What can be opened: screens, collections of the store, and searches of the screens that have one. */
-function find(text: string, screens: readonly Screen[], collections: readonly string[]): Found[] {
-  const wanted = text.trim().toLowerCase()
+/** What can be opened: screens, collections of the store, records, and searches of the screens that have one. */
+function find(
+  text: string,
+  screens: readonly Screen[],
+  collections: readonly string[],
+  records: readonly Found[],
+): Found[] {
+  const wanted = text.toLowerCase()
   const matches = (title: string) => title.toLowerCase().includes(wanted)
   return [
-    ...screens
-      .filter(({ title }) => matches(title))
-      .map(({ name, title }) => ({ title, hint: 'Screen', address: href([name]) })),
-    ...collections
-      .filter(matches)
-      .map((name) => ({ title: name, hint: 'Collection', address: href(['data', name]) })),
+    ...[
+      ...screens
+        .filter(({ title }) => matches(title))
+        .map(({ name, title }) => ({ title, hint: 'Screen', address: href([name]) })),
+      ...collections
+        .filter(matches)
+        .map((name) => ({ title: name, hint: 'Collection', address: href(['data', name]) })),
+      ...records,
+    ].slice(0, SHOWN),
     ...(wanted === ''
       ? []
       : screens
           .filter(({ search }) => search !== undefined)
           .map(({ name, title, search }) => ({
-            title: `${title}: “${text.trim()}”`,
+            title: `${title}: “${text}”`,
             hint: 'Search',
-            address: href([name], { [search!]: text.trim() }),
+            address: href([name], { [search!]: text }),
           }))),
-  ].slice(0, SHOWN)
+  ]
 }
 
-async function loadCollections(signal: AbortSignal): Promise<string[]> {
-  if (!hasWire('store')) return []
-  const { data } = await six.call('GET /store/collections', { query: { limit: 1000 }, signal })
-  return data.map(({ name }) => name)
+/** A text once it has not changed for a moment. */
+function usePause(text: string): string {
+  const [paused, setPaused] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setPaused(text), WAIT_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  return paused
 }
 
 /** Opens anything by its name. The arrow keys choose: https://www.w3.org/WAI/ARIA/apg/patterns/combobox/ */
 export function Palette({ screens, close }: { screens: readonly Screen[]; close: () => void }) {
-  const [text, setText] = useState('')
-  const [at, setAt] = useState(0)
+  const [typed, setTyped] = useState('')
+  const [chosen, setChosen] = useState<string>()
   const id = useId()
+  const text = typed.trim()
+  const asked = usePause(text)
   const collections = useLoad(loadCollections, [])
-  const found = useMemo(() => find(text, screens, collections.value ?? []), [text, collections.value])
+  const known = collections.value ?? []
+  const records = useLoad(async (signal) => findRecords(asked, known, signal), [asked, collections.value])
+  const isSearching = asked !== text || records.isLoading
+  const names = known.map(({ name }) => name)
+  const found = find(text, screens, names, isSearching ? [] : (records.value?.found ?? []))
+  // Records come later, and must not move the choice.
+  const at = Math.max(
+    0,
+    found.findIndex(({ address }) => address === chosen),
+  )
   const open = (one: Found | undefined): void => {
     if (!one) return
     close()
@@ -54,7 +75,7 @@ export function Palette({ screens, close }: { screens: readonly Screen[]; close:
   }
   function onKeyDown(event: KeyboardEvent): void {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (step !== undefined) setAt((at + step + found.length) % Math.max(1, found.length))
+    if (step !== undefined) setChosen(found[(at + step + found.length) % Math.max(1, found.length)]?.address)
     else if (event.key === 'Enter') open(found[at])
     else return
     event.preventDefault()
@@ -69,12 +90,13 @@ export function Palette({ screens, close }: { screens: readonly Screen[]; close:
         aria-controls={id}
         aria-activedescendant={found[at] && `${id}-${at}`}
         autoComplete="off"
+        maxLength={200}
         autoFocus
         placeholder="A screen, a collection, an address, an id…"
-        value={text}
+        value={typed}
         onInput={(event) => {
-          setText(event.currentTarget.value)
-          setAt(0)
+          setTyped(event.currentTarget.value)
+          setChosen(undefined)
         }}
         onKeyDown={onKeyDown}
       />
@@ -94,7 +116,15 @@ export function Palette({ screens, close }: { screens: readonly Screen[]; close:
           </div>
         ))}
       </div>
-      {found.length === 0 && <p class="soft">Nothing was found.</p>}
+      {collections.error !== undefined && <Problem error={collections.error} />}
+      {records.value?.refusals.map((message) => (
+        <p key={message} class="notice bad" role="alert">
+          {message}
+        </p>
+      ))}
+      <p class="soft" role="status">
+        {isSearching ? 'Searching…' : found.length === 0 && 'Nothing was found.'}
+      </p>
     </Dialog>
   )
 }

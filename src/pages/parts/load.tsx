@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
-import { useCallback, useEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 
 import { isError } from '../../client/index.ts'
+import { toast } from './toast.tsx'
 
 export type Loaded<T> = {
   /** What was loaded last; it stays while it is loaded again. */
@@ -12,7 +13,8 @@ export type Loaded<T> = {
 }
 
 /**
- * Loads what a component shows, again whenever `deps` change. What an earlier load still waits for is cancelled.
+ * Loads what a component shows, again whenever `deps` change. What an earlier load still waits for is cancelled. An error that
+ * the component does not read is shown as a toast.
  *
  * @example const jobs = useLoad((signal) => six.call('GET /core/jobs', { query, signal }), [state])
  */
@@ -24,6 +26,7 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, deps: read
   })
   const [attempt, setAttempt] = useState(0)
   const again = useCallback(() => setAttempt((at) => at + 1), [])
+  const isRead = useRef(false)
   useEffect(() => {
     const controller = new AbortController()
     setState((before) => ({ ...before, isLoading: true }))
@@ -34,7 +37,17 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, deps: read
     )
     return () => controller.abort()
   }, [...deps, attempt])
-  return { ...state, again }
+  useEffect(() => {
+    if (state.error !== undefined && !isRead.current) toast(messageOf(state.error), { tone: 'bad' })
+  }, [state.error])
+  return {
+    ...state,
+    get error() {
+      isRead.current = true
+      return state.error
+    },
+    again,
+  }
 }
 
 /** What a person reads of an error. */

@@ -1,5 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 
+import { isError } from '../../client/index.ts'
+
 /** One page of a list: its rows and where the next begins. */
 export type RowPage<T> = { rows: readonly T[]; nextCursor?: string | undefined }
 
@@ -56,8 +58,9 @@ export function useRows<T>(
         return { rows, nextCursor, error: undefined, isLoading: false, isFirst: false }
       })
     } catch (error) {
-      // A live list tries again by itself.
-      if (!signal.aborted && kind !== 'live') setState((before) => ({ ...before, error, isLoading: false }))
+      // A live list whose connection is lost tries again by itself.
+      if (!signal.aborted && (kind !== 'live' || isError(error)))
+        setState((before) => ({ ...before, error, isLoading: false }))
     }
   }, [])
 

@@ -1,15 +1,16 @@
 import { computed, signal } from '@preact/signals'
 
 import { createClient } from '../../client/index.ts'
+import { toast } from './toast.tsx'
 
 /** The account that is signed in to the console. */
 export type ConsoleUser = { _id: string; email: string; role: 'user' | 'admin' | 'viewer' }
 
 /**
  * asking: not known yet. out: nobody is signed in. in: `user` is. expired: the session has ended while the page shows work;
- * the reader signs in again in a dialog, and calls wait.
+ * the reader signs in again in a dialog, and calls wait. unverified: `user` has to verify the address first.
  */
-export type Phase = 'asking' | 'out' | 'in' | 'expired'
+export type Phase = 'asking' | 'out' | 'in' | 'expired' | 'unverified'
 
 export const phase = signal<Phase>('asking')
 export const user = signal<ConsoleUser | undefined>(undefined)
@@ -65,7 +66,13 @@ const STORED = 'sixwire console: signed in'
 
 /** Finds out at the start whether a session goes on. */
 export async function resume(): Promise<void> {
-  if (localStorage.getItem(STORED) === null || !(await renew().catch(() => false))) phase.value = 'out'
+  const isIn = localStorage.getItem(STORED) !== null && (await renew().catch(refused))
+  if (!isIn) phase.value = 'out'
+}
+
+function refused(error: unknown): false {
+  toast((error as Error).message, { tone: 'bad' })
+  return false
 }
 
 /**
@@ -79,14 +86,19 @@ export async function begin(refreshToken: string): Promise<void> {
 
 // Another tab may have signed in again meanwhile.
 document.addEventListener('visibilitychange', () => {
-  if (phase.value === 'expired' && !document.hidden) void renew().catch(() => false)
+  if (phase.value === 'expired' && !document.hidden) void renew().catch(refused)
 })
 
 /** Signs out in all tabs. */
 export async function end(): Promise<void> {
-  await fetch(`${serverUrl}/console/session`, { method: 'DELETE', credentials: 'same-origin' }).catch(
-    () => undefined,
-  )
+  const response = await fetch(`${serverUrl}/console/session`, {
+    method: 'DELETE',
+    credentials: 'same-origin',
+  }).catch(() => undefined)
+  if (response && !response.ok) {
+    refused(new Error(`You are still signed in: the server answered ${response.status}.`))
+    return
+  }
   token = undefined
   localStorage.removeItem(STORED)
   location.reload()
@@ -101,6 +113,14 @@ function signedInAgain(signal: AbortSignal | null | undefined): Promise<void> {
   })
 }
 
+async function codeOf(response: Response): Promise<string | undefined> {
+  const { error } = (await response
+    .clone()
+    .json()
+    .catch(() => ({}))) as { error?: { code?: string } }
+  return error?.code
+}
+
 /** `fetch` with the token of the session. After a 401 it renews the token, waits for the reader if that fails, and repeats. */
 export async function fetchWithToken(input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> {
   const send = () => {
@@ -110,6 +130,7 @@ export async function fetchWithToken(input: RequestInfo | URL, init: RequestInit
   }
   const sent = token
   const response = await send()
+  if (response.status === 403 && (await codeOf(response)) === 'EMAIL_NOT_VERIFIED') phase.value = 'unverified'
   if (response.status !== 401 || sent === undefined) return response
   if (token === sent && !(await renew())) await signedInAgain(init.signal)
   return send()

@@ -43,7 +43,8 @@ describe('the export of transactions', () => {
         assert.equal(status, 200, text)
         assert.match(headers.get('content-type')!, /^text\/csv; charset=utf-8/)
         const [header, ...lines] = text.trimEnd().split('\r\n')
-        assert.equal(header, HEADER)
+        // The byte order mark is for spreadsheets.
+        assert.equal(header, `\ufeff${HEADER}`)
         return lines
       }
       const all = await read()

@@ -1,5 +1,5 @@
 import { isoTime } from '../../base/clock.ts'
-import { csvLine } from '../../base/csv.ts'
+import { csvHeadings, csvLine } from '../../base/csv.ts'
 import type { Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import { displayOf } from './amounts.ts'
@@ -35,7 +35,7 @@ const decimalOf = (decimal: string | undefined): Cell => (decimal === undefined 
 
 /** Transactions as CSV, newest first, read as they are taken: what is created meanwhile is not among them. */
 export async function* exportCsv(db: Database, conditions: readonly Sql[]): AsyncGenerator<string> {
-  yield csvLine(Object.keys(COLUMNS))
+  yield csvHeadings(Object.keys(COLUMNS))
   let before: string | undefined
   for (;;) {
     const all = [...conditions, ...(before === undefined ? [] : [sql`id < ${before}`])]

@@ -48,7 +48,9 @@ export function parseWatches(
     if (collection === undefined)
       throw invalid({ path: '/query/collection', message: 'Name a collection, or several in watch.' })
     const parsed = filter === undefined ? everything : parseFilter(filter)
-    return checkEffort([watchRequest(collectionOf(collection), parsed, fields, '/query')])
+    return checkEffort([
+      watchRequest(collectionOf, { name: collection, filter: parsed, fields, at: '/query' }),
+    ])
   }
   if ([collection, filter, fields].some((one) => one !== undefined))
     throw invalid({ path: AT, message: 'Give either watch, or collection with filter and fields.' })
@@ -89,22 +91,20 @@ function readWatch(
     if (!NAMES.includes(name))
       throw invalid({ path: at, message: `${quote(name)} is not known; a watch has ${NAMES.join(', ')}.` })
   const { collection, filter, fields } = value
-  if (typeof collection !== 'string' || !isCollectionName(collection))
-    throw invalid({ path: `${at}/collection`, message: 'It must be the name of a collection.' })
   if (filter !== undefined && !isObject(filter))
     throw invalid({ path: `${at}/filter`, message: 'It must be an object.' })
   if (fields !== undefined && typeof fields !== 'string')
     throw invalid({ path: `${at}/fields`, message: 'It must be text: fields joined by commas.' })
   const parsed = filter === undefined ? everything : readFilterOf(filter, `${at}/filter`)
-  return watchRequest(collectionOf(collection), parsed, fields, at)
+  return watchRequest(collectionOf, { name: collection, filter: parsed, fields, at })
 }
 
 function watchRequest(
-  collection: CollectionDefinition,
-  filter: FilterTree,
-  fields: string | undefined,
-  at: string,
+  collectionOf: (name: string) => CollectionDefinition,
+  { name, filter, fields, at }: { name: unknown; filter: FilterTree; fields: string | undefined; at: string },
 ): WatchRequest {
+  if (typeof name !== 'string' || !isCollectionName(name))
+    throw invalid({ path: `${at}/collection`, message: 'It must be the name of a collection.' })
   const projection = fields === undefined ? undefined : parseProjection(fields, `${at}/fields`)
-  return { collection, filter, projection, at }
+  return { collection: collectionOf(name), filter, projection, at }
 }

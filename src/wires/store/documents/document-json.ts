@@ -16,6 +16,17 @@ export type ServiceFields = { _id: string; createdAt: string; updatedAt: string 
 
 /** Where the documents are answered that relations lead to. */
 export const EXPANDED = '$expanded'
+/** How mongoexport writes values that JSON has no type for. */
+const EXTENDED_JSON: ReadonlySet<string> = new Set([
+  '$oid',
+  '$date',
+  '$numberInt',
+  '$numberLong',
+  '$numberDouble',
+  '$numberDecimal',
+  '$binary',
+  '$uuid',
+])
 /** The fields that the service writes itself. */
 export const SERVICE_FIELDS = ['_id', 'createdAt', 'updatedAt']
 
@@ -84,12 +95,17 @@ export const operatorNames = (fields: Fields, text: string, at: string): Issue[]
   // Only then can there be one.
   text.includes('"$') ? [...operatorNamesIn(fields, at).take(ISSUES_SHOWN)] : []
 
+const faultOfName = (name: string): string =>
+  EXTENDED_JSON.has(name)
+    ? `${name} of MongoDB Extended JSON is not read: send plain text or a number`
+    : 'a field name must not begin with $'
+
 function* operatorNamesIn(value: unknown, at: string, keys: (string | number)[] = []): Generator<Issue> {
   if (typeof value !== 'object' || value === null) return
   for (const [key, inner] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
     keys.push(key)
     if (typeof key === 'string' && key.startsWith('$'))
-      yield { path: boundedPointer(at, keys), message: 'a field name must not begin with $' }
+      yield { path: boundedPointer(at, keys), message: faultOfName(key) }
     yield* operatorNamesIn(inner, at, keys)
     keys.pop()
   }

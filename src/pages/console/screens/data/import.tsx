@@ -30,6 +30,7 @@ async function sendFile(
       body,
     })
     for (const name of ['created', 'replaced', 'skipped', 'failed'] as const) sum[name] += one[name]
+    if (one.separator) sum.separator = one.separator
     const errors = one.errors.map((fault) => ({ ...fault, line: fault.line + part.line - 1 }))
     sum.errors = [...sum.errors, ...errors].slice(0, ERRORS_SHOWN)
     show(part.bytes)
@@ -132,12 +133,13 @@ export default function Import(props: { collection: string; again: () => void; c
 }
 
 const Counts = ({ report, isDone = false }: { report: Report; isDone?: boolean }) => {
-  const { created, replaced, skipped, failed, errors } = report
+  const { created, replaced, skipped, failed, errors, separator = ',' } = report
   return (
     <>
       <p role="status">
         {isDone ? 'Imported: ' : 'Nothing is written yet. It would be: '}
         {created} created, {replaced} replaced, {skipped} skipped, {failed} refused.
+        {separator !== ',' && ` The cells are separated by ${separator === ';' ? 'semicolons' : 'tabs'}.`}
       </p>
       {errors.length > 0 && (
         <ul class="notice bad">

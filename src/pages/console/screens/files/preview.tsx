@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 
-import { useLoad } from '../../../parts/load.tsx'
+import { messageOf, useLoad } from '../../../parts/load.tsx'
 import { six } from '../../../parts/session.ts'
 import { Text } from '../../../parts/text.tsx'
 
@@ -30,8 +30,8 @@ function usePicture(
   file: ShownFile,
   isWanted: boolean,
   query: typeof SMALL,
-): { url?: string; hasFailed: boolean } {
-  const [state, setState] = useState<{ url?: string; hasFailed: boolean }>({ hasFailed: false })
+): { url?: string; fault?: string } {
+  const [state, setState] = useState<{ url?: string; fault?: string }>({})
   useEffect(() => {
     if (!isWanted) return
     const controller = new AbortController()
@@ -44,9 +44,9 @@ function usePicture(
       })
       if (controller.signal.aborted) return
       url = URL.createObjectURL(blob)
-      setState({ url, hasFailed: false })
+      setState({ url })
     }
-    load().catch(() => controller.signal.aborted || setState({ hasFailed: true }))
+    load().catch((error: unknown) => controller.signal.aborted || setState({ fault: messageOf(error) }))
     return () => {
       controller.abort()
       if (url) URL.revokeObjectURL(url)
@@ -86,8 +86,8 @@ export function Preview({ file }: { file: ShownFile }) {
 }
 
 function Picture({ file }: { file: ShownFile }) {
-  const { url, hasFailed } = usePicture(file, true, LARGE)
-  if (hasFailed) return <p class="soft">This picture cannot be shown: download it.</p>
+  const { url, fault } = usePicture(file, true, LARGE)
+  if (fault !== undefined) return <p class="soft">This picture cannot be shown. {fault}</p>
   return <div class="picture">{url && <img src={url} alt={`Preview of ${file.originalName}`} />}</div>
 }
 
@@ -106,7 +106,7 @@ function TextPreview({ file }: { file: ShownFile }) {
     },
     [file._id],
   )
-  if (error !== undefined) return <p class="soft">This text cannot be shown: download it.</p>
+  if (error !== undefined) return <p class="soft">This text cannot be shown. {messageOf(error)}</p>
   if (value === undefined) return <p class="loading">Loading…</p>
   return (
     <>

@@ -13,15 +13,18 @@ export type Followed = {
   isConnected: boolean
   /** How many came while it was paused. */
   waiting: number
+  /** Why it is not connected. */
+  error: unknown
   clear: () => void
 }
 
 /** Follows the log by its event stream. A hidden tab is not connected. */
 export function useFollow(query: string, isPaused: boolean): Followed {
-  const [{ entries, isConnected, waiting }, setState] = useState<Omit<Followed, 'clear'>>({
+  const [{ entries, isConnected, waiting, error }, setState] = useState<Omit<Followed, 'clear'>>({
     entries: [],
     isConnected: false,
     waiting: 0,
+    error: undefined,
   })
   const held = useRef<ShownLog[]>([])
   const paused = useRef(isPaused)
@@ -41,15 +44,16 @@ export function useFollow(query: string, isPaused: boolean): Followed {
 
   useEffect(() => {
     held.current = []
-    setState({ entries: [], isConnected: false, waiting: 0 })
+    setState({ entries: [], isConnected: false, waiting: 0, error: undefined })
     let controller = new AbortController()
     let timer: ReturnType<typeof setTimeout>
-    const isConnectedNow = (is: boolean) => setState((before) => ({ ...before, isConnected: is }))
+    const isConnectedNow = (is: boolean) =>
+      setState((before) => ({ ...before, isConnected: is, ...(is && { error: undefined }) }))
     const connect = () => {
       controller = new AbortController()
       const { signal } = controller
       void readEvents(query, held.current[0]?._id, signal, take, () => isConnectedNow(true))
-        .catch(() => undefined)
+        .catch((error: unknown) => signal.aborted || setState((before) => ({ ...before, error })))
         .finally(() => {
           isConnectedNow(false)
           if (!signal.aborted) timer = setTimeout(connect, AGAIN_MS)
@@ -73,7 +77,7 @@ export function useFollow(query: string, isPaused: boolean): Followed {
     held.current = []
     setState((before) => ({ ...before, entries: [], waiting: 0 }))
   }
-  return { entries, isConnected, waiting, clear }
+  return { entries, isConnected, waiting, error, clear }
 }
 
 /** The newest of both, newest first; an entry may come twice. */

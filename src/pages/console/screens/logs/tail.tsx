@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 
 import { Filters, type ListFilter } from '../../../parts/filters.tsx'
+import { Problem } from '../../../parts/load.tsx'
 import { place, setQuery } from '../../../parts/router.tsx'
 import { Badge, Text, Time } from '../../../parts/text.tsx'
 import { Outcome, subjectOf } from './entry.tsx'
@@ -14,7 +15,7 @@ export default function Tail(props: {
   const [isPaused, setPaused] = useState(false)
   const filter = Object.entries(props.filterOf(place.value.query))
   const query = new URLSearchParams(filter.filter((one): one is [string, string] => one[1] !== undefined))
-  const { entries, isConnected, waiting, clear } = useFollow(query.toString(), isPaused)
+  const { entries, isConnected, waiting, error, clear } = useFollow(query.toString(), isPaused)
   return (
     <div class="screen list tail">
       <section class="records" aria-label="Live log">
@@ -38,6 +39,7 @@ export default function Tail(props: {
           </div>
         </div>
         <Filters of={props.filters} />
+        {error !== undefined && <Problem error={error} />}
         <div class="table" tabIndex={0} role="region" aria-label="Entries, newest first">
           <table>
             <caption class="quiet">Live log, newest first</caption>

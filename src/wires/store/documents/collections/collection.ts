@@ -33,6 +33,7 @@ export type CollectionDefinition = FieldRules & {
   readonly userValues: readonly string[]
   /** Whether it declares audiences at most: then an action needs no right to read. */
   readonly isPlain: boolean
+  readonly schema: unknown
   /** What is wrong with the fields of a document; undefined without a schema. */
   readonly validate: DocumentCheck | undefined
   readonly relations: readonly Relation[]
@@ -85,6 +86,7 @@ export function readCollection(
     hidden: pathsOf(declared.hidden, `${at}.hidden`),
     showTo,
     readOnly: pathsOf(declared.readOnly, `${at}.readOnly`),
+    schema: declared.schema,
     validate: declared.schema && compileSchema(declared.schema, `${at}.schema`),
     relations: relationsOf(declared, at),
     hasChanges: declared.changes ?? true,

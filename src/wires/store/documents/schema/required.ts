@@ -9,17 +9,22 @@ import { targetOf } from './references.ts'
  *
  * @param schema that `compileSchema` takes
  */
-export const isRequired = (schema: unknown, path: Path): boolean => isRequiredIn([schema], path, schema)
+export const isRequired = (schema: unknown, path: Path): boolean =>
+  schemasAt(schema, path.slice(0, -1))
+    .flatMap((one) => withElements(one, schema))
+    .some(({ required }) => Array.isArray(required) && required.includes(path.at(-1)))
 
-function isRequiredIn(schemas: readonly unknown[], [name, ...rest]: Path, root: unknown): boolean {
-  const objects = schemas.flatMap((schema) => withElements(schema, root))
-  if (rest.length === 0)
-    return objects.some(({ required }) => Array.isArray(required) && required.includes(name))
-  const inner = objects.flatMap(({ properties }) =>
-    isObject(properties) && Object.hasOwn(properties, name!) ? [properties[name!]] : [],
+/** The schemas that hold of the values at a path in any case. */
+export const schemasAt = (root: unknown, path: Path): readonly unknown[] =>
+  path.reduce<readonly unknown[]>(
+    (schemas, name) =>
+      schemas
+        .flatMap((schema) => withElements(schema, root))
+        .flatMap(({ properties }) =>
+          isObject(properties) && Object.hasOwn(properties, name) ? [properties[name]] : [],
+        ),
+    [root],
   )
-  return inner.length > 0 && isRequiredIn(inner, rest, root)
-}
 
 /** What holds of a value in any case, and of the elements if it is an array. */
 function withElements(schema: unknown, root: unknown): JsonObject[] {
@@ -28,7 +33,8 @@ function withElements(schema: unknown, root: unknown): JsonObject[] {
   return [...all, ...elements]
 }
 
-function always(schema: unknown, root: unknown): JsonObject[] {
+/** A schema, and those that hold of each value of it: of `allOf` and `$ref`. */
+export function always(schema: unknown, root: unknown): JsonObject[] {
   if (!isObject(schema)) return []
   const { allOf = [], $ref } = schema as { allOf?: unknown[]; $ref?: unknown }
   const referred = $ref === undefined ? [] : [valueAtPointer(root, targetOf($ref)!)]

@@ -1,12 +1,15 @@
+import type { CsvRecord } from '../../../../base/csv-records.ts'
 import { parseJson, parseStrictJson } from '../../../../base/json.ts'
 import type { Fields } from '../document-json.ts'
 import { isObject } from '../query/filter.ts'
+import { jsonTypeOf } from '../schema/types.ts'
 
 /** An apostrophe that keeps a spreadsheet from running a cell: see `csvLine`. */
 const GUARDED = /^'[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
-/** How JSON other than a number begins. */
-const JSON_BEGINS = /^(?:["[{]|true$|false$|null$)/
+const LITERAL = /^(?:true|false|null)$/
+/** How other JSON begins. */
+const JSON_BEGINS = /^["[{]/
 
 /**
  * The cell of a value, for `csvLine`: text as it is, unless it would be read as something else; JSON for what is no text. Nothing
@@ -21,25 +24,43 @@ export function cellOf(value: unknown): string | { decimal: string } | null {
 
 /** Whether a text is read from its cell as the same text. */
 const isPlain = (text: string): boolean =>
-  text !== '' && !GUARDED.test(text) && !JSON_BEGINS.test(text) && !isNumber(text)
+  text !== '' && !GUARDED.test(text) && !JSON_BEGINS.test(text) && !isLiteral(text)
 
-const isNumber = (text: string): boolean => NUMBER.test(text) && Math.abs(Number(text)) <= Number.MAX_VALUE
+/** A number that is not written as it would be again is a code, such as 1E5, 1.10, 01067, or 20 digits. */
+const isLiteral = (text: string): boolean =>
+  LITERAL.test(text) || (Number.isFinite(Number(text)) && String(Number(text)) === text)
 
 /**
  * The value of a cell; undefined for an empty one.
  *
+ * @param isQuoted then it is no number, nor true, false or null
+ * @param types those that the schema allows decide
  * @throws VALIDATION_ERROR for JSON that is refused
  */
-export function valueOf(cell: string, at: string): unknown {
+export function valueOf(
+  cell: string,
+  at: string,
+  isQuoted: boolean,
+  types: ReadonlySet<string> | undefined,
+): unknown {
   if (cell === '') return undefined
-  const text = GUARDED.test(cell) ? cell.slice(1) : cell
-  if (text !== cell) return text
-  if (isNumber(text) || JSON_BEGINS.test(text)) {
-    // What is no JSON is text that begins like it, such as "[draft".
-    if (isJson(text)) return parseStrictJson(text, { at, takesRounded: true })
-  }
-  return text
+  if (GUARDED.test(cell)) return cell.slice(1)
+  // What is no JSON is text that begins like it, such as "[draft".
+  const isValue = (!isQuoted && isLiteral(cell)) || (JSON_BEGINS.test(cell) && isJson(cell))
+  const value = isValue ? parseStrictJson(cell, { at, takesRounded: true }) : cell
+  return !types || allows(types, value) ? value : valueOfType(cell, types, value)
 }
+
+function valueOfType(cell: string, types: ReadonlySet<string>, value: unknown): unknown {
+  if (types.has('string')) return cell
+  if (allows(types, 0) && NUMBER.test(cell) && Number.isFinite(Number(cell))) return Number(cell)
+  if (types.has('boolean') && /^(?:true|false)$/i.test(cell)) return cell.toLowerCase() === 'true'
+  if (types.has('null') && cell === 'null') return null
+  return value
+}
+
+const allows = (types: ReadonlySet<string>, value: unknown): boolean =>
+  types.has(jsonTypeOf(value)) || (typeof value === 'number' && types.has('integer'))
 
 function isJson(text: string): boolean {
   try {
@@ -77,11 +98,14 @@ export function valueAt(document: unknown, column: CsvColumn): unknown {
   return value
 }
 
+/** A column of a file, and the types that the schema allows in it. */
+export type TypedColumn = { readonly column: CsvColumn; readonly types: ReadonlySet<string> | undefined }
+
 /** The fields of a record. */
-export function fieldsOf(columns: readonly CsvColumn[], cells: readonly string[]): Fields {
+export function fieldsOf(columns: readonly TypedColumn[], { cells, isQuoted }: CsvRecord): Fields {
   const fields: Fields = {}
-  for (const [i, column] of columns.entries()) {
-    const value = valueOf(cells[i] ?? '', `/${column.join('/')}`)
+  for (const [i, { column, types }] of columns.entries()) {
+    const value = valueOf(cells[i] ?? '', `/${column.join('/')}`, isQuoted[i] ?? false, types)
     if (value === undefined) continue
     let inside = fields
     for (const name of column.slice(0, -1)) {

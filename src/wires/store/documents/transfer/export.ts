@@ -2,7 +2,7 @@ import { PassThrough, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 
-import { csvLine } from '../../../../base/csv.ts'
+import { csvHeadings, csvLine } from '../../../../base/csv.ts'
 import { invalid } from '../../../../base/errors.ts'
 import { parseJson } from '../../../../base/json.ts'
 import type { Semaphore } from '../../../../base/semaphore.ts'
@@ -72,7 +72,7 @@ export async function exportDocuments(
   const begun = Promise.withResolvers<void>()
   const parts = async function* (snapshot: Snapshot): AsyncGenerator<string> {
     const columns = query.format === 'csv' ? await columnsOf(snapshot, where, query, projection) : undefined
-    if (columns) yield csvLine(columns.map(headingOf))
+    if (columns) yield csvHeadings(columns.map(headingOf))
     for await (const lines of linesIn(snapshot.lines(rows))) {
       yield lines.map((line) => shownLine(line.toString(), columns, projection)).join('')
       counted(lines.length)

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 
+import { CSV_SEPARATORS } from '../../../../base/csv-records.ts'
 import { ApiError, errors, invalid } from '../../../../base/errors.ts'
 import { idPattern, newId } from '../../../../base/ids.ts'
 import { Type } from '../../../../base/schema.ts'
@@ -11,6 +12,7 @@ import { messageOf } from '../bulk/bulk.ts'
 import type { CollectionDefinition } from '../collections/collection.ts'
 import type { Viewer } from '../collections/viewer.ts'
 import { readDocument, withoutServiceFields, type Fields, type ServiceFields } from '../document-json.ts'
+import { isObject } from '../query/filter.ts'
 import { checkReferences } from '../relations/references.ts'
 import { selectIdsSql } from '../sql/document-rows.ts'
 import { changeDocument } from '../writes/change.ts'
@@ -46,6 +48,11 @@ export const ImportReport = Type.Object(
     errors: Type.Array(Type.Object({ line: Type.Integer(), code: Type.String(), message: Type.String() }), {
       description: 'Why lines were refused, of the first 20.',
     }),
+    separator: Type.Optional(
+      Type.Enum(CSV_SEPARATORS, {
+        description: 'Of CSV: what separates the cells, which the headings decide.',
+      }),
+    ),
   },
   { title: 'ImportReport' },
 )
@@ -106,7 +113,8 @@ export async function importDocuments(
     batch = []
     characters = 0
   }
-  for await (const record of recordsOf(options.format, bytes)) {
+  for await (const record of recordsOf(options.format, bytes, collection.schema)) {
+    if (record.separator) report.separator = record.separator
     const line = lineOf(running, record)
     if (line) {
       if (batch.some(({ id }) => id === line.id)) await flush()
@@ -144,7 +152,7 @@ function lineOf(
   const isKept = options.ids === 'keep'
   const { _id: id = newId(context.clock.now()), createdAt, updatedAt } = isKept ? others : {}
   if (typeof id !== 'string' || !isId.test(id))
-    return noteFault(report, line, invalid({ path: '/_id', message: 'is no _id of Sixwire' }))
+    return noteFault(report, line, invalid({ path: '/_id', message: faultOfId(id) }))
   if (owner !== undefined && !(typeof owner === 'string' && OWNER_NAME.test(owner)))
     return noteFault(
       report,
@@ -170,6 +178,11 @@ function lineOf(
     times,
   }
 }
+
+const faultOfId = (id: unknown): string =>
+  isObject(id) && Object.hasOwn(id, '$oid')
+    ? 'is an $oid of MongoDB: import with ids=new, or send text'
+    : 'is no _id of Sixwire'
 
 const isTime = (value: unknown): boolean => {
   if (typeof value !== 'string') return false

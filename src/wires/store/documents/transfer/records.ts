@@ -1,9 +1,10 @@
 import { ApiError, errors, invalid } from '../../../../base/errors.ts'
-import { csvRecords } from '../../../../base/csv-records.ts'
+import { csvRecords, type CsvSeparator } from '../../../../base/csv-records.ts'
 import { decodeUtf8, parseStrictJson } from '../../../../base/json.ts'
 import { STORED_BYTES_MAX, type Fields } from '../document-json.ts'
 import { isObject } from '../query/filter.ts'
-import { columnOf, fieldsOf, type CsvColumn } from './cells.ts'
+import { typesAt } from '../schema/types.ts'
+import { columnOf, fieldsOf, type CsvColumn, type TypedColumn } from './cells.ts'
 import type { TransferFormat } from './export.ts'
 import { linesIn } from './lines.ts'
 
@@ -15,27 +16,45 @@ const COLUMNS_MAX = 10_000
 export type ImportRecord = {
   readonly line: number
   readonly fields: Fields | ApiError
+  /** What separates the cells of its file, if that is CSV. */
+  readonly separator?: CsvSeparator
 }
 
 /**
  * The documents of a file. One that cannot be read does not keep the next ones from being read.
  *
+ * @param schema it decides about the types of cells
  * @throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE where nothing can be told of what follows
  */
 export const recordsOf = (
   format: TransferFormat,
   bytes: AsyncIterable<Buffer>,
-): AsyncGenerator<ImportRecord> => (format === 'csv' ? ofCsv(bytes) : ofNdjson(bytes))
+  schema: unknown,
+): AsyncGenerator<ImportRecord> => (format === 'csv' ? ofCsv(bytes, schema) : ofNdjson(bytes))
+
+/** @throws VALIDATION_ERROR for the first line of a table, of an array, or of a document on several lines */
+function refuseOtherFormats(line: string): void {
+  if (!/^\s*\{\s*\S/.test(line))
+    throw invalid({
+      path: '/body/file',
+      message:
+        'has no document of JSON on its first line: write each document on one line, without an array around them, or send format=csv for a table',
+    })
+}
 
 async function* ofNdjson(bytes: AsyncIterable<Buffer>): AsyncGenerator<ImportRecord> {
   const fault = (line: number) =>
     errors.payload_too_large({ message: `Line ${line} has more than ${RECORD_MAX} bytes.` })
   let line = 0
+  let isFirst = true
   for await (const lines of linesIn(bytes, { bytes: RECORD_MAX, fault }))
     for (const one of lines) {
       line++
       const fields = orFault(() => objectOf(decodeUtf8(one, '')))
-      if (fields) yield { line, fields }
+      if (!fields) continue
+      if (isFirst) refuseOtherFormats(one.toString())
+      isFirst = false
+      yield { line, fields }
     }
 }
 
@@ -47,11 +66,12 @@ function objectOf(text: string): Fields | undefined {
   return value
 }
 
-async function* ofCsv(bytes: AsyncIterable<Buffer>): AsyncGenerator<ImportRecord> {
-  let columns: readonly CsvColumn[] | undefined
-  for await (const { line, cells } of csvRecords(textOf(bytes), RECORD_MAX)) {
+async function* ofCsv(bytes: AsyncIterable<Buffer>, schema: unknown): AsyncGenerator<ImportRecord> {
+  let columns: readonly TypedColumn[] | undefined
+  for await (const record of csvRecords(textOf(bytes), RECORD_MAX)) {
+    const { line, cells, separator } = record
     if (!columns) {
-      columns = columnsOf(cells)
+      columns = columnsOf(cells).map((column) => ({ column, types: typesAt(schema, column) }))
       continue
     }
     const known = columns
@@ -62,9 +82,9 @@ async function* ofCsv(bytes: AsyncIterable<Buffer>): AsyncGenerator<ImportRecord
           message: `has ${cells.length} cells, and there are ${known.length} headings`,
         })
       // What no request could bring, no table brings: U+0000, or a field __proto__.
-      return objectOf(JSON.stringify(fieldsOf(known, cells)))
+      return objectOf(JSON.stringify(fieldsOf(known, record)))
     })
-    if (fields) yield { line, fields }
+    if (fields) yield { line, fields, separator }
   }
 }
 

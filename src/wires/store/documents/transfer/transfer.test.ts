@@ -17,6 +17,15 @@ const config = {
   store: {
     collections: {
       authors: 'shared',
+      people: {
+        schema: Type.Object({
+          name: Type.String(),
+          zip: Type.Optional(Type.String()),
+          code: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+          age: Type.Optional(Type.Integer()),
+          isMember: Type.Optional(Type.Boolean()),
+        }),
+      },
       books: {
         schema: Type.Object({ title: Type.String() }),
         unique: ['slug'],
@@ -159,6 +168,8 @@ eachEngine((engine) => {
   test('text that a spreadsheet would run has an apostrophe in CSV', async () => {
     await create('formulas', { a: '=cmd()', b: '+1x', c: '-x', d: '@x', e: -5, f: '\n=1' })
     const { text } = await exported('formulas/export?format=csv&fields=a,b,c,d,e,f')
+    // Without it, a spreadsheet takes the file for one in the code page of its system.
+    assert.ok(text.startsWith('\ufeff'))
     assert.match(text, /,'=cmd\(\),'\+1x,'-x,'@x,-5,"'\n=1"\r\n$/)
   })
 
@@ -241,6 +252,72 @@ eachEngine((engine) => {
     assert.equal((await all('kept')).length, 6)
   })
 
+  test('the headings say what separates cells', async () => {
+    for (const [i, [separator, file]] of [
+      [',', 'Name,Ort;Land\r\nMüller,Köln;D\r\n'],
+      [';', '\ufeffName;"Ort,Kreis,Land";PLZ\r\n"Müller; Sohn";Köln;1,50\r\n'],
+      ['\t', 'Name\tOrt\nMüller\tKöln\n'],
+    ].entries()) {
+      const { body } = await imported(`separated${i}/import?format=csv`, file!)
+      assert.deepEqual([body.created, body.errors, body.separator], [1, [], separator])
+    }
+    const fields = (document: Loose) => Object.values(document).slice(3)
+    assert.deepEqual(fields((await all('separated0'))[0]), ['Müller', 'Köln;D'])
+    assert.deepEqual(fields((await all('separated1'))[0]), ['Müller; Sohn', 'Köln', '1,50'])
+    assert.deepEqual(fields((await all('separated2'))[0]), ['Müller', 'Köln'])
+  })
+
+  test('the schema decides about the type of a cell; without one, digits that would come back otherwise are text', async () => {
+    const people = await imported(
+      'people/import?format=csv',
+      'name,zip,code,age,isMember\nAda,50667,1E5,"36",TRUE\nBob,01067,null,41,false\n',
+    )
+    assert.deepEqual([people.body.created, people.body.errors], [2, []])
+    const [{ _id, createdAt, updatedAt, ...ada }, bob] = await all('people')
+    assert.deepEqual(ada, { name: 'Ada', zip: '50667', code: '1E5', age: 36, isMember: true })
+    assert.deepEqual([bob.zip, bob.code, bob.age, bob.isMember], ['01067', null, 41, false])
+
+    const free = await imported(
+      'free/import?format=csv',
+      'a,b,c,d,e,f,g\n1E5,1.10,01067,12345678901234567890,"50667",7,-1.5\n',
+    )
+    assert.deepEqual(free.body.errors, [])
+    assert.deepEqual(Object.values((await all('free'))[0]).slice(3), [
+      '1E5',
+      '1.10',
+      '01067',
+      '12345678901234567890',
+      '50667',
+      7,
+      -1.5,
+    ])
+  })
+
+  test('a file of another format is refused before anything is written', async () => {
+    for (const file of ['a,b\n1,2\n{"a":1}\n', '[\n{"a":1},\n{"a":2}\n]', '{\n"a": 1\n}\n']) {
+      const { status, text } = await imported('others/import', file)
+      assert.equal(status, 400, text)
+      assert.match(text, /write each document on one line, .* or send format=csv for a table/)
+    }
+    const { body } = await imported(
+      'others/import',
+      lines(
+        { _id: { $oid: '60f6' } },
+        { at: { $date: '2026-01-01T00:00:00Z' } },
+        { n: { $numberLong: '1' } },
+      ),
+    )
+    assert.deepEqual(
+      body.errors.map(({ message }: Loose) => message),
+      [
+        '/_id: is an $oid of MongoDB: import with ids=new, or send text',
+        '/at/$date: $date of MongoDB Extended JSON is not read: send plain text or a number',
+        '/n/$numberLong: $numberLong of MongoDB Extended JSON is not read: send plain text or a number',
+      ],
+    )
+    assert.deepEqual(await all('others'), [])
+  })
+
   test('a table brings nothing that a request could not', async () => {
     for (const file of [
       'a.__proto__.polluted\n1\n',
@@ -272,7 +349,7 @@ eachEngine((engine) => {
       ['odd/import', 'x'.repeat(5_000_000), 413],
     ] as const)
       assert.equal((await imported(path, file)).status, status, String(file).slice(0, 20))
-    const { body } = await imported('odd/import', Buffer.from([0xff, 0x0a]))
+    const { body } = await imported('odd/import', Buffer.from([0x7b, 0xff, 0x0a]))
     assert.equal(body.failed, 1)
     assert.equal((await imported('odd/import', '{}', ann!.token)).status, 403)
     // It would write.
