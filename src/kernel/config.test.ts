@@ -91,6 +91,9 @@ describe('a variable that can not work stops the start with one line that names 
     ],
     [{ SIXWIRE_SANDBOX_HOST: 'app,*' }, /^SIXWIRE_SANDBOX_HOST: "\*" is neither/],
     [{ SIXWIRE_ORIGINS: 'shop.example' }, /^SIXWIRE_ORIGINS: "shop.example" is not an origin/],
+    [{ SIXWIRE_ORIGINS: 'https://*.example.com' }, /^SIXWIRE_ORIGINS: "https:.*": \* stands alone/],
+    [{ SIXWIRE_ORIGINS: 'https://ada@shop.example' }, /^SIXWIRE_ORIGINS: .* is not an origin/],
+    [{ SIXWIRE_ORIGINS: 'https://shop.example:x' }, /^SIXWIRE_ORIGINS: .* is not an origin/],
     [{ SIXWIRE_ADMINS: 'nobody' }, /^SIXWIRE_ADMINS: "nobody" is not an email address$/],
     [{ SIXWIRE_WIRES: 'core,shop' }, /^SIXWIRE_WIRES: there is no wire "shop"/],
     [
@@ -311,10 +314,16 @@ describe('what holds', () => {
   test('lists of proxies and origins, in the form in which they are compared', async (t) => {
     const { trustProxy, origins } = await settings(t, {
       TRUST_PROXY: '10.0.0.0/8, ::1,loopback',
-      SIXWIRE_ORIGINS: 'https://shop.example/, capacitor://localhost',
+      SIXWIRE_ORIGINS:
+        'https://Shop.example:443/, http://b.example:8080, capacitor://localhost, tauri://localhost',
     })
     assert.equal(trustProxy, '10.0.0.0/8,::1,loopback')
-    assert.deepEqual(origins, ['https://shop.example', 'capacitor://localhost'])
+    assert.deepEqual(origins, [
+      'https://shop.example',
+      'http://b.example:8080',
+      'capacitor://localhost',
+      'tauri://localhost',
+    ])
     const more = await settings(t, {
       NODE_ENV: 'production',
       APP_URL: 'https://shop.example/app',

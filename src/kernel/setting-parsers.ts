@@ -101,13 +101,17 @@ export function proxies(value: string, name: string): number | string {
   )
 }
 
-export function origins(value: string, name: string): string[] {
-  return list(value).map((one) => {
-    const origin = one.replace(/\/$/, '')
-    if (origin !== '*' && !/^[a-z][a-z\d+.-]*:\/\/[^\s/?#]+$/i.test(origin))
+/** In the form in which browsers send them. */
+export const origins = (value: string, name: string): string[] =>
+  list(value).map((one) => {
+    if (one === '*') return one
+    if (one.includes('*'))
+      throw settingError(name, `"${one}": * stands alone, for any origin; list the origins, joined by commas`)
+    if (!/^[a-z][a-z\d+.-]*:\/\/[^\s/?#@]+\/?$/i.test(one) || !URL.canParse(one))
       throw settingError(name, `"${one}" is not an origin like https://shop.example`)
-    return origin
+    const { protocol, host, origin } = new URL(one)
+    // Only of the web's own schemes does a URL have an origin: of capacitor://localhost it is "null".
+    return origin === 'null' ? `${protocol}//${host}` : origin
   })
-}
 
 export const onOff = (value: string, name: string): boolean => choice('on', 'off')(value, name) === 'on'
