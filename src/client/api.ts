@@ -2001,6 +2001,8 @@ export interface Api {
       since?: string | undefined
       /** Before this time. */
       until?: string | undefined
+      /** false: without the requests of the console. Default: with them. */
+      console?: boolean | undefined
       /** A part of the path, the error code or the message. */
       q?: string | undefined
       /** At most 1000; a larger value counts as 1000. */
@@ -2028,6 +2030,8 @@ export interface Api {
       since?: string | undefined
       /** Before this time. */
       until?: string | undefined
+      /** false: without the requests of the console. Default: with them. */
+      console?: boolean | undefined
       /** A part of the path, the error code or the message. */
       q?: string | undefined
       /** The _id of an entry. */
