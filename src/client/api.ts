@@ -2003,6 +2003,8 @@ export interface Api {
       since?: string | undefined
       /** Before this time. */
       until?: string | undefined
+      /** false: without the requests of the console. Default: with them. */
+      console?: boolean | undefined
       /** A part of the path, the error code or the message. */
       q?: string | undefined
       /** At most 1000; a larger value counts as 1000. */
@@ -2030,6 +2032,8 @@ export interface Api {
       since?: string | undefined
       /** Before this time. */
       until?: string | undefined
+      /** false: without the requests of the console. Default: with them. */
+      console?: boolean | undefined
       /** A part of the path, the error code or the message. */
       q?: string | undefined
       /** The _id of an entry. */

@@ -11,7 +11,13 @@ import { endOfSuite, someEngine } from '../../testing/engines.ts'
 
 const ROWS = 100_000
 const config = {
-  store: { collections: { books: { unique: ['slug'] }, shop_items: 'shared', shop_orders: 'owner' } },
+  store: {
+    collections: {
+      books: { unique: ['slug'], search: ['title'] },
+      shop_items: 'shared',
+      shop_orders: 'owner',
+    },
+  },
 } satisfies Config
 
 describe('the screen of data', { skip: withoutChromium }, () => {
@@ -90,8 +96,26 @@ describe('the screen of data', { skip: withoutChromium }, () => {
       await button('Build filter').click()
       assert.equal(await page.getByLabel('Value of condition 1').inputValue(), '1973')
       await button('Cancel').click()
-      await page.getByLabel('Filter: {"year":1973}').fill('{"year":')
+      await page.getByLabel('Words, or a filter').fill('{"year":')
       await page.getByRole('alert').waitFor()
+    })
+
+    test('words are found by the search of a collection, otherwise in all text', async () => {
+      const { page } = admin
+      await grid('?sort=year')
+      await cell('Book 1').waitFor()
+      await page.getByLabel('Words, or a filter').fill('book 2')
+      await cell('Book 1').waitFor({ state: 'detached' })
+      await cell('Book 29').waitFor()
+      assert.equal(await button('Export').isDisabled(), true)
+      const { documents } = app.app.service('store')
+      for (const name of ['Lamp (brass)', 'Chair']) await documents.create('shop_items', { name })
+      await admin.go('#/data/shop_items')
+      await cell('Chair').waitFor()
+      await page.getByLabel('Words, or a filter').fill('P (BRA')
+      await cell('Chair').waitFor({ state: 'detached' })
+      await cell('Lamp (brass)').waitFor()
+      assert.equal(await button('Export').isDisabled(), false)
     })
 
     test('columns are chosen and kept, long values are cut, and markup is text', async () => {

@@ -10,7 +10,7 @@ import { route } from '../../http/route.ts'
 import { defineWire } from '../../kernel/wire.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { withoutChromium } from '../../testing/chromium.ts'
-import { checkLooks, openConsole, type ConsolePage } from '../../testing/console.ts'
+import { checkLooks, openConsole, settled, type ConsolePage } from '../../testing/console.ts'
 import { endOfSuite, someEngine } from '../../testing/engines.ts'
 import { until } from '../../testing/until.ts'
 import { startReceiver, webhookSecret } from '../../testing/webhook-receiver.ts'
@@ -105,6 +105,22 @@ describe('the console of an operator', { skip: withoutChromium }, () => {
       await pane.getByRole('link', { name: /^an unexpected error answered 500/ }).waitFor()
       await checkLooks(page, 'an entry of the log')
       await show('#/logs?q=nothing-like-this')
+      await page.getByText('Nothing matches these filters.').waitFor()
+    })
+
+    test('Logs: the requests of the console are left out, unless they are asked for', async () => {
+      const { page } = admin
+      await show('#/jobs')
+      await page.getByRole('table', { name: 'Jobs' }).getByRole('link').first().waitFor()
+      await show('#/logs?q=/core/jobs&console=on')
+      const rows = page.getByRole('link', { name: 'GET /core/jobs', exact: true })
+      await until(async () => {
+        app.clock.advance(1_000)
+        await page.getByRole('button', { name: 'Refresh' }).click()
+        await settled(page)
+        return (await rows.count()) > 0
+      })
+      await page.getByRole('button', { name: 'With the console' }).click()
       await page.getByText('Nothing matches these filters.').waitFor()
     })
 

@@ -41,6 +41,9 @@ export const LogFilterQuery = {
       examples: ['2027-01-01T00:00:00.000Z'],
     }),
   ),
+  console: Type.Optional(
+    Type.Boolean({ description: 'false: without the requests of the console. Default: with them.' }),
+  ),
   q: Type.Optional(
     Type.String({ maxLength: TEXT_MAX, description: 'A part of the path, the error code or the message.' }),
   ),
@@ -112,6 +115,7 @@ function conditionsOf({
   fault,
   since,
   until,
+  console,
   q,
 }: LogFilter): Sql[] {
   return [
@@ -124,6 +128,7 @@ function conditionsOf({
     ...(method === undefined ? [] : [sql`method = ${method.toUpperCase()}`]),
     ...(route === undefined ? [] : [sql`route = ${route}`]),
     ...(fault === undefined ? [] : [sql`fault = ${fault}`]),
+    ...(console === false ? [sql`coalesce(caller_kind, '') <> 'console'`] : []),
     ...(q === undefined ? [] : [containsSql(SEARCHED, q.toLowerCase())]),
   ]
 }
@@ -161,7 +166,7 @@ function shownEntry(row: EntryRow): ShownLogEntry {
     ...(row.path !== null && { path: row.path }),
     ...(row.status !== null && { status: row.status }),
     ...(row.us !== null && { ms: row.us / 1000 }),
-    ...(caller !== null && { caller: { kind: callerKind as 'user' | 'key', id: caller } }),
+    ...(caller !== null && { caller: { kind: callerKind === 'key' ? 'key' : 'user', id: caller } }),
     ...(row.ip !== null && { ip: row.ip }),
     ...(row.code !== null && { code: row.code }),
     ...(row.level !== null && { level: row.level as NonNullable<ShownLogEntry['level']> }),

@@ -13,6 +13,7 @@ export type EntryRow = {
   path: string | null
   status: number | null
   us: number | null
+  /** `user`, `key`, or `console` for a user in a session of the console. */
   caller_kind: string | null
   caller: string | null
   ip: string | null

@@ -108,17 +108,23 @@ export function createRequestLog(context: Context): RequestLog {
 function takeAnswer(context: Context, unwritten: Unwritten, answer: AnswerRecord): void {
   const { status, ms, route } = answer
   const isNotable = status >= 400 || ms >= context.settings.slowMs
-  if (!isNotable && OWN.test(route ?? answer.path)) return
+  const isOwn = OWN.test(route ?? answer.path)
+  if (!isNotable && isOwn) return
   const { recent, room, rows } = unwritten
-  recent.requests++
-  recent.us += Math.round(ms * 1000)
-  if (status >= 500) recent.failures++
-  else if (status >= 400) recent.refusals++
+  if (!isOwn && !isOfConsole(answer)) {
+    recent.requests++
+    recent.us += Math.round(ms * 1000)
+    if (status >= 500) recent.failures++
+    else if (status >= 400) recent.refusals++
+  }
   const kind = isNotable ? 'notable' : 'plain'
   if (room[kind] <= 0 || rows.length >= ROWS_MAX) return void recent.omitted++
   room[kind]--
   rows.push(requestRow(context, answer))
 }
+
+const isOfConsole = ({ caller }: AnswerRecord): boolean =>
+  caller?.kind === 'user' && caller.sessionKind === 'console'
 
 function requestRow({ clock, process }: Context, answer: AnswerRecord): EntryRow {
   const { requestId, method, route, path, status, ms, ip, caller, code } = answer
@@ -133,7 +139,7 @@ function requestRow({ clock, process }: Context, answer: AnswerRecord): EntryRow
     path: scrubPath(path, route),
     status,
     us: Math.round(ms * 1000),
-    caller_kind: caller?.kind ?? null,
+    caller_kind: isOfConsole(answer) ? 'console' : (caller?.kind ?? null),
     caller: caller?.id ?? null,
     ip,
     code: code === undefined ? null : scrub(code).slice(0, CODE_CHARACTERS),

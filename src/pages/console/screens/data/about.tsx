@@ -91,12 +91,15 @@ const Rules = ({ of }: { of: CollectionSummary }) => {
 }
 
 function codeOf(collection: string, query: GridQuery): string[] {
-  const { filter, sort, owner } = chosenOf(query)
-  const given = { ...(filter && { filter }), ...(sort && { sort }), ...(owner && { owner }) }
-  const search = new URLSearchParams(given).toString()
-  const curl = `curl -s '${serverUrl}/store/${collection}${search && `?${search.replaceAll("'", '%27')}`}' \\
+  const { filter, search, sort } = chosenOf(query)
+  const parameters = new URLSearchParams(chosenOf(query)).toString()
+  const curl = `curl -s '${serverUrl}/store/${collection}${parameters && `?${parameters.replaceAll("'", '%27')}`}' \\
   -H "authorization: Bearer $TOKEN"`
-  const of = [filter && `filter: ${filter}`, sort && `sort: ${JSON.stringify(sort)}`]
+  const of = [
+    filter && `filter: ${filter}`,
+    search && `search: ${JSON.stringify(search)}`,
+    sort && `sort: ${JSON.stringify(sort)}`,
+  ]
     .filter(Boolean)
     .join(', ')
   return [

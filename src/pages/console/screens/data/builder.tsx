@@ -43,7 +43,7 @@ export default function Builder({ fields, close }: { fields: readonly string[]; 
             Keep it
           </button>
           <button type="button" class="primary" onClick={() => setBuilt(NOTHING)}>
-            Begin anew
+            Start with no conditions
           </button>
         </div>
       </Dialog>

@@ -1,8 +1,9 @@
 import { signal } from '@preact/signals'
 
-import type { Stored } from '../../../../client/index.ts'
+import type { Api, CallReply, Stored } from '../../../../client/index.ts'
 import { six } from '../../../parts/session.ts'
-import type { FilterJson } from './filter.ts'
+import { loadCollection } from './collection.ts'
+import { filterOfWords, isFilterText, type FilterJson } from './filter.ts'
 
 /** What a preview tells of itself: see GET /store/:collection. */
 export type PreviewMark = {
@@ -22,19 +23,42 @@ export type GridRow = {
 /** Characters of a value in the grid. */
 export const PREVIEW = 120
 const PAGE = 100
+/** Documents that are read to know the fields. */
+const SAMPLE = 50
+
+/** The fields of a collection: those of a sample of its documents, and those of its search by words. */
+export type KnownFields = {
+  readonly fields: CallReply<Api, 'GET /store/:collection/fields'>['fields']
+  readonly search: readonly string[]
+}
+
+export async function loadFields(collection: string, signal: AbortSignal): Promise<KnownFields> {
+  const [{ fields }, found] = await Promise.all([
+    six.call('GET /store/:collection/fields', { params: { collection }, query: { sample: SAMPLE }, signal }),
+    loadCollection(collection, signal),
+  ])
+  return { fields, search: found?.search ?? [] }
+}
 
 /** What the address says of a grid. */
-export type GridQuery = { filter: string; sort: string; owner: string }
+export type GridQuery = { filter: string; search: string; sort: string; owner: string }
 
-export const gridQueryOf = (query: URLSearchParams): GridQuery => ({
-  filter: query.get('filter') ?? '',
-  sort: query.get('sort') ?? '',
-  owner: query.get('owner') ?? '',
-})
+/** Words are a search where the collection has one, otherwise a filter of its fields that hold text. */
+export function gridQueryOf(query: URLSearchParams, known: KnownFields | undefined): GridQuery {
+  const text = query.get('filter') ?? ''
+  const rest = { sort: query.get('sort') ?? '', owner: query.get('owner') ?? '' }
+  if (isFilterText(text)) return { filter: text, search: '', ...rest }
+  if (!known || known.search.length > 0)
+    // The last word may be a beginning.
+    return { filter: '', search: text.replace(/[\p{L}\p{N}]\s*$/u, '$&*').trim(), ...rest }
+  const paths = known.fields.filter(({ types }) => 'string' in types).map(({ path }) => path)
+  return { filter: filterOfWords(text, paths.length > 0 ? paths : ['_id']), search: '', ...rest }
+}
 
 /** Only what is not empty. */
-export const chosenOf = ({ filter, sort, owner }: GridQuery): Partial<GridQuery> => ({
+export const chosenOf = ({ filter, search, sort, owner }: GridQuery): Partial<GridQuery> => ({
   ...(filter && { filter }),
+  ...(search && { search }),
   ...(sort && { sort }),
   ...(owner && { owner }),
 })

@@ -23,10 +23,14 @@ export default function Explain({
   query: GridQuery
   close: () => void
 }) {
-  const { filter, sort } = chosenOf(query)
+  const { filter, search, sort } = chosenOf(query)
   const loaded = useLoad(
     (signal) =>
-      six.call('GET /store/:collection/explain', { params: { collection }, query: { filter, sort }, signal }),
+      six.call('GET /store/:collection/explain', {
+        params: { collection },
+        query: { filter, search, sort },
+        signal,
+      }),
     [],
   )
   return (

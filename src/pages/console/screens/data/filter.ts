@@ -105,6 +105,19 @@ export function filterOfText(text: string): { readonly [name: string]: FilterJso
   }
 }
 
+/** Whether the text of the field is a filter, or nothing; any other text is words to look for. */
+export const isFilterText = (text: string): boolean => /^\s*(?:\{|$)/.test(text)
+
+const PATHS_MAX = 50
+
+/** The filter that finds a text in any of these fields, whatever the case. */
+export const filterOfWords = (text: string, paths: readonly string[]): string =>
+  JSON.stringify({
+    $or: paths.slice(0, PATHS_MAX).map((path) => ({
+      [path]: { $regex: text.trim().replaceAll(/[$()*+.?[\\\]^{|}]/g, '\\$&'), $options: 'i' },
+    })),
+  })
+
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /** Reads a typed value: as JSON if it is JSON, otherwise as text. */

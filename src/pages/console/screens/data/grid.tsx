@@ -4,16 +4,16 @@ import { singleKey } from '../../../parts/keyboard.ts'
 import { List } from '../../../parts/list.tsx'
 import { useLoad } from '../../../parts/load.tsx'
 import { go, href, Link, place } from '../../../parts/router.tsx'
-import { canWrite, six } from '../../../parts/session.ts'
+import { canWrite } from '../../../parts/session.ts'
 import { Cell, editing, isEditable, loadCellEditor } from './cell.tsx'
-import { gridQueryOf, loadRows, type GridRow } from './documents.ts'
+import { gridQueryOf, loadFields, loadRows, type GridQuery, type GridRow } from './documents.ts'
+import { isFilterText } from './filter.ts'
 import { Late, openLate } from '../../../parts/late.tsx'
 import type { ListColumn } from '../../../parts/table.tsx'
 import { choicesOf, keepChoices } from './views.ts'
 
 /** Columns that are shown until others are chosen. */
 const COLUMNS_SHOWN = 4
-const SAMPLE = 50
 const DOUBLE_CLICK_MS = 250
 
 type FieldSample = { path: string; documents: number }
@@ -28,19 +28,11 @@ const usualColumns = (fields: readonly FieldSample[]): string[] =>
 
 /** The documents of a collection as a table. */
 export default function Grid({ collection }: { collection: string }) {
-  const query = gridQueryOf(place.value.query)
   const [chosen, setChosen] = useState(() => choicesOf(collection).columns)
-  const fields = useLoad(
-    (signal) =>
-      six.call('GET /store/:collection/fields', {
-        params: { collection },
-        query: { sample: SAMPLE },
-        signal,
-      }),
-    [collection],
-  )
-  const columns = chosen ?? usualColumns(fields.value?.fields ?? [])
-  const known = fields.value?.fields ?? []
+  const loaded = useLoad((signal) => loadFields(collection, signal), [collection])
+  const known = loaded.value
+  const fields = known?.fields ?? []
+  const columns = chosen ?? usualColumns(fields)
   function choose(names: readonly string[] | undefined): void {
     keepChoices(collection, { columns: names })
     setChosen(names)
@@ -53,12 +45,15 @@ export default function Grid({ collection }: { collection: string }) {
       at={['data', collection]}
       idOf={({ _id }) => _id}
       load={async (input) => {
-        const page = await loadRows(collection, query, input)
+        const { query } = place.value
+        const isFilter = isFilterText(query.get('filter') ?? '')
+        const fields = isFilter ? known : (known ?? (await loadFields(collection, input.signal)))
+        const page = await loadRows(collection, gridQueryOf(query, fields), input)
         for (const row of page.rows) loadedRows.current.set(row._id, row)
         return page
       }}
       filters={[
-        { kind: 'search', name: 'filter', label: 'Filter: {"year":1973}' },
+        { kind: 'search', name: 'filter', label: 'Words, or a filter: {"year":1973}' },
         { kind: 'text', name: 'owner', label: 'Owner' },
       ]}
       canBeLive
@@ -78,7 +73,11 @@ export default function Grid({ collection }: { collection: string }) {
       buttons={(again) => (
         <>
           <Link to={href(['data'])}>‹ Collections</Link>
-          <Tools {...{ collection, columns, choose, again }} fields={known.map(({ path }) => path)} />
+          <Tools
+            {...{ collection, columns, choose, again }}
+            query={gridQueryOf(place.value.query, known)}
+            fields={fields.map(({ path }) => path)}
+          />
         </>
       )}
       actions={(marked, done) => <MarkedActions {...{ collection, marked, done }} />}
@@ -153,6 +152,7 @@ function useEditing(rows: { current: ReadonlyMap<string, GridRow> }, columns: re
 
 type ToolsProps = {
   collection: string
+  query: GridQuery
   columns: readonly string[]
   fields: readonly string[]
   choose: (names: readonly string[] | undefined) => void
@@ -160,14 +160,22 @@ type ToolsProps = {
 }
 
 /** What can be done with all documents that the filter finds. */
-function Tools({ collection, columns, fields, choose, again }: ToolsProps) {
-  const query = gridQueryOf(place.value.query)
+function Tools({ collection, query, columns, fields, choose, again }: ToolsProps) {
+  // The routes of these take a filter, and would act on all documents.
+  const isSearch = query.search !== ''
   const more: [title: string, open: () => void, changes?: boolean][] = [
     ['Views', () => openLate(() => import('./saved-views.tsx'), { collection, columns, choose })],
     ['Import', () => openLate(() => import('./import.tsx'), { collection, again }), true],
     [
       'Change all…',
-      () => openLate(() => import('./bulk.tsx'), { collection, ...query, ids: undefined, again }),
+      () =>
+        openLate(() => import('./bulk.tsx'), {
+          collection,
+          filter: query.filter,
+          owner: query.owner,
+          ids: undefined,
+          again,
+        }),
       true,
     ],
     ['Why is it slow?', () => openLate(() => import('./explain.tsx'), { collection, query })],
@@ -183,12 +191,18 @@ function Tools({ collection, columns, fields, choose, again }: ToolsProps) {
       <Tool
         title="Export"
         open={() => openLate(() => import('./export.tsx'), { collection, query, columns })}
+        disabled={isSearch}
       />
       <details class="menu">
         <summary>More</summary>
         <div>
           {more.map(([title, open, isWrite = false]) => (
-            <Tool key={title} title={title} open={open} disabled={isWrite && !canWrite.value} />
+            <Tool
+              key={title}
+              title={title}
+              open={open}
+              disabled={(isWrite && !canWrite.value) || (isSearch && title === 'Change all…')}
+            />
           ))}
         </div>
       </details>

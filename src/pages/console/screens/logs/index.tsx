@@ -49,8 +49,12 @@ export function filterOf(query: URLSearchParams) {
     caller: at('caller'),
     route: at('route'),
     fault: at('fault'),
+    // Who follows a link to one request or caller wants all of it.
+    console: withConsole(query) || at('requestId') || at('caller') ? undefined : false,
   }
 }
+
+const withConsole = (query: URLSearchParams): boolean => query.get('console') === 'on'
 
 /** What the last answer said beside its entries. */
 const note = signal('')
@@ -75,6 +79,7 @@ async function loadEntries({
 /** Requests, warnings and errors of all processes; or the newest as they come. */
 export default function Logs() {
   const filters = filtersOf(place.value.query)
+  const isWithConsole = withConsole(place.value.query)
   if (place.value.query.get('tail') === 'on')
     return <Late load={() => import('./tail.tsx')} props={{ filters, filterOf }} />
   return (
@@ -85,6 +90,7 @@ export default function Logs() {
       nameOf={subjectOf}
       load={loadEntries}
       filters={filters}
+      deps={[isWithConsole]}
       canBeLive
       columns={[
         { name: 'what', title: 'What', cell: (entry) => <Text>{subjectOf(entry)}</Text> },
@@ -116,6 +122,15 @@ export default function Logs() {
       buttons={() => (
         <>
           <span class="soft">{note.value}</span>
+          <button
+            type="button"
+            class="small"
+            aria-pressed={isWithConsole}
+            title="Requests of this console and of others"
+            onClick={() => setQuery({ console: isWithConsole ? undefined : 'on' })}
+          >
+            With the console
+          </button>
           <button type="button" class="small" onClick={() => setQuery({ tail: 'on' }, { replace: false })}>
             Follow
           </button>

@@ -10,11 +10,13 @@ import { useFollow } from './follow.ts'
 /** The newest entries of all processes as they come. */
 export default function Tail(props: {
   filters: readonly ListFilter[]
-  filterOf: (query: URLSearchParams) => Record<string, string | undefined>
+  filterOf: (query: URLSearchParams) => Record<string, string | boolean | undefined>
 }) {
   const [isPaused, setPaused] = useState(false)
   const filter = Object.entries(props.filterOf(place.value.query))
-  const query = new URLSearchParams(filter.filter((one): one is [string, string] => one[1] !== undefined))
+  const query = new URLSearchParams(
+    filter.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+  )
   const { entries, isConnected, waiting, error, clear } = useFollow(query.toString(), isPaused)
   return (
     <div class="screen list tail">

@@ -33,7 +33,7 @@ export function Sums() {
           <strong>{sumText(sum(rows, 'captured'), rows[0]!)}</strong>{' '}
           <span class="soft">
             {sum(rows, 'refunded') > 0n && `${sumText(sum(rows, 'refunded'), rows[0]!)} refunded, `}
-            {countText(rows.reduce((count, row) => count + row.payments, 0))}
+            {countText(rows)}
           </span>
         </div>
       ))}
@@ -45,7 +45,13 @@ export function Sums() {
   )
 }
 
-const countText = (count: number): string => (count === 1 ? '1 payment' : `${count} payments`)
+/** How many payments the sum is of, and how many others there are: `15 payments, 5 others`. */
+function countText(rows: readonly SumsRow[]): string {
+  const [paid, others] = [true, false].map((isPaid) =>
+    rows.reduce((count, row) => count + ((row.captured !== '0') === isPaid ? row.payments : 0), 0),
+  ) as [number, number]
+  return `${paid} payment${paid === 1 ? '' : 's'}${others > 0 ? `, ${others} not paid` : ''}`
+}
 
 function rangeText({ from, to, isComplete }: SumsAnswer): string {
   const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
