@@ -75,7 +75,7 @@ function withoutRepetitions(faults: readonly ErrorObject[]): ErrorObject[] {
     const within = faults.filter(
       (fault) =>
         fault.schemaPath.startsWith(`${union.schemaPath}/`) &&
-        fault.instancePath.startsWith(union.instancePath),
+        `${fault.instancePath}/`.startsWith(`${union.instancePath}/`),
     )
     const inner = new Set(
       within.filter((fault) => pathOf(fault) !== union.instancePath || !OF_KIND.has(fault.keyword)),

@@ -5,7 +5,7 @@ import type { Issue } from '../../../../base/errors.ts'
 import { once } from '../../../../base/once.ts'
 import { oneLine } from '../../../../base/one-line.ts'
 import { StartError } from '../../../../base/start-error.ts'
-import { isSmall, issuesOf } from '../../../../http/schema-faults.ts'
+import { issuesOf } from '../../../../http/schema-faults.ts'
 import type { JsonObject } from '../query/filter.ts'
 import { checkSchema } from './check.ts'
 import type * as DocumentAjv from './document-ajv.ts'
@@ -16,8 +16,6 @@ const LINE_MAX = 1000
 const REFERENCES_MAX = 200_000
 /** Likewise while all faults are collected. */
 const REFERENCES_OF_FAULTS_MAX = 1_000
-/** Each alternative of each level may have had some. */
-const FAULTS_MAX = 1_000
 
 /** Tells why a document does not fit its schema, as an answer lists it: at most 20 issues, none if it fits. */
 export type DocumentCheck = (document: unknown, at?: string) => Issue[]
@@ -39,9 +37,8 @@ export function compileSchema(schema: unknown, at: string): DocumentCheck {
     if (!faults)
       return [{ path: at, message: 'takes too long to check against the schema: nest fewer levels' }]
     if (faults.length === 0) return []
-    // Of a large document there could be more faults than fit into memory.
-    const every = isSmall(document) ? faultsOf(all(), document, REFERENCES_OF_FAULTS_MAX) : undefined
-    return issuesOf(at, (every ?? faults).slice(0, FAULTS_MAX))
+    const every = faultsOf(all(), document, REFERENCES_OF_FAULTS_MAX)
+    return issuesOf(at, (every ?? faults).slice(0, loadAjv().FAULTS_MAX))
   }
 }
 
@@ -59,13 +56,13 @@ function readSchema(schema: unknown, at: string): JsonObject {
   }
 }
 
-/** @returns undefined if the schema has more references to follow */
+/** @returns those that are certain if there are too many; undefined if the schema has more references to follow */
 function faultsOf(check: ValidateFunction, document: unknown, references: number) {
   try {
     check.call({ references } satisfies DocumentAjv.Effort, document)
     return check.errors ?? []
   } catch (error) {
-    if (error instanceof loadAjv().EffortError) return undefined
+    if (error instanceof loadAjv().EffortError) return error.faults ?? undefined
     throw error
   } finally {
     // They hold the document.

@@ -1,8 +1,9 @@
 // compile.ts loads this when a schema is first used.
-import { _, Ajv2020, type CodeKeywordDefinition, type Options } from 'ajv/dist/2020.js'
+import { _, Ajv2020, str, type CodeKeywordDefinition, type ErrorObject, type Options } from 'ajv/dist/2020.js'
 
 import { once } from '../../../../base/once.ts'
 import { FORMATS } from './formats.ts'
+import { isMultipleOf } from './multiple-of.ts'
 import { compilePattern } from './patterns.ts'
 import { areUnique } from './unique-items.ts'
 
@@ -18,8 +19,6 @@ const SETTINGS: Options = {
   // The effort of one check.
   passContext: true,
   verbose: true,
-  // 19.99 is a multiple of 0.01, but not as doubles divide.
-  multipleOfPrecision: 9,
   code: {
     // V8 does that as well.
     optimize: false,
@@ -34,14 +33,34 @@ const SETTINGS: Options = {
 /** What one check may do: `this` of a check. */
 export type Effort = { references: number }
 
-/** Thrown by a check that follows more references than its effort has left. */
-export class EffortError extends Error {}
+/** Thrown by a check that follows more references than its effort has left, or has enough faults. */
+export class EffortError extends Error {
+  /** Those that were found, if they are certain. */
+  readonly faults: readonly ErrorObject[] | null
+  constructor(faults: readonly ErrorObject[] | null = null) {
+    super()
+    this.faults = faults
+  }
+}
+
+/** About so many faults are collected: each alternative of each level may have had some. */
+export const FAULTS_MAX = 1_000
+
+/** The keywords that ask a schema of as many values as an array or object has. */
+const OF_MANY = ['items', 'additionalProperties', 'patternProperties', 'propertyNames']
 
 /** Compiles to checks that stop at the first fault. */
 export const firstFault = once(() => createAjv({ ...SETTINGS, allErrors: false }))
 
-/** Compiles to checks that collect all faults. */
-export const allFaults = once(() => createAjv({ ...SETTINGS, allErrors: true }))
+/** Compiles to checks that collect all faults, up to about `FAULTS_MAX`: of a large document there could be more than fit into memory. */
+export const allFaults = once(() => {
+  const ajv = createAjv({ ...SETTINGS, allErrors: true })
+  for (const name of OF_MANY) {
+    const keyword = ajv.getKeyword(name) as CodeKeywordDefinition
+    ajv.removeKeyword(name).addKeyword(withFaultLimit(keyword))
+  }
+  return ajv
+})
 
 function createAjv(settings: Options): Ajv2020 {
   const ajv = new Ajv2020(settings)
@@ -53,6 +72,15 @@ function createAjv(settings: Options): Ajv2020 {
   return ajv
     .removeKeyword('$ref')
     .addKeyword(withEffort(reference))
+    .removeKeyword('multipleOf')
+    .addKeyword({
+      keyword: 'multipleOf',
+      type: 'number',
+      schemaType: 'number',
+      validate: isMultipleOf,
+      error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
+      errors: false,
+    })
     .removeKeyword('uniqueItems')
     .addKeyword({
       keyword: 'uniqueItems',
@@ -77,6 +105,30 @@ const withoutInnerFaults = (contains: CodeKeywordDefinition): CodeKeywordDefinit
       return inner
     }
     contains.code(context)
+  },
+})
+
+/** Ends the check where enough is wrong. What an alternative found is certain only once all alternatives are known. */
+const withFaultLimit = (keyword: CodeKeywordDefinition): CodeKeywordDefinition => ({
+  ...keyword,
+  code(context) {
+    const { gen, it } = context
+    const [subschema, report] = [context.subschema.bind(context), context.error.bind(context)]
+    const error = gen.scopeValue('func', { ref: EffortError })
+    const isCertain = !it.compositeRule && it.schemaEnv === it.schemaEnv.root
+    const limit = () =>
+      gen.if(_`errors > ${FAULTS_MAX}`, () =>
+        gen.throw(isCertain ? _`new ${error}(vErrors)` : _`new ${error}()`),
+      )
+    context.subschema = (...values) => {
+      limit()
+      return subschema(...values)
+    }
+    context.error = (...values) => {
+      report(...values)
+      limit()
+    }
+    keyword.code(context)
   },
 })
 

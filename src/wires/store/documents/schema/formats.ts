@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
+import { domainToASCII, domainToUnicode } from 'node:url'
 
 import { addressFault } from '../../../../base/email-address.ts'
 
@@ -33,13 +34,36 @@ const isDateTime: IsOfFormat = (text) =>
 
 const LABEL = /^[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?$/i
 
-/** RFC 1123, section 2.1. */
+/** RFC 1123, section 2.1, with labels `xn--…` that are of an international domain: RFC 5890, section 2.3.2.1. */
 const isHostname: IsOfFormat = (text) =>
-  text.length <= 253 && text.split('.').every((label) => LABEL.test(label))
+  text.length <= 253 && text.split('.').every((label) => LABEL.test(label) && isDecodable(label))
 
-/** RFC 3986: a scheme, what may stand in a URI, and brackets around an IPv6 address only. */
-const URI =
-  /^[a-z][a-z\d+.-]*:(?:\/\/(?:(?:[\w.~!$&'()*+,;=:-]|%[\da-f]{2})*@)?\[[\da-f:.]+\])?(?:[\w.~!$&'()*+,;=:@/?-]|%[\da-f]{2})*(?:#(?:[\w.~!$&'()*+,;=:@/?-]|%[\da-f]{2})*)?$/i
+function isDecodable(label: string): boolean {
+  if (!/^xn--/i.test(label)) return true
+  const decoded = domainToUnicode(label)
+  return !decoded.startsWith('xn--') && domainToASCII(decoded) === label.toLowerCase()
+}
+
+const CHARACTERS = String.raw`[\w.~!$&'()*+,;=%-]`
+/**
+ * RFC 3986: a scheme, an authority with a port of digits if there is one, a path, a query and a fragment. A host is a name unless
+ * it is in brackets, also where it looks like an address.
+ */
+const URI = new RegExp(
+  `^[a-z][a-z\\d+.-]*:(?:\\/\\/(?:(?:${CHARACTERS}|:)*@)?(?:\\[(?<address>[^\\]]*)\\]|${CHARACTERS}*)(?::\\d*)?(?![^/?#])|(?!\\/\\/))` +
+    `(?:${CHARACTERS}|[:@/])*(?:\\?(?:${CHARACTERS}|[:@/?])*)?(?:#(?:${CHARACTERS}|[:@/?])*)?$`,
+  'i',
+)
+
+/** Of these schemes, that have a host always: RFC 9110, section 4.2. */
+const WITHOUT_HOST = /^(?:https?|wss?|ftp):(?!\/\/[^/?#])/i
+
+function isUri(text: string): boolean {
+  const parts = URI.exec(text)
+  if (!parts || WITHOUT_HOST.test(text) || /%(?![\da-f]{2})/i.test(text)) return false
+  const address = parts.groups?.['address']
+  return address === undefined || isIPv6(address) || /^v[\da-f]+\.[\w.~!$&'()*+,;=:-]+$/i.test(address)
+}
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i
 
@@ -53,6 +77,6 @@ export const FORMATS: Readonly<Record<string, IsOfFormat>> = {
   ipv4: isIPv4,
   // A zone names an interface of one machine.
   ipv6: (text) => isIPv6(text) && !text.includes('%'),
-  uri: (text) => URI.test(text) && URL.canParse(text),
+  uri: isUri,
   uuid: (text) => UUID.test(text),
 }
