@@ -2878,7 +2878,7 @@ export interface Api {
       email?: string | undefined
       /** In E.164. */
       phone?: string | undefined
-      /** Six digits, also with a space between them. */
+      /** Six digits, of any script, also with a space or hyphen between them. */
       code: string
       /** A random text that the browser keeps, such as `crypto.randomUUID()`: what was requested with it is used in the same browser. */
       browser?: string | undefined
@@ -2899,7 +2899,7 @@ export interface Api {
   /** Prove a phone number with the code of the SMS */
   'POST /auth/phone/verify': {
     body: {
-      /** Six digits, also with a space between them. */
+      /** Six digits, of any script, also with a space or hyphen between them. */
       code: string
     }
     reply: VerifiedPhone

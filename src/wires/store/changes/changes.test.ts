@@ -252,6 +252,7 @@ eachEngine((engine) => {
       [{}, 400, '/query/collection'],
       [{ collection: 'drafts' }, 400, '/query/collection'],
       [{ collection: 'a b' }, 400, '/query/collection'],
+      [{ collection: 'books', filters: {} }, 400, '/query/filters'],
       [{ collection: 'books', filter: { year: { $what: 1 } } }, 400, '/query/filter/year/$what'],
       [{ collection: 'parts', filter: { cost: 1 } }, 400, '/query/filter'],
       [{ collection: 'parts', fields: 'cost' }, 400, '/query/fields'],

@@ -50,18 +50,23 @@ export const changesEndpoint = (context: ChangesContext) =>
         'Server-sent events, or with `Accept: application/json` one answer as soon as something has changed, at the latest after 25 seconds. `put`: the document is in the watch, as it is now. `gone`: it is not any more, for whatever reason. `reset`: list again. The id of the last event, as Last-Event-ID or cursor, goes on where it ended.',
       access: 'optional',
       stream: true,
-      query: Type.Object({
-        collection: Type.Optional(Type.String({ examples: ['books'] })),
-        filter: Type.Optional(Type.String({ description: 'As in lists.' })),
-        fields: FieldsParameter,
-        watch: Type.Optional(
-          Type.String({
-            description:
-              'Several watches in place of collection, filter and fields, as JSON: up to 20 like {"collection":"books","filter":{},"fields":"title"}.',
-          }),
-        ),
-        cursor: Type.Optional(Type.String({ description: 'The id of the last event, or the last cursor.' })),
-      }),
+      query: Type.Object(
+        {
+          collection: Type.Optional(Type.String({ examples: ['books'] })),
+          filter: Type.Optional(Type.String({ description: 'As in lists.' })),
+          fields: FieldsParameter,
+          watch: Type.Optional(
+            Type.String({
+              description:
+                'Several watches in place of collection, filter and fields, as JSON: up to 20 like {"collection":"books","filter":{},"fields":"title"}.',
+            }),
+          ),
+          cursor: Type.Optional(
+            Type.String({ description: 'The id of the last event, or the last cursor.' }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
       headers: Type.Object({
         accept: Type.Optional(Type.String()),
         'last-event-id': Type.Optional(

@@ -303,6 +303,14 @@ eachEngine((engine) => {
       }
     })
 
+    test('a parameter of one document that is not known is refused', async () => {
+      for (const [refused, path] of [
+        [await ask('GET', `things/${id}?field=title`), '/query/field'],
+        [await ask('PUT', `things/${id}?replaced=true`, { raw: '{"a":1}' }), '/query/replaced'],
+      ] as const)
+        assert.deepEqual([refused.status, issueOf(refused).path], [400, path], refused.text)
+    })
+
     test('times are fields like others', async () => {
       const { body } = await ask('GET', `things/${id}?fields=createdAt,_id`)
       assert.deepEqual(Object.keys(body), ['_id', 'createdAt'])
