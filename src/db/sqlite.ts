@@ -2,7 +2,7 @@ import { chmodSync, closeSync, openSync, realpathSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-import { errors } from '../base/errors.ts'
+import { ApiError, errors } from '../base/errors.ts'
 import { runBatch } from './batch.ts'
 import type {
   BatchRows,
@@ -21,6 +21,7 @@ import { withChecksum } from './migrations.ts'
 import { ScanQueue } from './scan-queue.ts'
 import { runSnapshot } from './snapshot.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
+import { faultOf } from './sqlite-faults.ts'
 import { loadSqliteFunctions, type SqliteFunctions } from './sqlite-functions.ts'
 import type { EngineFault, Operation } from './sqlite-protocol.ts'
 import { SqliteScanners } from './sqlite-scanners.ts'
@@ -52,6 +53,7 @@ export class SqliteDatabase implements Database {
   readonly #snapshots = new Set<SqliteSnapshot>()
   readonly #signals = new SqliteSignals(() => this.revision())
   #iteration: Iteration | undefined
+  isDamaged = false
   #closing: Promise<void> | undefined
 
   private constructor(file: string, functionModules: readonly string[], functions: SqliteFunctions) {
@@ -76,6 +78,8 @@ export class SqliteDatabase implements Database {
       makePrivate(file)
       return database
     } catch (error) {
+      const fault = errorOf(faultOf(error, file))
+      if (fault instanceof ApiError && fault.code !== errors.unavailable.code) throw fault
       throw new StartError(
         `DATABASE_URL: the file ${file} can't be opened as a SQLite database: ${(error as Error).message}`,
       )
@@ -103,13 +107,19 @@ export class SqliteDatabase implements Database {
 
   #read<T>(read: (reader: SqliteConnection) => T): T {
     this.#refuseWhenClosed()
-    this.#currentIteration()
     try {
+      this.#currentIteration()
       return read(this.#reader)
     } catch (error) {
       if ((error as Partial<EngineFault>).errcode === undefined) throw error
-      throw errorOf(error as Error & EngineFault, 'reader')
+      return this.#fail(errorOf(error as Error & EngineFault, 'reader'))
     }
+  }
+
+  /** Throws the error, and notes what it tells of the file. */
+  readonly #fail = (error: unknown): never => {
+    this.isDamaged ||= error instanceof ApiError && error.code === errors.storage_damaged.code
+    throw error
   }
 
   /**
@@ -136,15 +146,14 @@ export class SqliteDatabase implements Database {
   async scan<R = Row>(query: Sql<R>, options: ScanOptions = {}): Promise<R[]> {
     this.#refuseWhenClosed()
     // Written when it has a place: those that wait would fill memory with texts.
-    return (await this.#scans.run(options, async (stop) =>
-      this.#scanners.run(query.render('sqlite'), stop),
-    )) as R[]
+    const rows = this.#scans.run(options, async (stop) => this.#scanners.run(query.render('sqlite'), stop))
+    return (await rows.catch(this.#fail)) as R[]
   }
 
   async write<R = Row>(query: Sql<R>): Promise<R[]> {
     refuseInside(this)
     const { fault, rows } = await this.#writer.write([query.render('sqlite')])
-    if (fault) throw errorOf(fault)
+    if (fault) this.#fail(errorOf(fault))
     return rows![0] as R[]
   }
 
@@ -167,7 +176,7 @@ export class SqliteDatabase implements Database {
         return rows
       })
     const { fault, stepWithoutRow, rows } = await this.#writer.write(operation)
-    if (fault) throw errorOf(fault)
+    if (fault) this.#fail(errorOf(fault))
     if (stepWithoutRow !== undefined) throw steps[stepWithoutRow]!.otherwise!()
     return rows!
   }
@@ -185,7 +194,7 @@ export class SqliteDatabase implements Database {
     const snapshot = new SqliteSnapshot(this.#file, this.#functionModules)
     this.#snapshots.add(snapshot)
     try {
-      return await runSnapshot(snapshot, work)
+      return await runSnapshot(snapshot, work).catch(this.#fail)
     } finally {
       this.#snapshots.delete(snapshot)
     }
@@ -203,7 +212,7 @@ export class SqliteDatabase implements Database {
       } catch (error) {
         // Some faults have ended the transaction already: then there is nothing to roll back.
         await worker.ask({ kind: 'exec', text: 'rollback' }).catch(() => undefined)
-        throw error
+        return this.#fail(error)
       }
     })
     committed()
@@ -230,7 +239,11 @@ export class SqliteDatabase implements Database {
     const [outcome] = await this.#writer.exclusively((worker) =>
       worker.ask({ kind: 'migrate', migrations: migrations.map(withChecksum) }, report),
     )
-    if (outcome?.fault) throw new StartError(outcome.fault.message)
+    if (!outcome?.fault) return
+    const error = errorOf(outcome.fault)
+    throw error instanceof ApiError && error.code !== errors.unavailable.code
+      ? error
+      : new StartError(outcome.fault.message)
   }
 
   close(): Promise<void> {
