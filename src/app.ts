@@ -66,6 +66,8 @@ export type AppOptions = {
   sourceOf?: (variable: string) => string | undefined
   /** The application's folder. Default: the current one. */
   folder?: string
+  /** Whether an empty database is right where the data folder has files of an installation. Default: false. */
+  newDatabase?: boolean
   /** The clock of timers and times. Default: the system's. */
   clock?: Clock
   /** Whether the sandbox may open if the settings enable it; a command needs none. Default: true. */
@@ -169,6 +171,7 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
       environment,
       sourceOf: options.sourceOf,
       settings,
+      newDatabase: options.newDatabase ?? false,
       clock,
       log,
       db,

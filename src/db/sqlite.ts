@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, openSync, realpathSync } from 'node:fs'
+import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -73,6 +73,7 @@ export class SqliteDatabase implements Database {
     try {
       // It contains password hashes: other users of the machine must not read it.
       await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+      refuseOrphanedLog(file)
       createPrivate(file)
       const database = new SqliteDatabase(file, functionModules, functions)
       makePrivate(file)
@@ -256,6 +257,15 @@ export class SqliteDatabase implements Database {
     })()
     return this.#closing
   }
+}
+
+/** SQLite would delete a log whose database is missing or empty, and with it all that was not yet copied into the database. */
+function refuseOrphanedLog(file: string): void {
+  // In this order: a process that creates the database writes its log after it.
+  const log = statSync(`${file}-wal`, { throwIfNoEntry: false })
+  const database = statSync(file, { throwIfNoEntry: false })
+  if (log && log.size > 0 && !database?.size)
+    throw new Error(`it is missing or empty beside its write-ahead log ${file}-wal: put both back`)
 }
 
 const PRIVATE = 0o600
