@@ -38,6 +38,7 @@ import { createSchedule } from './kernel/schedule/schedule.ts'
 import { FRAME_SEALED, isRotatedTo, type SealedColumn } from './kernel/sealed.ts'
 import { adoptNextSecret, findNextSecret } from './kernel/secret.ts'
 import { checkServedPolicy } from './kernel/served-policy.ts'
+import { explained } from './kernel/storage-start-error.ts'
 import { warningsOf } from './kernel/warnings.ts'
 import type { createSandbox, Sandbox } from './sandbox/index.ts'
 import type { ConfiguredWire, Running, ServiceOf, WireContext } from './kernel/wire.ts'
@@ -65,6 +66,8 @@ export type AppOptions = {
   sourceOf?: (variable: string) => string | undefined
   /** The application's folder. Default: the current one. */
   folder?: string
+  /** Whether an empty database is right where the data folder has files of an installation. Default: false. */
+  newDatabase?: boolean
   /** The clock of timers and times. Default: the system's. */
   clock?: Clock
   /** Whether the sandbox may open if the settings enable it; a command needs none. Default: true. */
@@ -145,9 +148,10 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   const webhooks = checkWebhooks(config.webhooks, loaded)
   const wires = chooseWires(all, loaded)
   const log = await createLog(loaded, options.logTo)
-  const db = await openDatabase(loaded.databaseUrl, {
+  const opening = openDatabase(loaded.databaseUrl, {
     sqliteFunctions: wires.flatMap(({ sqliteFunctions }) => sqliteFunctions ?? []),
   })
+  const db = await explained(loaded.databaseUrl, opening)
   const processes = createProcesses({ db, clock, log: log.log }, loaded.databaseUrl)
   const jobs = createJobs(db, clock, log.log, processes.id)
   processes.onEnd((ended) => [jobs.releaseSql(ended)])
@@ -167,6 +171,7 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
       environment,
       sourceOf: options.sourceOf,
       settings,
+      newDatabase: options.newDatabase ?? false,
       clock,
       log,
       db,
@@ -279,6 +284,8 @@ async function assemble(parts: Parts): Promise<App> {
     ...running.flatMap((one) => one.warnings ?? []),
   ]
   const whole: Whole = { parts, frame, life, server, schedule, warnings }
+  const begin = <T>(work: () => Promise<T>): Promise<T> =>
+    life.begin(() => explained(settings.databaseUrl, work()))
 
   return {
     settings,
@@ -290,9 +297,9 @@ async function assemble(parts: Parts): Promise<App> {
       if (!wiresSetUp.services.has(name)) throw new StartError(`SIXWIRE_WIRES: ${name} is not loaded`)
       return wiresSetUp.services.get(name) as never
     },
-    migrate: () => life.begin(() => migrate(parts)),
-    start: () => life.begin(() => start(whole)),
-    listen: () => life.begin(() => listen(whole)),
+    migrate: () => begin(() => migrate(parts)),
+    start: () => begin(() => start(whole)),
+    listen: () => begin(() => listen(whole)),
     health: () => wiresSetUp.health,
     checks: () => wiresSetUp.checks,
     jobs: parts.jobs.operations,

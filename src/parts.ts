@@ -18,6 +18,8 @@ export type Parts = {
   /** Where a variable of the environment is from; undefined: the environment. */
   sourceOf: ((variable: string) => string | undefined) | undefined
   settings: Settings
+  /** Whether an empty database may be filled beside the files of an installation. */
+  newDatabase: boolean
   clock: Clock
   log: Log
   db: Database

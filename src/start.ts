@@ -11,6 +11,7 @@ import { variablesOf } from './kernel/options.ts'
 import type { SandboxLists } from './kernel/sandbox-lists.ts'
 import type { createSchedule } from './kernel/schedule/schedule.ts'
 import { recordServedPolicy } from './kernel/served-policy.ts'
+import { refuseVanished } from './kernel/vanished-database.ts'
 import type { Running } from './kernel/wire.ts'
 import type { Parts } from './parts.ts'
 
@@ -25,8 +26,12 @@ export type Whole = {
 }
 
 /** Makes or changes the tables of the frame, of each wire and of the sandbox. */
-export const migrate = async (parts: Parts): Promise<void> =>
-  migrateWithLog({ db: parts.db, clock: parts.clock, log: parts.log.log }, await readAllMigrations(parts))
+export async function migrate(parts: Parts): Promise<void> {
+  const { db, clock, settings } = parts
+  const { log } = parts.log
+  await refuseVanished({ db, settings, log }, parts.newDatabase)
+  await migrateWithLog({ db, clock, log }, await readAllMigrations(parts))
+}
 
 async function startWires({ parts, frame, life, warnings }: Whole): Promise<void> {
   const { running, sandbox } = parts

@@ -104,8 +104,18 @@ export const errors = defineErrors({
     'Too many event streams of yours are open: close one, or watch several collections with one stream.',
   ],
   internal_error: [500, 'Internal error. The log has the details under this request id.'],
+  storage_damaged: [
+    500,
+    'The database is damaged at this place, and this cannot be read: docs/backups.md says how to put a copy back.',
+  ],
+  storage_read_only: [503, 'The storage is read-only: nothing was stored. Reads go on.'],
   unavailable: [503, 'The service cannot do this right now: try again shortly.'],
+  storage_full: [507, 'The storage is full: nothing was stored. Reads go on.'],
 })
+
+/** Whether it tells of a state of the server or its storage that may pass, whatever was asked. */
+export const isPassing = (error: unknown): error is ApiError =>
+  error instanceof ApiError && (error.status === 503 || error.status === 507)
 
 /** One validation error of a request; `path` is a JSON pointer into its body, query, params or headers. */
 export type Issue = { path: string; message: string }

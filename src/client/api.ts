@@ -8,6 +8,8 @@ type Health = {
   database: 'connected' | 'disconnected'
   /** Milliseconds that the database took to answer; null if it did not. */
   latencyMs: number | null
+  /** Whether the database takes writes: `damaged` if a part of it could not be read, `unknown` if it does not answer. */
+  storage: 'writable' | 'full' | 'read-only' | 'damaged' | 'unknown'
   wires: Record<string, 'ready' | 'error'>
 }
 
@@ -43,6 +45,8 @@ type Overview = {
     database: 'connected' | 'disconnected'
     /** Milliseconds that the database took to answer; null if it did not. */
     latencyMs: number | null
+    /** Whether the database takes writes: `damaged` if a part of it could not be read, `unknown` if it does not answer. */
+    storage: 'writable' | 'full' | 'read-only' | 'damaged' | 'unknown'
     wires: Record<string, 'ready' | 'error'>
   }
   /** The last 24 hours of all replicas, oldest first; the last has not ended. */

@@ -58,6 +58,7 @@ describe('sixwire doctor', () => {
       assert.deepEqual(
         checks.map(({ name }) => name),
         [
+          ...(engine.name === 'sqlite' ? ['database file'] : []),
           'database',
           'server',
           'configuration',

@@ -9,7 +9,7 @@ import { createClient } from '../client/index.ts'
 import { sqliteFileOf } from '../db/open.ts'
 import { sql } from '../db/sql.ts'
 import { readSettings, type Settings } from '../kernel/config.ts'
-import { fault, warning, type Diagnosis, type Finding } from '../kernel/diagnosis.ts'
+import { fault, findingIf, warning, type Diagnosis, type Finding } from '../kernel/diagnosis.ts'
 import { SECRET_FILE } from '../kernel/secret.ts'
 import { defineAction } from './command.ts'
 import { SETTING_OPTIONS, withSettings } from './environment.ts'
@@ -17,6 +17,7 @@ import { JSON_OPTION } from './option.ts'
 import { print } from './print.ts'
 
 const LONGEST_WAIT_MS = 5_000
+const FILE_LIMIT_MS = 600_000
 const FAULT_CHARACTERS = 500
 const UNUSED = new Set(['0.0.0.0', '::', ''])
 
@@ -45,10 +46,15 @@ async function resultsOf(folder: string, environment: Environment): Promise<Resu
   if (missing.length > 0) return [resultOf(INSTALLATION, missing)]
   const app = await createApp({ config, environment, folder, standIns: false, logTo: { write() {} } })
   try {
+    const file = app.db.dialect === 'sqlite' ? [await find(fileOf(app), FILE_LIMIT_MS)] : []
     const tables = await find(tablesOf(app))
     // Without tables every other check would say the same.
-    if (tables.status === 'fault') return [tables]
-    return [tables, ...(await Promise.all([serverOf(app), ...app.diagnoses()].map(find)))]
+    if (tables.status === 'fault') return [...file, tables]
+    return [
+      ...file,
+      tables,
+      ...(await Promise.all([serverOf(app), ...app.diagnoses()].map((one) => find(one)))),
+    ]
   } finally {
     await app.close()
   }
@@ -82,6 +88,24 @@ function missingFiles(
         ),
       ]
 }
+
+/** Reads every page, which takes some seconds for each GB. */
+const fileOf = ({ db, settings }: App): Diagnosis => ({
+  name: 'database file',
+  about: 'whether each page of the file of SQLite can be read',
+  async find() {
+    const rows = await db
+      .scan<{ quick_check: string }>(sql`pragma quick_check(1)`, { limitMs: FILE_LIMIT_MS })
+      .catch((error: unknown) => [{ quick_check: String((error as Error).cause ?? error) }])
+    const { quick_check: answer } = rows[0]!
+    return findingIf(answer !== 'ok', () =>
+      fault(
+        `${sqliteFileOf(settings.databaseUrl)} is damaged: ${oneLine(answer, FAULT_CHARACTERS)}`,
+        'put a copy back as docs/backups.md says',
+      ),
+    )
+  },
+})
 
 const tablesOf = (app: App): Diagnosis => ({
   name: 'database',
@@ -132,9 +156,9 @@ const serverOf = ({ db, settings }: App): Diagnosis => ({
   },
 })
 
-async function find(diagnosis: Diagnosis): Promise<Result> {
+async function find(diagnosis: Diagnosis, limitMs = LONGEST_WAIT_MS): Promise<Result> {
   try {
-    return resultOf(diagnosis, await within(LONGEST_WAIT_MS, () => diagnosis.find()))
+    return resultOf(diagnosis, await within(limitMs, () => diagnosis.find()))
   } catch (error) {
     const line = oneLine(error instanceof Error ? error.message : String(error), FAULT_CHARACTERS)
     const remedy = error instanceof StartError ? '' : 'sixwire check upgrades an older database and says more'

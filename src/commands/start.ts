@@ -16,12 +16,17 @@ const SETTLED_MS = 1_000
 
 export const start = defineAction({
   summary: 'Run the server',
-  options: SETTING_OPTIONS,
+  options: {
+    ...SETTING_OPTIONS,
+    'new-database': {
+      description: 'create an empty database, though DATA_DIR has the files of an installation',
+    },
+  },
   details: `Runs until SIGTERM or SIGINT (Ctrl-C): the first one finishes the requests under way, refuses new ones
 and exits with 0; a second one, over a second later, or 30 seconds end it at once.
 
 Common settings: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SECRET, LOG_LEVEL.`,
-  async run({ options, environment }) {
+  async run({ options: { 'new-database': newDatabase, ...options }, environment }) {
     const signal = untilSignal()
     limitBuffers()
     const folder = process.cwd()
@@ -31,6 +36,7 @@ Common settings: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SEC
       environment: settings.variables,
       sourceOf: (name) => settings.sourceOf(name),
       folder,
+      newDatabase,
     })
     const running = listen(app)
     // A start that a signal interrupts may fail; that is no error then.

@@ -130,6 +130,9 @@ export type Snapshot = {
 export type Database = {
   readonly dialect: Dialect
 
+  /** Whether a statement of this process has found a part of the file of SQLite damaged. */
+  readonly isDamaged?: boolean
+
   /** Reads one row by an index; undefined if there is none. */
   get<R = Row>(query: Sql<R>): Promise<R | undefined>
 

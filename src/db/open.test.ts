@@ -85,10 +85,7 @@ test('a file that is no SQLite database, or no file, is refused, and is left as 
   const folder = await temporaryFolder(t)
   const text = join(folder, 'text.db')
   await writeFile(text, 'This is not a database at all, whatever its name says. '.repeat(100))
-  assert.match(
-    await refusal(`sqlite:${text}`),
-    /text\.db can't be opened as a SQLite database: .*not a database/,
-  )
+  await assert.rejects(openDatabase(`sqlite:${text}`), { code: 'STORAGE_DAMAGED' })
   await mkdir(join(folder, 'folder.db'))
   assert.match(await refusal(`sqlite:${join(folder, 'folder.db')}`), /folder\.db can't be opened/)
   assert.match(await refusal(`sqlite:${join(text, 'below.db')}`), /below\.db can't be opened/)

@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-import { errors } from '../base/errors.ts'
+import { errors, type ErrorKind } from '../base/errors.ts'
 import { ConstraintError } from './database.ts'
 
 // SQLSTATE, https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -48,6 +48,13 @@ export const isFromServer = (error: unknown): boolean => error instanceof pg.Dat
 const isTimeout = (error: unknown): boolean =>
   error instanceof Error && !('code' in error) && /timeout/i.test(error.message)
 
+const STORAGE: Record<string, ErrorKind> = {
+  [READ_ONLY]: errors.storage_read_only,
+  '53100': errors.storage_full,
+  XX001: errors.storage_damaged,
+  XX002: errors.storage_damaged, // an index
+}
+
 /** The error that a caller sees. */
 export function errorOf(error: unknown): Error {
   const { code = '', message = '' } = error as { code?: string; message?: string }
@@ -59,6 +66,8 @@ export function errorOf(error: unknown): Error {
       message: 'The query took longer than 30 s: narrow it.',
       cause: error,
     })
+  const ofStorage = STORAGE[code]
+  if (ofStorage) return ofStorage({ cause: error })
   if (kindOf(error) !== 'refused' || OUT_OF_ORDER.test(code))
     return errors.unavailable({ retryAfter: 1, cause: error })
   return error as Error

@@ -171,8 +171,12 @@ export class SqliteConnection {
   endSnapshot(): void {
     if (!this.#hasSnapshot) return
     this.#hasSnapshot = false
-    // An error of the disk may have ended it already.
-    if (this.inTransaction) this.run(COMMIT)
+    // An error of the disk may have ended it already, and `commit` reports the fault of an earlier read once more.
+    try {
+      if (this.inTransaction) this.run(COMMIT)
+    } catch {
+      if (this.inTransaction) this.exec('rollback')
+    }
   }
 
   /** A number that changes when another connection, of this or any process, commits something. */

@@ -12,6 +12,7 @@ import {
   type ChecksummedMigration,
 } from './pending-migrations.ts'
 import { BUSY_WAIT_MS, SqliteConnection } from './sqlite-connection.ts'
+import { faultOf } from './sqlite-faults.ts'
 import { loadSqliteFunctions } from './sqlite-functions.ts'
 import { joinLines } from './sqlite-lines.ts'
 import type {
@@ -47,10 +48,7 @@ if (use === 'scanner') lowerPriority(SCANNER_NICENESS)
 flushCompileCache()
 let pieces: Generator<Uint8Array<ArrayBuffer>, void> | undefined
 
-function faultOf(error: unknown): RequestOutcome {
-  const { message, errcode } = error as { message?: string; errcode?: number }
-  return { fault: { message: message ?? String(error), errcode: errcode ?? 0 } }
-}
+const failure = (error: unknown): RequestOutcome => ({ fault: faultOf(error, file) })
 
 type PackedOperation = readonly PackedStatement[]
 
@@ -75,7 +73,7 @@ function runSteps(texts: Group['texts'], operation: PackedOperation): RequestOut
     } catch (error) {
       // A full disk or a read error can end the whole transaction: then all of the group is rolled back.
       if (!connection.inTransaction) throw error
-      failed = faultOf(error)
+      failed = failure(error)
     }
     if (!failed) continue
     // A statement that fails undoes itself, but not what it has done for earlier rows.
@@ -109,7 +107,7 @@ function commitGroup(group: Group, run = runSteps): RequestOutcome[] {
   try {
     connection.exec('begin immediate')
   } catch (error) {
-    return operations.map(() => faultOf(error))
+    return operations.map(() => failure(error))
   }
   try {
     const outcomes = operations.map((operation) => run(texts, operation))
@@ -117,7 +115,7 @@ function commitGroup(group: Group, run = runSteps): RequestOutcome[] {
     return outcomes
   } catch (error) {
     if (connection.inTransaction) connection.exec('rollback')
-    if (operations.length === 1) return [error instanceof PartialOperation ? error.outcome : faultOf(error)]
+    if (operations.length === 1) return [error instanceof PartialOperation ? error.outcome : failure(error)]
     if (error instanceof PartialOperation) return commitGroup(group, runAlone)
     return operations.flatMap((operation) => commitGroup({ texts, operations: [operation] }))
   }
@@ -206,7 +204,7 @@ port.on('message', (request: Request) => {
   try {
     outcomes = answer(request)
   } catch (error) {
-    outcomes = [faultOf(error)]
+    outcomes = [failure(error)]
   }
   const transferred = outcomes.flatMap(({ piece }) => (piece ? [piece.buffer] : []))
   port.postMessage({ id: request.id, outcomes } satisfies ThreadAnswer, transferred)

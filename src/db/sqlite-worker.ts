@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 
 import { moduleAddress } from '../base/asset.ts'
-import { errors } from '../base/errors.ts'
+import { errors, type ErrorKind } from '../base/errors.ts'
 import { ConstraintError, type MigrationProgress, type Row } from './database.ts'
 import type {
   ThreadAnswer,
@@ -25,16 +25,18 @@ const CONSTRAINTS: Record<number, ConstraintError['kind']> = {
 }
 const TRIGGER = 1811
 const READ_ONLY = 8
-const TEMPORARY = new Set([
-  5, // busy
-  6, // locked
-  7, // no memory
-  READ_ONLY,
-  10, // I/O error
-  13, // disk full
-  14, // the file can't be opened
-  15, // locking protocol
-])
+const PRIMARY: Record<number, ErrorKind> = {
+  5: errors.unavailable, // busy
+  6: errors.unavailable, // locked
+  7: errors.unavailable, // no memory
+  [READ_ONLY]: errors.storage_read_only,
+  10: errors.unavailable, // I/O error
+  11: errors.storage_damaged,
+  13: errors.storage_full,
+  14: errors.unavailable, // the file can't be opened
+  15: errors.unavailable, // locking protocol
+  26: errors.storage_damaged, // not a database
+}
 
 /** The error for callers, from an error of `node:sqlite`. */
 export function errorOf({ message, errcode }: EngineFault, use: Use = 'writer'): Error {
@@ -47,7 +49,8 @@ export function errorOf({ message, errcode }: EngineFault, use: Use = 'writer'):
   const kind = isRestrict ? 'foreign_key' : CONSTRAINTS[errcode]
   if (kind) return new ConstraintError(kind, message)
   const cause = new Error(message)
-  return TEMPORARY.has(errcode & 0xff) ? errors.unavailable({ retryAfter: 1, cause }) : cause
+  const error = PRIMARY[errcode & 0xff]?.({ cause })
+  return error ?? cause
 }
 
 // V8 lets a heap grow in proportion to its limit. A scanner may hold a page of 4 MiB of documents several times.

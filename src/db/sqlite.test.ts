@@ -12,6 +12,8 @@ import { openDatabase } from './open.ts'
 import { sql } from './sql.ts'
 
 const unavailable = { code: 'UNAVAILABLE', status: 503 }
+const full = { code: 'STORAGE_FULL', status: 507 }
+const readOnly = { code: 'STORAGE_READ_ONLY', status: 503 }
 const urlOf = (folder: string): string => `sqlite:${join(folder, 'test.db')}`
 
 async function open(url: string, t: { after(work: () => Promise<void>): void }): Promise<Database> {
@@ -95,7 +97,7 @@ test('several programs write to one file at the same time, and nothing is lost',
   assert.deepEqual(await db.get(sql`select n from counters`), { n: 3 * 5 * 20 * 2 })
 })
 
-test('a full disk answers unavailable, also beside writes that still find room, and passes', async (t) => {
+test('a full disk says that it is full, also beside writes that still find room, and passes', async (t) => {
   const db = await open(urlOf(await temporaryFolder(t)), t)
   await db.write(sql`create table kept (id text primary key, text_value text not null)`)
   await db.write(sql`insert into kept values ('a', 'small')`)
@@ -114,7 +116,7 @@ test('a full disk answers unavailable, also beside writes that still find room, 
     await assert.rejects(async () => {
       const one = settled[at]!
       if (one.status === 'rejected') throw one.reason
-    }, unavailable)
+    }, full)
   assert.deepEqual(
     settled.map(({ status }) => status[0]),
     ['f', 'r', 'r', 'f', 'r', 'f'],
@@ -129,16 +131,16 @@ test('a full disk answers unavailable, also beside writes that still find room, 
   assert.equal((await db.all(sql`select id from kept`)).length, 4)
 })
 
-test('a file that has become read-only answers unavailable to writes, and goes on reading', async (t) => {
+test('a file that has become read-only refuses writes, and goes on reading', async (t) => {
   const db = await open(urlOf(await temporaryFolder(t)), t)
   await db.write(sql`create table kept (id text primary key)`)
   await db.write(sql`pragma query_only = 1`) // of the writer's connection; it refuses as a read-only file does
   const add = sql`insert into kept values ('a')`
-  await assert.rejects(db.write(add), unavailable)
-  await assert.rejects(db.batch([add, add]), unavailable)
+  await assert.rejects(db.write(add), readOnly)
+  await assert.rejects(db.batch([add, add]), readOnly)
   await assert.rejects(
     db.transaction((tx) => tx.write(add)),
-    unavailable,
+    readOnly,
   )
   assert.deepEqual(await db.all(sql`select id from kept`), [])
 })

@@ -1,8 +1,8 @@
-import { chmodSync, closeSync, openSync, realpathSync } from 'node:fs'
+import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-import { errors } from '../base/errors.ts'
+import { ApiError, errors } from '../base/errors.ts'
 import { runBatch } from './batch.ts'
 import type {
   BatchRows,
@@ -21,6 +21,7 @@ import { withChecksum } from './migrations.ts'
 import { ScanQueue } from './scan-queue.ts'
 import { runSnapshot } from './snapshot.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
+import { faultOf } from './sqlite-faults.ts'
 import { loadSqliteFunctions, type SqliteFunctions } from './sqlite-functions.ts'
 import type { EngineFault, Operation } from './sqlite-protocol.ts'
 import { SqliteScanners } from './sqlite-scanners.ts'
@@ -52,6 +53,7 @@ export class SqliteDatabase implements Database {
   readonly #snapshots = new Set<SqliteSnapshot>()
   readonly #signals = new SqliteSignals(() => this.revision())
   #iteration: Iteration | undefined
+  isDamaged = false
   #closing: Promise<void> | undefined
 
   private constructor(file: string, functionModules: readonly string[], functions: SqliteFunctions) {
@@ -71,11 +73,14 @@ export class SqliteDatabase implements Database {
     try {
       // It contains password hashes: other users of the machine must not read it.
       await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+      refuseOrphanedLog(file)
       createPrivate(file)
       const database = new SqliteDatabase(file, functionModules, functions)
       makePrivate(file)
       return database
     } catch (error) {
+      const fault = errorOf(faultOf(error, file))
+      if (fault instanceof ApiError && fault.code !== errors.unavailable.code) throw fault
       throw new StartError(
         `DATABASE_URL: the file ${file} can't be opened as a SQLite database: ${(error as Error).message}`,
       )
@@ -103,13 +108,19 @@ export class SqliteDatabase implements Database {
 
   #read<T>(read: (reader: SqliteConnection) => T): T {
     this.#refuseWhenClosed()
-    this.#currentIteration()
     try {
+      this.#currentIteration()
       return read(this.#reader)
     } catch (error) {
       if ((error as Partial<EngineFault>).errcode === undefined) throw error
-      throw errorOf(error as Error & EngineFault, 'reader')
+      return this.#fail(errorOf(error as Error & EngineFault, 'reader'))
     }
+  }
+
+  /** Throws the error, and notes what it tells of the file. */
+  readonly #fail = (error: unknown): never => {
+    this.isDamaged ||= error instanceof ApiError && error.code === errors.storage_damaged.code
+    throw error
   }
 
   /**
@@ -136,15 +147,14 @@ export class SqliteDatabase implements Database {
   async scan<R = Row>(query: Sql<R>, options: ScanOptions = {}): Promise<R[]> {
     this.#refuseWhenClosed()
     // Written when it has a place: those that wait would fill memory with texts.
-    return (await this.#scans.run(options, async (stop) =>
-      this.#scanners.run(query.render('sqlite'), stop),
-    )) as R[]
+    const rows = this.#scans.run(options, async (stop) => this.#scanners.run(query.render('sqlite'), stop))
+    return (await rows.catch(this.#fail)) as R[]
   }
 
   async write<R = Row>(query: Sql<R>): Promise<R[]> {
     refuseInside(this)
     const { fault, rows } = await this.#writer.write([query.render('sqlite')])
-    if (fault) throw errorOf(fault)
+    if (fault) this.#fail(errorOf(fault))
     return rows![0] as R[]
   }
 
@@ -167,7 +177,7 @@ export class SqliteDatabase implements Database {
         return rows
       })
     const { fault, stepWithoutRow, rows } = await this.#writer.write(operation)
-    if (fault) throw errorOf(fault)
+    if (fault) this.#fail(errorOf(fault))
     if (stepWithoutRow !== undefined) throw steps[stepWithoutRow]!.otherwise!()
     return rows!
   }
@@ -185,7 +195,7 @@ export class SqliteDatabase implements Database {
     const snapshot = new SqliteSnapshot(this.#file, this.#functionModules)
     this.#snapshots.add(snapshot)
     try {
-      return await runSnapshot(snapshot, work)
+      return await runSnapshot(snapshot, work).catch(this.#fail)
     } finally {
       this.#snapshots.delete(snapshot)
     }
@@ -203,7 +213,7 @@ export class SqliteDatabase implements Database {
       } catch (error) {
         // Some faults have ended the transaction already: then there is nothing to roll back.
         await worker.ask({ kind: 'exec', text: 'rollback' }).catch(() => undefined)
-        throw error
+        return this.#fail(error)
       }
     })
     committed()
@@ -230,7 +240,11 @@ export class SqliteDatabase implements Database {
     const [outcome] = await this.#writer.exclusively((worker) =>
       worker.ask({ kind: 'migrate', migrations: migrations.map(withChecksum) }, report),
     )
-    if (outcome?.fault) throw new StartError(outcome.fault.message)
+    if (!outcome?.fault) return
+    const error = errorOf(outcome.fault)
+    throw error instanceof ApiError && error.code !== errors.unavailable.code
+      ? error
+      : new StartError(outcome.fault.message)
   }
 
   close(): Promise<void> {
@@ -243,6 +257,15 @@ export class SqliteDatabase implements Database {
     })()
     return this.#closing
   }
+}
+
+/** SQLite would delete a log whose database is missing or empty, and with it all that was not yet copied into the database. */
+function refuseOrphanedLog(file: string): void {
+  // In this order: a process that creates the database writes its log after it.
+  const log = statSync(`${file}-wal`, { throwIfNoEntry: false })
+  const database = statSync(file, { throwIfNoEntry: false })
+  if (log && log.size > 0 && !database?.size)
+    throw new Error(`it is missing or empty beside its write-ahead log ${file}-wal: put both back`)
 }
 
 const PRIVATE = 0o600

@@ -9,7 +9,10 @@ export function errorsOf({ spec, method, path }: Route): ErrorKind[] {
   const kinds = new Set<ErrorKind>([
     errors.too_many_concurrent,
     errors.internal_error,
+    errors.storage_damaged,
     errors.unavailable,
+    errors.storage_read_only,
+    errors.storage_full,
     ...(spec.errors ?? []),
   ])
   if (spec.body || spec.query || spec.params || spec.headers || spec.idempotent)

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { ApiError } from '../../base/errors.ts'
+import { isPassing } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
 import type { Logger } from '../../base/logger.ts'
 import { succeedsWithin } from '../../base/within.ts'
@@ -217,7 +217,7 @@ async function write({ db, clock, process }: Context, unwritten: Unwritten): Pro
     hours.clear()
   } catch (error) {
     // What the database refuses for another reason it would refuse again.
-    const isAway = error instanceof ApiError && error.status === 503
+    const isAway = isPassing(error)
     const kept = isAway ? rows.slice(0, ROWS_MAX - unwritten.rows.length) : []
     unwritten.recent.omitted += rows.length - kept.length
     unwritten.rows = [...kept, ...unwritten.rows]

@@ -30,6 +30,7 @@ eachEngine((engine) => {
       assert.deepEqual(rest, {
         status: 'healthy',
         database: 'connected',
+        storage: 'writable',
         wires: {
           core: 'ready',
           messaging: 'ready',
@@ -219,6 +220,7 @@ describe('without its database', () => {
       status: 'unhealthy',
       database: 'disconnected',
       latencyMs: null,
+      storage: 'unknown',
       wires: {
         core: 'ready',
         messaging: 'error',

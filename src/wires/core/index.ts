@@ -6,9 +6,9 @@ import { webhookDiagnosis } from './webhook-diagnosis.ts'
 export const core = defineWire({
   name: 'core',
   description: 'Health, readiness, version and metrics of the server, and webhooks.',
-  setup({ db, server, settings }) {
+  setup({ db, clock, server, settings }) {
     return {
-      routes: coreRoutes({ db, server, settings }),
+      routes: coreRoutes({ db, clock, server, settings }),
       service: undefined,
       diagnoses: [webhookDiagnosis(server.webhooks)],
     }

@@ -1,11 +1,10 @@
 import { platformVersion } from '../../base/platform-version.ts'
 import { Type } from '../../base/schema.ts'
-import type { Database } from '../../db/database.ts'
 import { endpoint } from '../../http/route.ts'
 import type { Settings } from '../../kernel/config.ts'
 import { DANGERS } from '../../kernel/screens/screen.ts'
 import type { ServerStatus } from '../../kernel/wire.ts'
-import { HealthFields } from './health.ts'
+import { HealthFields, type Health } from './health.ts'
 import { readOverview } from './overview.ts'
 import { Time } from './schemas.ts'
 
@@ -120,13 +119,13 @@ const ScreenReply = Type.Object(
 
 /** The endpoints with which a console shows an installation. */
 export function overviewEndpoints({
-  db,
   server,
   settings,
+  readHealth,
 }: {
-  db: Database
   server: ServerStatus
   settings: Settings
+  readHealth: () => Promise<Health>
 }) {
   const { name, version, production, policy } = settings
   const about = { name, version, platform: platformVersion(), production, policy }
@@ -139,7 +138,7 @@ export function overviewEndpoints({
         access: 'operator',
         reply: { 200: OverviewReply },
       },
-      async () => ({ ...about, at: server.now(), ...(await readOverview(db, server)) }),
+      async () => ({ ...about, at: server.now(), ...(await readOverview(server, readHealth)) }),
     ),
     config: endpoint(
       {

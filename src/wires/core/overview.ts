@@ -1,11 +1,10 @@
 import { within } from '../../base/within.ts'
-import type { Database } from '../../db/database.ts'
 import type { Diagnosis, Finding } from '../../kernel/diagnosis.ts'
 import { readFigures, type ShownFigure } from '../../kernel/figures.ts'
 import type { JobCount } from '../../kernel/jobs/job-list.ts'
 import type { ShownHour } from '../../kernel/request-log/hours.ts'
 import type { ServerStatus } from '../../kernel/wire.ts'
-import { readHealth, type Health } from './health.ts'
+import type { Health } from './health.ts'
 
 const HOURS = 24
 const READ_LIMIT_MS = 2_000
@@ -24,9 +23,12 @@ export type Overview = {
 }
 
 /** Reads all parts at once, each for 2 seconds at most. */
-export async function readOverview(db: Database, server: ServerStatus): Promise<Overview> {
+export async function readOverview(
+  server: ServerStatus,
+  readHealth: () => Promise<Health>,
+): Promise<Overview> {
   const [health, requests, jobs, openFaults, figures, findings] = await Promise.all([
-    readHealth(db, server),
+    readHealth(),
     read(() => server.logs.hours(HOURS)),
     read(() => server.jobs.counts()),
     read(() => server.logs.countOpenFaults()),

@@ -1,5 +1,6 @@
 import { Type } from '../../base/schema.ts'
 
+import type { Clock } from '../../base/clock.ts'
 import { errors } from '../../base/errors.ts'
 import { platformVersion } from '../../base/platform-version.ts'
 import type { Settings } from '../../kernel/config.ts'
@@ -7,7 +8,7 @@ import type { Database } from '../../db/database.ts'
 import { healthRoute } from '../../http/health-route.ts'
 import { answer, route } from '../../http/route.ts'
 import type { ServerStatus } from '../../kernel/wire.ts'
-import { HealthFields, readHealth } from './health.ts'
+import { createHealth, HealthFields } from './health.ts'
 import { logEndpoints } from './log-endpoints.ts'
 import { overviewEndpoints } from './overview-endpoints.ts'
 import { jobEndpoints } from './job-endpoints.ts'
@@ -18,18 +19,21 @@ const PROBES = { rate: '600/min', countedIn: 'process' } as const
 
 export function coreRoutes({
   db,
+  clock,
   server,
   settings,
 }: {
   db: Database
+  clock: Clock
   server: ServerStatus
   settings: Settings
 }) {
   const platform = platformVersion()
+  const readHealth = createHealth({ db, clock, server })
   const webhooks = webhookEndpoints(server.webhooks)
   const logs = logEndpoints(server.logs)
   const jobs = jobEndpoints(server.jobs)
-  const { overview, config, screens } = overviewEndpoints({ db, server, settings })
+  const { overview, config, screens } = overviewEndpoints({ server, settings, readHealth })
   const operatorRoutes = [
     route('GET /core/overview', ...overview),
     route('GET /core/config', ...config),
@@ -61,7 +65,7 @@ export function coreRoutes({
         fields: HealthFields,
         countedIn: PROBES.countedIn,
       },
-      () => readHealth(db, server),
+      readHealth,
     ),
     route(
       'GET /ready',

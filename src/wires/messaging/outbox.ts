@@ -1,5 +1,5 @@
 import { deriveKey, type Key } from '../../base/crypto.ts'
-import { ApiError, errors } from '../../base/errors.ts'
+import { errors, isPassing } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
 import { Type } from '../../base/schema.ts'
 import type { Step } from '../../db/database.ts'
@@ -191,8 +191,7 @@ export function createOutbox(
       const isOver = outcome.status === 'pending' && (isRepeatable(channel) || !outcome.unknownOutcome)
       return isOver ? await fail(result, outcome) : outcome
     } catch (error) {
-      const isAway = error instanceof ApiError && error.status === 503
-      throw isAway
+      throw isPassing(error)
         ? errors.unavailable({ message: INTERRUPTED, details: { logId: id }, cause: error })
         : error
     }

@@ -1,6 +1,6 @@
 import { PendingPromises } from '../../../base/pending-promises.ts'
 import { isoTime } from '../../../base/clock.ts'
-import { ApiError, errors } from '../../../base/errors.ts'
+import { ApiError, errors, isPassing } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
 import { sql } from '../../../db/sql.ts'
 import { requireRow } from '../../../db/database.ts'
@@ -313,7 +313,7 @@ const isRunning = (): ApiError =>
 /** The error for the caller, with the status of its cause if that is known. */
 function failed(reason: string, cause?: unknown): ApiError {
   const message = `The backup failed: ${reason}`
-  return cause instanceof ApiError && cause.status === 503
-    ? errors.unavailable({ message, ...(cause.retryAfter !== undefined && { retryAfter: cause.retryAfter }) })
-    : errors.internal_error({ message })
+  if (!isPassing(cause)) return errors.internal_error({ message })
+  const { code, status, retryAfter } = cause
+  return new ApiError(code, status, message, { ...(retryAfter !== undefined && { retryAfter }) })
 }

@@ -140,7 +140,10 @@ async function runScript(t: Ending, program: string, words: readonly string[], p
 
 test('a file larger than the system allows is a full storage, and leaves nothing', async (t) => {
   const { results, names } = await runScript(t, 'sh', [], 'ulimit -f 2000')
-  assert.deepEqual(results, ['UNAVAILABLE 503 The storage of files is full. EFBIG', 'stored'])
+  assert.deepEqual(results, [
+    'STORAGE_FULL 507 The storage is full: nothing was stored. Reads go on. EFBIG',
+    'stored',
+  ])
   assert.deepEqual(names, ['small'])
 })
 
@@ -159,7 +162,7 @@ describe('on a disk of its own', async () => {
   test('a full disk leaves nothing, and what fits is stored still', { skip }, async (t) => {
     const result = await runScript(t, 'unshare', NAMESPACE, 'mount -t tmpfs -o size=2m none "$1"')
     assert.deepEqual(result, {
-      results: ['UNAVAILABLE 503 The storage of files is full. ENOSPC', 'stored'],
+      results: ['STORAGE_FULL 507 The storage is full: nothing was stored. Reads go on. ENOSPC', 'stored'],
       ping: 'nothing can be stored in the folder: the disk is full',
       names: ['small'],
     })
@@ -168,8 +171,8 @@ describe('on a disk of its own', async () => {
   test('a disk that has become read-only', { skip }, async (t) => {
     const preparation = 'mount -t tmpfs none "$1"; mount -o remount,ro "$1"'
     const { results, ping, names } = await runScript(t, 'unshare', NAMESPACE, preparation)
-    const sentence = 'The storage of files does not work right now: try again shortly.'
-    assert.deepEqual(results, [`UNAVAILABLE 503 ${sentence} EROFS`, `UNAVAILABLE 503 ${sentence} EROFS`])
+    const refused = 'STORAGE_READ_ONLY 503 The storage is read-only: nothing was stored. Reads go on. EROFS'
+    assert.deepEqual(results, [refused, refused])
     assert.match(ping, /^nothing can be stored in the folder: .*EROFS/)
     assert.deepEqual(names, [])
   })

@@ -3,7 +3,7 @@ import { mkdir, open, rename, stat, statfs, unlink, writeFile, type FileHandle }
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 
-import { errors, type ApiError } from '../../../base/errors.ts'
+import { errors, type ApiError, type ErrorKind } from '../../../base/errors.ts'
 import { createFolderFlushes } from './folder-flushes.ts'
 import { gathered } from './gathered.ts'
 import { checkKey, NoSuchObject, type ObjectStorage } from './storage.ts'
@@ -20,21 +20,25 @@ const PROBE = '.probe'
 const PROBE_MS = 2_000
 const RETRY_SECONDS = 10
 
-const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+const KINDS: Readonly<Record<string, ErrorKind>> = {
+  ENOSPC: errors.storage_full,
+  EDQUOT: errors.storage_full,
+  EFBIG: errors.storage_full,
+  EROFS: errors.storage_read_only,
+}
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? ''
 
 /** The path is in the cause, which is logged and not answered. */
 const unavailable = (error: unknown): ApiError =>
+  KINDS[codeOf(error)]?.({ cause: error }) ??
   errors.unavailable({
-    message: FULL.has(codeOf(error))
-      ? 'The storage of files is full.'
-      : 'The storage of files does not work right now: try again shortly.',
+    message: 'The storage of files does not work right now: try again shortly.',
     retryAfter: RETRY_SECONDS,
     cause: error,
   })
 
-/** Settles as the work does; what the file system refuses is UNAVAILABLE. */
+/** Settles as the work does; what the file system refuses is UNAVAILABLE, or STORAGE_FULL. */
 const disk = <T>(work: () => Promise<T>): Promise<T> =>
   work().catch((error: unknown) => {
     throw (error as NodeJS.ErrnoException).syscall === undefined ? error : unavailable(error)

@@ -15,7 +15,11 @@ function uptimeOf(seconds: number): string {
 }
 
 /** Whether the database and each wire work. */
-export const Health = ({ health: { database, latencyMs, uptime, wires } }: { health: HealthReply }) => (
+export const Health = ({
+  health: { database, latencyMs, uptime, storage, wires },
+}: {
+  health: HealthReply
+}) => (
   <section class="card" aria-label="Health">
     <div class="card-head">
       <h2>Health</h2>
@@ -25,6 +29,10 @@ export const Health = ({ health: { database, latencyMs, uptime, wires } }: { hea
       <li>
         <span>Database{latencyMs !== null && <small class="soft"> {latencyMs.toFixed(1)} ms</small>}</span>
         <Badge tone={database === 'connected' ? 'good' : 'bad'}>{database}</Badge>
+      </li>
+      <li>
+        <span>Storage</span>
+        <Badge tone={storage === 'writable' ? 'good' : 'bad'}>{storage}</Badge>
       </li>
       {Object.entries(wires).map(([name, state]) => (
         <li key={name}>
