@@ -3,8 +3,7 @@ import { inspect } from 'node:util'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 
 import type { Logger } from '../base/logger.ts'
-import { ApiError, errors, invalid, type Issue } from '../base/errors.ts'
-import { maxHeaderSize } from '../base/node-http.ts'
+import { ApiError, errors, invalid } from '../base/errors.ts'
 import { oneLine } from '../base/one-line.ts'
 import { isLocalCall } from './local-call.ts'
 import type { AdmittedRequest } from './admitted-request.ts'
@@ -22,18 +21,6 @@ export const BODY_LIMIT = 1_048_576
 export function envelope({ code, message, details: own }: ApiError, routeDetails?: ErrorDetails) {
   const details = routeDetails || own ? { ...routeDetails, ...own } : undefined
   return { error: { code, message, ...(details && { details }) } }
-}
-
-// Errors of Node's HTTP parser that concern a part of the request.
-const UNREADABLE: Record<string, Issue> = {
-  HPE_HEADER_OVERFLOW: { path: '/headers', message: `are, with the address, over ${maxHeaderSize} bytes` },
-  HPE_INVALID_URL: { path: '/params', message: 'the address holds a character that is not percent-encoded' },
-}
-
-/** The error to answer if no request could be read. */
-export function unreadable(code = ''): ApiError {
-  const issue = UNREADABLE[code]
-  return issue ? invalid(issue) : errors.validation_error({ message: 'This is not valid HTTP.' })
 }
 
 // Errors that the engine finds before a handler runs, https://fastify.dev/docs/latest/Reference/Errors/
