@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { before, describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 
 import { Type } from '../base/schema.ts'
 import { someEngine, endOfSuite } from '../testing/engines.ts'
@@ -88,6 +89,44 @@ someEngine((engine) => {
       assert.equal(status, 404)
       assert.equal(body.error.code, 'NOT_FOUND')
       assert.match(body.error.message, /\/nothing\/here/)
+      for (const [path, meant] of [
+        ['/auth/me/', '/auth/me'],
+        ['/api/store/things', '/store/things'],
+      ] as const) {
+        const { message } = (await app.request('GET', path)).body.error
+        assert.equal(message, `No route has the address ${path}: did you mean ${meant}?`)
+      }
+    })
+
+    test('a compressed body, with what is taken instead', async () => {
+      const { status, body, headers } = await post(gzipSync('{"a":1}'), { 'content-encoding': 'gzip' })
+      assert.deepEqual([status, body.error.code], [415, 'UNSUPPORTED_MEDIA_TYPE'])
+      assert.equal(headers.get('accept-encoding'), 'identity')
+      assert.equal((await post('{"a":1}', { 'content-encoding': 'identity' })).status, 201)
+    })
+
+    test('an empty body has no media type that could be wrong', async () => {
+      const { token: other } = await app.register()
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+      assert.equal(
+        (await app.request('POST', '/auth/logout', { token: other, raw: '', headers })).status,
+        200,
+      )
+      assert.equal((await post('', headers)).status, 400)
+    })
+
+    test('JSON under the media type that curl sends by itself, with how to send it', async () => {
+      const { status, body } = await post('{"a":1}', { 'content-type': 'application/x-www-form-urlencoded' })
+      assert.equal(status, 415)
+      assert.match(body.error.message, /with curl, add -H 'content-type: application\/json'\.$/)
+    })
+
+    test('a filter that is not JSON, with the place and an example', async () => {
+      const { body } = await app.request('GET', '/store/things?filter=lamp', { token })
+      assert.equal(
+        body.error.message,
+        '/query/filter: This is not JSON: see line 1 column 1, where "l" is not expected. A filter is an object, for example {"age": {"$gte": 18}}.',
+      )
     })
 
     test('a wrong method, with the right ones', async () => {

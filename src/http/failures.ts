@@ -5,6 +5,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../base/logger.ts'
 import { ApiError, errors, invalid } from '../base/errors.ts'
 import { oneLine } from '../base/one-line.ts'
+import { FORM_TYPE, JSON_MEDIA_TYPE } from './body-parsers.ts'
 import { isLocalCall } from './local-call.ts'
 import type { AdmittedRequest } from './admitted-request.ts'
 import type { ErrorDetails } from './route.ts'
@@ -33,7 +34,14 @@ const BY_STATUS: Record<number, (request: FastifyRequest) => ApiError> = {
   404: () => errors.not_found(),
   413: ({ routeOptions: { bodyLimit } }) =>
     errors.payload_too_large({ message: `The body is larger than ${bodyLimit} bytes.` }),
-  415: () => errors.unsupported_media_type(),
+  415: ({ headers }) =>
+    errors.unsupported_media_type(
+      headers['content-type']?.startsWith(FORM_TYPE)
+        ? {
+            message: `Send the body as ${JSON_MEDIA_TYPE}: with curl, add -H 'content-type: ${JSON_MEDIA_TYPE}'.`,
+          }
+        : {},
+    ),
   503: () => errors.unavailable({ retryAfter: 1 }),
 }
 

@@ -238,6 +238,15 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   })
 
   engine.setErrorHandler(answerError)
+  const unknownAddress = ({ url }: FastifyRequest): ApiError => {
+    const path = pathOf(url)
+    const meant = path.replace(/^\/api(?=\/)/, '').replace(/(?<=.)\/+$/, '')
+    const hint =
+      meant !== path && findAddress(meant)
+        ? `did you mean ${meant.slice(0, 200)}?`
+        : '/docs lists all routes.'
+    return errors.not_found({ message: `No route has the address ${path.slice(0, 200)}: ${hint}` })
+  }
   engine.setNotFoundHandler((request, reply) => answerError(unknownAddress(request), request, reply))
 
   await engine.register(cors, {
@@ -250,7 +259,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     strictPreflight: false,
   })
   // After the headers above, so that a page of another origin can read the refusal too.
-  engine.addHook('onRequest', (request, _reply, done) => {
+  engine.addHook('onRequest', (request, reply, done) => {
     const { address } = request as AdmittedRequest
     const fault = headFault(request.raw)
     if (fault) return done(fault)
@@ -259,6 +268,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       : options.refusal()
     if (options.hosts && !isMounted(request.url) && !isKnownHost(request.headers.host, options.hosts))
       return done(unknownHost(request))
+    // The first address that the banner prints, in a browser.
+    if (options.console && request.is404 && isPageRequest(request)) return void reply.redirect('console', 302)
     // Not only in the handler above, so that no body is read.
     done(
       refusal ??
@@ -302,14 +313,12 @@ function isKnownHost(host: string | undefined, hosts: readonly string[]): boolea
   return isPrivateHost(name) || hosts.includes(name)
 }
 
+const isPageRequest = ({ method, url, headers: { accept = '' } }: FastifyRequest): boolean =>
+  (method === 'GET' || method === 'HEAD') && pathOf(url) === '/' && accept.includes('text/html')
+
 const unknownHost = ({ headers: { host } }: FastifyRequest): ApiError =>
   errors.forbidden({
     message: `Outside production this server does not answer under the host name ${JSON.stringify(host?.slice(0, 200))}: if it is yours, add it to SIXWIRE_HOSTS.`,
-  })
-
-const unknownAddress = ({ url }: FastifyRequest): ApiError =>
-  errors.not_found({
-    message: `No route has the address ${pathOf(url).slice(0, 200)}: /docs lists all routes.`,
   })
 
 const noTunnel = (): ApiError => {
