@@ -93,7 +93,9 @@ export const errors = defineErrors({
   idempotency_conflict: [409, 'This Idempotency-Key was used for a different request: use a new key.'],
   precondition_failed: [412, 'The record has changed since you read it: read it again.'],
   payload_too_large: [413, 'The request is too large.'],
+  uri_too_long: [414, 'The address is too long.'],
   unsupported_media_type: [415, 'Send the body as application/json.'],
+  expectation_failed: [417, 'Of the header Expect only 100-continue is supported.'],
   rate_limited: [429, 'Too many requests: wait as long as Retry-After says.'],
   too_many_concurrent: [
     429,
@@ -103,11 +105,13 @@ export const errors = defineErrors({
     429,
     'Too many event streams of yours are open: close one, or watch several collections with one stream.',
   ],
+  headers_too_large: [431, 'The headers are too large.'],
   internal_error: [500, 'Internal error. The log has the details under this request id.'],
   storage_damaged: [
     500,
     'The database is damaged at this place, and this cannot be read: docs/backups.md says how to put a copy back.',
   ],
+  not_implemented: [501, 'This server does not implement this.'],
   storage_read_only: [503, 'The storage is read-only: nothing was stored. Reads go on.'],
   unavailable: [503, 'The service cannot do this right now: try again shortly.'],
   storage_full: [507, 'The storage is full: nothing was stored. Reads go on.'],

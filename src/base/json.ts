@@ -32,20 +32,27 @@ const OBJECT_CLOSES = 0x7d
  *   123456789012345670000
  * @param options.takesAnyKey also takes the keys `__proto__` and `constructor`, as the value's own: for what is read member
  *   by member, and never copied into another object
+ * @param options.hint follows the message if the text is not JSON
  * @throws VALIDATION_ERROR
  */
 export function parseStrictJson(
   text: string,
-  options: { maxDepth?: number; at?: string; takesRounded?: boolean; takesAnyKey?: boolean } = {},
+  options: {
+    maxDepth?: number
+    at?: string
+    takesRounded?: boolean
+    takesAnyKey?: boolean
+    hint?: string
+  } = {},
 ): unknown {
-  const { maxDepth = 64, at = '/body', takesRounded = false, takesAnyKey = false } = options
+  const { maxDepth = 64, at = '/body', takesRounded = false, takesAnyKey = false, hint = '' } = options
   const members = countMembers(text, maxDepth)
   if (members !== TOO_DEEP) {
     let value: unknown
     try {
       value = JSON.parse(text)
     } catch (error) {
-      throw invalid({ path: at, message: notJson(text, error) })
+      throw invalid({ path: at, message: notJson(text, error) + hint })
     }
     if (countPlainMembers(value, text.includes('\\') || !text.isWellFormed()) === members) return value
   }
@@ -232,11 +239,31 @@ function numberFault(source: string, value: number, takesRounded: boolean): stri
   return 'A double cannot represent this integer exactly: send it as a string.'
 }
 
-// The parser's own message quotes the text, which may contain a password; only the position is answered.
+// The parser's own message quotes the text, which may contain a password: only one character of it is answered.
 function notJson(text: string, error: unknown): string {
   if (text.trim() === '') return 'This is empty: send JSON.'
-  const position = error instanceof Error ? /line \d+ column \d+(?=\)$)/.exec(error.message) : null
-  return position ? `This is not JSON: see ${position[0]}.` : 'This is not JSON.'
+  const [, position] = /at position (\d+)/.exec((error as Error).message) ?? []
+  const at = position === undefined ? unexpectedAt(text) : Number(position)
+  const lines = text.slice(0, at).split('\n')
+  const found = at < text.length ? JSON.stringify(String.fromCodePoint(text.codePointAt(at)!)) : 'the end'
+  return `This is not JSON: see line ${lines.length} column ${lines.at(-1)!.length + 1}, where ${found} is not expected.`
+}
+
+const WORD = /-?\d[\d.eE+-]*|true|false|null/y
+
+/** Where something else is in place of a value: the parser gives no position of that. */
+function unexpectedAt(text: string): number {
+  let before = ':'
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i]!
+    if (/\s/.test(c)) continue
+    WORD.lastIndex = i
+    if (c === '"') i = closingQuote(text, i)
+    else if (WORD.test(text)) i = WORD.lastIndex - 1
+    else if (!'[]{},:'.includes(c) || (/[[,:][\],}:]/.test(before + c) && before + c !== '[]')) return i
+    before = c
+  }
+  return text.length
 }
 
 const keyOf = ({ at }: Container): string | number => at

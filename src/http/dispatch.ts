@@ -60,12 +60,15 @@ export function registerRoute(engine: FastifyInstance, route: RouteContext): voi
 /** The phases before the body is read. */
 async function receive(route: RouteContext, request: AdmittedRequest, reply: FastifyReply): Promise<void> {
   forbidCaching(route, request, reply)
+  // Nothing is of no media type. Tools for forms send one with it.
+  if (request.headers['content-length'] === '0') delete request.headers['content-type']
   const refusal = await authenticate(route, request)
   if (!refusal) await admitOrReport(route, request)
   // A call with an invalid token is counted as well.
   await limit(route, request)
   if (refusal) throw refusal
   route.spec.authorize?.(request.headers)
+  refuseCoding(route, request)
   limitBody(route, request)
   await takeShare(route, request, reply)
 }
@@ -192,6 +195,20 @@ function isAdmitted(route: RouteContext, caller: Caller): boolean {
 function limit({ limit: counting }: RouteContext, request: AdmittedRequest): Promise<void> | undefined {
   if (!counting?.counted.includes(callerKind(request.caller))) return undefined
   return takeCall(counting.limiter, `${counting.name} ${countedFor(request)}`, counting)
+}
+
+/**
+ * Of a raw body the handler gets the bytes as they are.
+ *
+ * @throws UNSUPPORTED_MEDIA_TYPE if the body is compressed: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.16
+ */
+function refuseCoding({ spec }: RouteContext, { headers }: AdmittedRequest): void {
+  const coding = headers['content-encoding']
+  if (coding === undefined || coding.toLowerCase() === 'identity' || spec.body?.kind === 'raw') return
+  throw errors.unsupported_media_type({
+    message: 'Send the body without compression, and without the header Content-Encoding.',
+    headers: { 'accept-encoding': 'identity' },
+  })
 }
 
 /** @throws PAYLOAD_TOO_LARGE if the body is larger than is read without a token, or could be */

@@ -3,9 +3,9 @@ import { inspect } from 'node:util'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 
 import type { Logger } from '../base/logger.ts'
-import { ApiError, errors, invalid, type Issue } from '../base/errors.ts'
-import { maxHeaderSize } from '../base/node-http.ts'
+import { ApiError, errors, invalid } from '../base/errors.ts'
 import { oneLine } from '../base/one-line.ts'
+import { FORM_TYPE, JSON_MEDIA_TYPE } from './body-parsers.ts'
 import { isLocalCall } from './local-call.ts'
 import type { AdmittedRequest } from './admitted-request.ts'
 import type { ErrorDetails } from './route.ts'
@@ -24,18 +24,6 @@ export function envelope({ code, message, details: own }: ApiError, routeDetails
   return { error: { code, message, ...(details && { details }) } }
 }
 
-// Errors of Node's HTTP parser that concern a part of the request.
-const UNREADABLE: Record<string, Issue> = {
-  HPE_HEADER_OVERFLOW: { path: '/headers', message: `are, with the address, over ${maxHeaderSize} bytes` },
-  HPE_INVALID_URL: { path: '/params', message: 'the address holds a character that is not percent-encoded' },
-}
-
-/** The error to answer if no request could be read. */
-export function unreadable(code = ''): ApiError {
-  const issue = UNREADABLE[code]
-  return issue ? invalid(issue) : errors.validation_error({ message: 'This is not valid HTTP.' })
-}
-
 // Errors that the engine finds before a handler runs, https://fastify.dev/docs/latest/Reference/Errors/
 const BY_CODE: Record<string, (request: FastifyRequest) => ApiError> = {
   FST_ERR_BAD_URL: () => invalid({ path: '/params', message: 'the path is not percent-encoded UTF-8' }),
@@ -46,7 +34,14 @@ const BY_STATUS: Record<number, (request: FastifyRequest) => ApiError> = {
   404: () => errors.not_found(),
   413: ({ routeOptions: { bodyLimit } }) =>
     errors.payload_too_large({ message: `The body is larger than ${bodyLimit} bytes.` }),
-  415: () => errors.unsupported_media_type(),
+  415: ({ headers }) =>
+    errors.unsupported_media_type(
+      headers['content-type']?.startsWith(FORM_TYPE)
+        ? {
+            message: `Send the body as ${JSON_MEDIA_TYPE}: with curl, add -H 'content-type: ${JSON_MEDIA_TYPE}'.`,
+          }
+        : {},
+    ),
   503: () => errors.unavailable({ retryAfter: 1 }),
 }
 

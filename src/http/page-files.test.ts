@@ -38,6 +38,16 @@ describe('the page of the console', () => {
       )
     })
 
+    test('is where the first address of the banner leads a browser', async () => {
+      const go = (accept: string) =>
+        fetch(`${app().url}/`, { headers: { accept }, redirect: 'manual' }).then(({ status, headers }) => [
+          status,
+          headers.get('location'),
+        ])
+      assert.deepEqual(await go('text/html,application/xhtml+xml,*/*;q=0.8'), [302, 'console'])
+      assert.deepEqual(await go('*/*'), [404, null])
+    })
+
     test('has files that never change under their names', async () => {
       assert.equal(assets.length, 4)
       for (const path of assets) {
@@ -98,8 +108,8 @@ describe('the page of the console', () => {
         await startApp(t, engine, { environment: { SIXWIRE_CONSOLE: 'off' } }),
       ]
       for (const one of closed)
-        for (const path of ['/console', assets[0]!])
-          assert.equal((await one.request('GET', path)).status, 404)
+        for (const path of ['/', '/console', assets[0]!])
+          assert.equal((await one.request('GET', path, { headers: { accept: 'text/html' } })).status, 404)
       for (const one of closed)
         for (const method of ['POST', 'DELETE'])
           assert.equal((await one.request(method, '/console/session', { body: {} })).status, 404)

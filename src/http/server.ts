@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 
 import cors from '@fastify/cors'
@@ -11,10 +10,10 @@ import fastify, {
 } from 'fastify'
 import type { TSchema } from 'typebox'
 
-import { type ApiError, errors, invalid } from '../base/errors.ts'
+import { type ApiError, errors } from '../base/errors.ts'
 import { isPrivateHost } from '../base/private-host.ts'
 import { LOOPBACK_ORIGIN } from '../base/loopback.ts'
-import { createServer as createHttpServer, maxHeaderSize, STATUS_CODES } from '../base/node-http.ts'
+import { createServer as createHttpServer, STATUS_CODES } from '../base/node-http.ts'
 import {
   addressesOf,
   createAddressFinder,
@@ -24,7 +23,7 @@ import {
 } from './addresses.ts'
 import { addBodyParser, type BodyKind } from './body-parsers.ts'
 import { prepareRequests, registerRoute } from './dispatch.ts'
-import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE, unreadable } from './failures.ts'
+import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE } from './failures.ts'
 import { clientOf, DESCRIPTION_LIMIT, parseRateLimit, takeCall } from './limits.ts'
 import { MultipartReader } from './multipart.ts'
 import { EventStreams } from './event-streams.ts'
@@ -34,6 +33,7 @@ import { CONSOLE, registerConsole } from './page-files.ts'
 import { inTurn } from './in-turn.ts'
 import type { AnswerRecord } from './answer-record.ts'
 import type { AdmittedRequest } from './admitted-request.ts'
+import { HEAD_MAX, headFault, originIn, unreadable } from './head.ts'
 import { hostNameOf } from './local-call.ts'
 import { limitReceiving } from './receiving.ts'
 import { METHODS, type Method, type RouteGroup } from './route.ts'
@@ -113,6 +113,17 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     validation(PARTS[httpPart!]!, schema)
   const sending = limitSending()
   const streams = new EventStreams(options, sending)
+  const allowedOrigins = options.origins.includes('*')
+    ? ['*']
+    : [...options.origins, ...(options.production ? [] : [LOOPBACK_ORIGIN])]
+  /** As the plugin sets them. */
+  const corsHeaders = (origin = ''): Record<string, string> => {
+    if (allowedOrigins[0] === '*') return { 'access-control-allow-origin': '*' }
+    const isAllowed = allowedOrigins.some((one) =>
+      typeof one === 'string' ? one === origin : one.test(origin),
+    )
+    return { vary: 'Origin', ...(isAllowed && { 'access-control-allow-origin': origin }) }
+  }
   const settings: FastifyServerOptions = {
     // The line of each answer is written below; a logger of the engine's own would make a child for each request.
     bodyLimit: BODY_LIMIT,
@@ -123,9 +134,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     },
     // Node's limit for a whole request would end long uploads: bodies have limits of their own, see limitReceiving.
     requestTimeout: 0,
-    serverFactory(handle, { http, keepAliveTimeout, requestTimeout }) {
+    serverFactory(handle, { keepAliveTimeout, requestTimeout }) {
       const server = createHttpServer(
-        http ?? {},
+        // Node answers a request without a Host itself, without a body: headFault does.
+        { maxHeaderSize: HEAD_MAX, requireHostHeader: false },
         inTurn(handle, (response) => streams.has(response)),
       )
       return Object.assign(server, { keepAliveTimeout, requestTimeout })
@@ -133,13 +145,17 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // Requests have ended before, or have had their time.
     forceCloseConnections: true,
     return503OnClosing: false,
-    frameworkErrors: answerError,
+    // No hook runs before these two.
+    frameworkErrors(error, request, reply) {
+      reply.headers(corsHeaders(request.headers.origin))
+      answerError(error, request, reply)
+    },
     clientErrorHandler(error, socket) {
       if (socket.destroyed || !socket.writable) return
-      endWith(socket, unreadable(error.code), options.newId())
+      endWith(socket, unreadable(error), options.newId(), corsHeaders(originIn(error)))
     },
     // The longest possible address: the schemas of the routes limit parameters.
-    routerOptions: { maxParamLength: maxHeaderSize },
+    routerOptions: { maxParamLength: HEAD_MAX },
     // Else the engine loads its own.
     schemaController: {
       compilersFactory: {
@@ -156,6 +172,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     socket.on('error', () => undefined)
     endWith(socket, noTunnel(), options.newId())
   })
+  // Node would answer it without a body: headFault does.
+  engine.server.on('checkExpectation', (request, response) =>
+    engine.server.emit('request', request, response),
+  )
 
   const addresses = addressesOf([
     ...DESCRIPTION,
@@ -214,20 +234,23 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       if (request.body instanceof MultipartReader) request.body.fail(late)
       else answerError(late, request, reply)
     })
-    done(
-      hasTwoHosts(request.raw)
-        ? invalid({ path: '/headers/host', message: 'may be given only once' })
-        : undefined,
-    )
+    done()
   })
 
   engine.setErrorHandler(answerError)
+  const unknownAddress = ({ url }: FastifyRequest): ApiError => {
+    const path = pathOf(url)
+    const meant = path.replace(/^\/api(?=\/)/, '').replace(/(?<=.)\/+$/, '')
+    const hint =
+      meant !== path && findAddress(meant)
+        ? `did you mean ${meant.slice(0, 200)}?`
+        : '/docs lists all routes.'
+    return errors.not_found({ message: `No route has the address ${path.slice(0, 200)}: ${hint}` })
+  }
   engine.setNotFoundHandler((request, reply) => answerError(unknownAddress(request), request, reply))
 
   await engine.register(cors, {
-    origin: options.origins.includes('*')
-      ? '*'
-      : [...options.origins, ...(options.production ? [] : [LOOPBACK_ORIGIN])],
+    origin: allowedOrigins[0] === '*' ? '*' : allowedOrigins,
     methods: [...METHODS],
     exposedHeaders:
       'accept-ranges, content-disposition, content-range, etag, idempotency-replayed, retry-after, x-request-id',
@@ -236,13 +259,17 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     strictPreflight: false,
   })
   // After the headers above, so that a page of another origin can read the refusal too.
-  engine.addHook('onRequest', (request, _reply, done) => {
+  engine.addHook('onRequest', (request, reply, done) => {
     const { address } = request as AdmittedRequest
+    const fault = headFault(request.raw)
+    if (fault) return done(fault)
     const refusal = alwaysAnswered.has(request.routeOptions.url ?? address?.path ?? '')
       ? undefined
       : options.refusal()
     if (options.hosts && !isMounted(request.url) && !isKnownHost(request.headers.host, options.hosts))
       return done(unknownHost(request))
+    // The first address that the banner prints, in a browser.
+    if (options.console && request.is404 && isPageRequest(request)) return void reply.redirect('console', 302)
     // Not only in the handler above, so that no body is read.
     done(
       refusal ??
@@ -286,14 +313,12 @@ function isKnownHost(host: string | undefined, hosts: readonly string[]): boolea
   return isPrivateHost(name) || hosts.includes(name)
 }
 
+const isPageRequest = ({ method, url, headers: { accept = '' } }: FastifyRequest): boolean =>
+  (method === 'GET' || method === 'HEAD') && pathOf(url) === '/' && accept.includes('text/html')
+
 const unknownHost = ({ headers: { host } }: FastifyRequest): ApiError =>
   errors.forbidden({
     message: `Outside production this server does not answer under the host name ${JSON.stringify(host?.slice(0, 200))}: if it is yours, add it to SIXWIRE_HOSTS.`,
-  })
-
-const unknownAddress = ({ url }: FastifyRequest): ApiError =>
-  errors.not_found({
-    message: `No route has the address ${pathOf(url).slice(0, 200)}: /docs lists all routes.`,
   })
 
 const noTunnel = (): ApiError => {
@@ -305,10 +330,16 @@ const noTunnel = (): ApiError => {
 }
 
 /** Answers on a connection without a request, and closes it. */
-function endWith(socket: Duplex, error: ApiError, requestId: string): void {
+function endWith(
+  socket: Duplex,
+  error: ApiError,
+  requestId: string,
+  more: Record<string, string> = {},
+): void {
   const body = JSON.stringify(envelope(error))
   const headers = {
     ...error.headers,
+    ...more,
     'x-request-id': requestId,
     'content-type': JSON_TYPE,
     'content-length': Buffer.byteLength(body),
@@ -319,16 +350,6 @@ function endWith(socket: Duplex, error: ApiError, requestId: string): void {
     // The client may keep its half open.
     socket.destroy(),
   )
-}
-
-/** A proxy may have routed by the other one: https://www.rfc-editor.org/rfc/rfc9112#section-3.2 */
-function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
-  let hosts = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at]!
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
-  }
-  return hosts > 1
 }
 
 const isWithin = (url: string, prefix: string): boolean => `${pathOf(url)}/`.startsWith(`${prefix}/`)

@@ -4,7 +4,7 @@ import type { WatchKey, News, ServerRefusal, Stream } from './messages.ts'
 import type { Watches } from './watches.ts'
 
 const KEYS_MAX = 20
-// Watches are in the address, which has 16 KiB together with the headers.
+// Watches are in the address, of which proxies take 8 KiB by default.
 const CHARACTERS_MAX = 6_000
 
 const UNAUTHORIZED = 401

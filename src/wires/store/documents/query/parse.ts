@@ -16,6 +16,7 @@ import { countIndexes, indexOf, MAX_INDEXES, parsePath, quote, type Path } from 
 import { MAX_PATTERN_COST, MAX_PATTERN_LENGTH, parsePattern } from './pattern.ts'
 
 const AT = '/query/filter'
+const EXAMPLE = 'A filter is an object, for example {"age": {"$gte": 18}}.'
 const MAX_LENGTH = 16_384
 const MAX_DEPTH = 20
 const MAX_CLAUSES = 200
@@ -56,7 +57,13 @@ type Operator = (operand: Json, place: Place) => ElementTest
  */
 export function parseFilter(text: string): FilterTree {
   if (text.length > MAX_LENGTH) throw refused(AT, `A filter has at most ${MAX_LENGTH} characters.`)
-  const value = parseStrictJson(text, { at: AT, maxDepth: MAX_LEVELS, takesRounded: true, takesAnyKey: true })
+  const value = parseStrictJson(text, {
+    at: AT,
+    maxDepth: MAX_LEVELS,
+    takesRounded: true,
+    takesAnyKey: true,
+    hint: ` ${EXAMPLE}`,
+  })
   return readFilterOf(value as Json, AT)
 }
 
@@ -95,7 +102,7 @@ function countClause(counts: Counts, at: string, depth: number): void {
 }
 
 function readFilter(value: unknown, at: string, depth: number, counts: Counts): FilterTree {
-  if (!isObject(value)) throw refused(at, 'A filter is an object, for example {"age": {"$gte": 18}}.')
+  if (!isObject(value)) throw refused(at, EXAMPLE)
   const of: FilterTree[] = []
   for (const [key, operand] of Object.entries(value)) {
     const here = pointerTo(at, key)
