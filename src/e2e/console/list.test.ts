@@ -203,6 +203,33 @@ describe('a list of the console', { skip: withoutChromium }, () => {
       await page.getByRole('heading', { name: 'Your account', level: 1 }).waitFor()
     })
 
+    test('is reached from its filter by keyboard, and the filter keeps its text', async () => {
+      const { page } = admin
+      const focused = () =>
+        page.evaluate<string | undefined>(
+          `document.activeElement.closest('tr')?.ariaRowIndex ?? document.activeElement.tagName`,
+        )
+      await page.keyboard.press('g')
+      await page.keyboard.press('u')
+      await until(async () => (await focused()) === 'H1')
+      for (const key of ['Enter', 'ArrowDown']) {
+        await page.keyboard.press('/')
+        await page.keyboard.type('admin')
+        await page.keyboard.press(key)
+        await page.waitForURL(/q=admin/)
+        await page.locator('table[aria-busy="false"]').waitFor()
+        assert.equal(await focused(), '2', key)
+        await admin.go('#/users')
+        await until(async () => !page.url().includes('q='))
+      }
+      await page.keyboard.press('/')
+      await page.keyboard.type('admin')
+      await page.keyboard.press('Escape')
+      assert.deepEqual([await focused(), await page.getByRole('searchbox').inputValue()], ['BODY', 'admin'])
+      await admin.go('#/account')
+      await page.getByRole('heading', { name: 'Your account', level: 1 }).waitFor()
+    })
+
     test('says that it loads while the answer takes seconds, and can be used meanwhile', async () => {
       const { page } = admin
       await show({ json: { sessions: sessions(4, 500) } })

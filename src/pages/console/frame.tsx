@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import { Dialog, Dialogs } from '../parts/dialog.tsx'
 import { Impersonating } from '../parts/impersonation.tsx'
@@ -22,6 +22,7 @@ export function Frame() {
   const [dialog, setDialog] = useState<'palette' | 'keys'>()
   const screen = shown.find(({ name }) => name === place.value.screen)
   useFrameKeys(shown, setDialog)
+  useHeadingFocus(screen?.name)
   useEffect(() => {
     document.title = `${screen?.title ?? 'Not found'} · ${installation.value?.name} console`
   }, [screen])
@@ -58,10 +59,32 @@ export function Frame() {
   )
 }
 
+/** Moves the focus to the heading of the next screen once it is there, from the navigation or from nothing. */
+function useHeadingFocus(screen: string | undefined): void {
+  const isFirst = useRef(true)
+  useEffect(() => {
+    if (isFirst.current) {
+      isFirst.current = false
+      return
+    }
+    const main = document.getElementById('content')!
+    function focusHeading(): void {
+      const heading = main.querySelector('h1')
+      if (!heading) return
+      observer.disconnect()
+      if (document.activeElement?.matches('body, .navigation *')) heading.focus()
+    }
+    const observer = new MutationObserver(focusHeading)
+    observer.observe(main, { childList: true, subtree: true })
+    focusHeading()
+    return () => observer.disconnect()
+  }, [screen])
+}
+
 const NotFound = () =>
   place.value.screen === '' ? null : (
     <div class="empty">
-      <h1>There is no screen “{place.value.screen}”.</h1>
+      <h1 tabIndex={-1}>There is no screen “{place.value.screen}”.</h1>
       <p>The wire that it belongs to may not be loaded.</p>
     </div>
   )

@@ -4,7 +4,7 @@ import type { Screen } from './screens.ts'
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['Ctrl K', 'Search everything (Cmd K on a Mac)'],
-  ['/', 'Filter the list'],
+  ['/', 'Filter the list; Enter or ↓ goes to its first row'],
   ['j, k or ↓, ↑', 'Next and previous row'],
   ['Enter', 'Open the row'],
   ['x', 'Mark the row; with Shift all from the last one'],

@@ -57,6 +57,16 @@ function TextFilter({ name, label, ...rest }: Exclude<ListFilter, { kind: 'choic
         clearTimeout(timer.current)
         timer.current = setTimeout(() => setQuery({ [name]: value }), WAIT_MS)
       }}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') {
+          // A browser empties a field of the type search.
+          event.preventDefault()
+          event.currentTarget.blur()
+        } else if (event.key === 'Enter') {
+          clearTimeout(timer.current)
+          setQuery({ [name]: text })
+        }
+      }}
     />
   )
   // A browser shows no placeholder in a field for a date.

@@ -24,7 +24,10 @@ export function useView(scroller: Scroller): { top: number; height: number; read
   return { ...view, read }
 }
 
-/** The keys of a list: `/` to its filters, `j` and `k` or the arrows from row to row, `x` to mark one. */
+/**
+ * The keys of a list: `/` to its filters, Enter or the down arrow from their fields to the first row, `j` and `k` or the arrows from
+ * row to row, `x` to mark one.
+ */
 export function useRowKeys(
   { scroller, cursor, moveTo }: { scroller: Scroller; cursor: number; moveTo: (index: number) => void },
   mark: (isRange: boolean) => void,
@@ -33,12 +36,16 @@ export function useRowKeys(
   keys.current = (event) => {
     const key = singleKey(event)
     const isIn = scroller.current?.contains(document.activeElement) ?? false
-    if (key === '/') {
+    const filters = scroller.current?.closest('.records')?.querySelector('.filters')
+    const field = event.target
+    if (field instanceof HTMLInputElement && filters?.contains(field)) {
+      const isDown = event.key === 'ArrowDown' && /^(?:search|text)$/.test(field.type)
+      if (event.key !== 'Enter' && !isDown) return
       event.preventDefault()
-      scroller.current
-        ?.closest('.records')
-        ?.querySelector<HTMLElement>('.filters :is(input, select)')
-        ?.focus()
+      moveTo(0)
+    } else if (key === '/') {
+      event.preventDefault()
+      filters?.querySelector<HTMLElement>('input, select')?.focus()
     } else if (key === 'j' || (key === 'ArrowDown' && isIn)) {
       event.preventDefault()
       moveTo(isIn ? cursor + 1 : cursor)

@@ -75,6 +75,12 @@ export function Table<T>(props: TableProps<T>) {
       list.more()
   }, [last, rows.length, list.hasMore, list.isLoading])
 
+  // A row that has the focus may be gone when the list is loaded again.
+  const hadFocus = scroller.current?.contains(document.activeElement) ?? false
+  useLayoutEffect(() => {
+    if (hadFocus && rows.length > 0 && !scroller.current!.contains(document.activeElement)) moveTo(cursor)
+  }, [rows])
+
   useLayoutEffect(() => {
     if (hasFocus.current) linkAt(cursor)?.focus({ preventScroll: true })
   }, [cursor, first])
