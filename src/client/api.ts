@@ -687,6 +687,8 @@ type ChainHealth = {
   status: 'connected' | 'not_configured' | 'unhealthy'
   /** The latest block; 0 if no node answers. */
   blockNumber: number
+  /** Why nothing can be sent. */
+  reason?: string
 }
 
 type Registration = {
@@ -2387,7 +2389,7 @@ export interface Api {
       walletId: string
     }
     reply: SentTransaction
-    errors: 'NOT_FOUND' | 'PROVIDER_NOT_CONFIGURED' | 'INSUFFICIENT_FUNDS' | 'CONTRACT_REVERTED' | 'LIMIT_EXCEEDED' | 'PROVIDER_ERROR'
+    errors: 'NOT_FOUND' | 'PROVIDER_NOT_CONFIGURED' | 'INSUFFICIENT_FUNDS' | 'CONTRACT_REVERTED' | 'LIMIT_EXCEEDED' | 'UNSUPPORTED_CHAIN' | 'PROVIDER_ERROR'
     idempotent: true
   }
   /** Get a transaction */
@@ -2468,7 +2470,7 @@ export interface Api {
       value?: string | undefined
     }
     reply: SentTransaction
-    errors: 'PROVIDER_NOT_CONFIGURED' | 'NOT_FOUND' | 'CONTRACT_REVERTED' | 'INSUFFICIENT_FUNDS' | 'LIMIT_EXCEEDED' | 'PROVIDER_ERROR'
+    errors: 'PROVIDER_NOT_CONFIGURED' | 'NOT_FOUND' | 'CONTRACT_REVERTED' | 'INSUFFICIENT_FUNDS' | 'LIMIT_EXCEEDED' | 'UNSUPPORTED_CHAIN' | 'PROVIDER_ERROR'
     idempotent: true
   }
   /** Mint an NFT */
@@ -2486,7 +2488,7 @@ export interface Api {
       walletId: string
     }
     reply: NftMint
-    errors: 'PROVIDER_NOT_CONFIGURED' | 'PROVIDER_ERROR' | 'NOT_FOUND' | 'CONTRACT_REVERTED' | 'INSUFFICIENT_FUNDS' | 'LIMIT_EXCEEDED'
+    errors: 'PROVIDER_NOT_CONFIGURED' | 'PROVIDER_ERROR' | 'NOT_FOUND' | 'CONTRACT_REVERTED' | 'INSUFFICIENT_FUNDS' | 'LIMIT_EXCEEDED' | 'UNSUPPORTED_CHAIN'
     idempotent: true
   }
   /** Transfer an NFT */
@@ -2506,7 +2508,7 @@ export interface Api {
       walletId: string
     }
     reply: SentTransaction
-    errors: 'PROVIDER_NOT_CONFIGURED' | 'PROVIDER_ERROR' | 'NOT_FOUND' | 'CONTRACT_REVERTED' | 'INSUFFICIENT_FUNDS' | 'LIMIT_EXCEEDED'
+    errors: 'PROVIDER_NOT_CONFIGURED' | 'PROVIDER_ERROR' | 'NOT_FOUND' | 'CONTRACT_REVERTED' | 'INSUFFICIENT_FUNDS' | 'LIMIT_EXCEEDED' | 'UNSUPPORTED_CHAIN'
     idempotent: true
   }
   /** Get an NFT */
