@@ -2190,6 +2190,7 @@ export interface Api {
     body: {
       /** In E.164, like +4915112345678. */
       to: string
+      /** At most 1600 UTF-16 code units: most emoji are two. */
       body: string
     }
     reply: SentSms
@@ -2201,6 +2202,7 @@ export interface Api {
     body: {
       /** In E.164, like +4915112345678. */
       to: string
+      /** At most 1600 UTF-16 code units: most emoji are two. */
       body: string
       media?: {
         /** An https URL without credentials. */
