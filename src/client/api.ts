@@ -691,6 +691,8 @@ type ChainHealth = {
   status: 'connected' | 'not_configured' | 'unhealthy'
   /** The latest block; 0 if no node answers. */
   blockNumber: number
+  /** Why nothing can be sent. */
+  reason?: string
 }
 
 type Registration = {
@@ -2196,6 +2198,7 @@ export interface Api {
     body: {
       /** In E.164, like +4915112345678. */
       to: string
+      /** At most 1600 UTF-16 code units: most emoji are two. */
       body: string
     }
     reply: SentSms
@@ -2207,6 +2210,7 @@ export interface Api {
     body: {
       /** In E.164, like +4915112345678. */
       to: string
+      /** At most 1600 UTF-16 code units: most emoji are two. */
       body: string
       media?: {
         /** An https URL without credentials. */
@@ -2395,7 +2399,7 @@ export interface Api {
       walletId: string
     }
     reply: SentTransaction
-    errors: 'NOT_FOUND' | 'PROVIDER_NOT_CONFIGURED' | 'INSUFFICIENT_FUNDS' | 'CONTRACT_REVERTED' | 'LIMIT_EXCEEDED' | 'PROVIDER_ERROR'
+    errors: 'NOT_FOUND' | 'PROVIDER_NOT_CONFIGURED' | 'INSUFFICIENT_FUNDS' | 'CONTRACT_REVERTED' | 'LIMIT_EXCEEDED' | 'UNSUPPORTED_CHAIN' | 'PROVIDER_ERROR'
     idempotent: true
   }
   /** Get a transaction */
@@ -2476,7 +2480,7 @@ export interface Api {
       value?: string | undefined
     }
     reply: SentTransaction
-    errors: 'PROVIDER_NOT_CONFIGURED' | 'NOT_FOUND' | 'CONTRACT_REVERTED' | 'INSUFFICIENT_FUNDS' | 'LIMIT_EXCEEDED' | 'PROVIDER_ERROR'
+    errors: 'PROVIDER_NOT_CONFIGURED' | 'NOT_FOUND' | 'CONTRACT_REVERTED' | 'INSUFFICIENT_FUNDS' | 'LIMIT_EXCEEDED' | 'UNSUPPORTED_CHAIN' | 'PROVIDER_ERROR'
     idempotent: true
   }
   /** Mint an NFT */
@@ -2494,7 +2498,7 @@ export interface Api {
       walletId: string
     }
     reply: NftMint
-    errors: 'PROVIDER_NOT_CONFIGURED' | 'PROVIDER_ERROR' | 'NOT_FOUND' | 'CONTRACT_REVERTED' | 'INSUFFICIENT_FUNDS' | 'LIMIT_EXCEEDED'
+    errors: 'PROVIDER_NOT_CONFIGURED' | 'PROVIDER_ERROR' | 'NOT_FOUND' | 'CONTRACT_REVERTED' | 'INSUFFICIENT_FUNDS' | 'LIMIT_EXCEEDED' | 'UNSUPPORTED_CHAIN'
     idempotent: true
   }
   /** Transfer an NFT */
@@ -2514,7 +2518,7 @@ export interface Api {
       walletId: string
     }
     reply: SentTransaction
-    errors: 'PROVIDER_NOT_CONFIGURED' | 'PROVIDER_ERROR' | 'NOT_FOUND' | 'CONTRACT_REVERTED' | 'INSUFFICIENT_FUNDS' | 'LIMIT_EXCEEDED'
+    errors: 'PROVIDER_NOT_CONFIGURED' | 'PROVIDER_ERROR' | 'NOT_FOUND' | 'CONTRACT_REVERTED' | 'INSUFFICIENT_FUNDS' | 'LIMIT_EXCEEDED' | 'UNSUPPORTED_CHAIN'
     idempotent: true
   }
   /** Get an NFT */

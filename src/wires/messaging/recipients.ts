@@ -67,6 +67,13 @@ export function phoneFault(text: string): string | undefined {
   return 'is not a phone number in E.164: write a plus, the country code and the number, like +4915112345678'
 }
 
+/** WhatsApp's own id of a Mexican mobile has a 1 behind the country code, which its numbering plan no longer has. */
+const MEXICAN_MOBILE = /^\+521\d{10}$/
+
+/** Likewise of a recipient of WhatsApp. */
+export const whatsAppFault = (text: string): string | undefined =>
+  MEXICAN_MOBILE.test(text) ? undefined : phoneFault(text)
+
 /**
  * A phone number as numbers are compared: in E.164, without the prefix of calls within its country (+44 0… is +44 …).
  *

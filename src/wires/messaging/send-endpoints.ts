@@ -8,7 +8,7 @@ import { endpoint, type RateLimit } from '../../http/route.ts'
 import { attachmentFault } from './attachments.ts'
 import { messagingErrors } from './errors.ts'
 import type { CHANNELS, Channel, Providers } from './provider.ts'
-import { phoneFault, recipientsFault } from './recipients.ts'
+import { phoneFault, recipientsFault, whatsAppFault } from './recipients.ts'
 import { Line } from './schemas.ts'
 import type { Sender } from './sender.ts'
 
@@ -48,14 +48,13 @@ const AttachmentFields = {
   ),
 }
 const Attachment = withRule(Type.Object(AttachmentFields, { title: 'Attachment' }), attachmentFault)
-const Phone = withRule(
-  Type.String({
-    maxLength: 100,
-    description: 'In E.164, like +4915112345678.',
-    examples: ['+4915112345678'],
-  }),
-  phoneFault,
-)
+const PhoneText = Type.String({
+  maxLength: 100,
+  description: 'In E.164, like +4915112345678.',
+  examples: ['+4915112345678'],
+})
+const Phone = withRule(PhoneText, phoneFault)
+const WhatsAppPhone = withRule(PhoneText, whatsAppFault)
 const HttpsUrl = withRule(
   Type.String({ maxLength: 2000, format: 'uri', description: 'An https URL without credentials.' }),
   (text) => {
@@ -65,7 +64,18 @@ const HttpsUrl = withRule(
       : 'must be a URL that starts with https:// and has no credentials'
   },
 )
-const Body = Type.String({ minLength: 1, maxLength: 1600, examples: ['Hello, Ada.'] })
+const BODY_UNITS = 1600
+const Body = withRule(
+  Type.String({
+    minLength: 1,
+    maxLength: BODY_UNITS,
+    description: `At most ${BODY_UNITS} UTF-16 code units: most emoji are two.`,
+    examples: ['Hello, Ada.'],
+  }),
+  // JSON Schema counts code points, and providers count these.
+  ({ length }) =>
+    length > BODY_UNITS ? `has ${length} UTF-16 code units: at most ${BODY_UNITS} can be sent` : undefined,
+)
 
 const Sent = <C extends (typeof CHANNELS)[number]>(channel: C) => ({
   messageId: Type.String({ description: 'The provider’s id of the message.' }),
@@ -173,7 +183,7 @@ export function sendEndpoints({
         body: json(
           Type.Object(
             {
-              to: Phone,
+              to: WhatsAppPhone,
               body: Body,
               media: Type.Optional(
                 Type.Object(

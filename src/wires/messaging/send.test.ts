@@ -173,6 +173,8 @@ eachEngine((engine) => {
         ['sms', { to: '+49 151 12345678', body: 'x' }, '/body/to'],
         ['sms', { to: PHONE, body: '' }, '/body/body'],
         ['sms', { to: PHONE, body: 'x'.repeat(1601) }, '/body/body'],
+        ['sms', { to: PHONE, body: '😀'.repeat(801) }, '/body/body'],
+        ['sms', { to: '+5215512345678', body: 'x' }, '/body/to'],
         ['sms', { to: [PHONE], body: 'x' }, '/body/to'],
         ['whatsapp', { to: PHONE, body: 'x', media: { url: 'http://example.com' } }, '/body/media/url'],
         ['whatsapp', { to: PHONE, body: 'x', media: { url: 'file:///etc/passwd' } }, '/body/media/url'],
@@ -182,6 +184,11 @@ eachEngine((engine) => {
         assert.equal(refused.body.error.details.issues[0].path, at, refused.text)
       }
       assert.deepEqual([mail.begun(), texts.begun()], begun)
+    })
+
+    test('a Mexican number is taken as WhatsApp itself writes it', async () => {
+      for (const to of ['+5215512345678', '+525512345678'])
+        assert.equal((await post('whatsapp', { to, body: 'hi' })).status, 200)
     })
 
     test('all that is not right is named at once', async () => {

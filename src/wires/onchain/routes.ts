@@ -51,6 +51,7 @@ export function onchainRoutes({
               {
                 status: Type.Enum(CHAIN_STATUS),
                 blockNumber: Type.Integer({ description: 'The latest block; 0 if no node answers.' }),
+                reason: Type.Optional(Type.String({ description: 'Why nothing can be sent.' })),
               },
               { title: 'ChainHealth' },
             ),

@@ -5,7 +5,7 @@ export const storeErrors = defineErrors({
   range_not_satisfiable: [416, 'No part of the Range is within the file.'],
   image_too_large: [422, 'The image is too large to be resized: resize it before you upload it.'],
   image_unreadable: [422, 'The image cannot be read: it is damaged.'],
-  quota_exceeded: [413, 'There is no room for this file: delete others first.'],
+  quota_exceeded: [413, 'There is no room for this: delete files or documents first.'],
   backup_damaged: [422, 'The backup is damaged: use another one.'],
 })
 

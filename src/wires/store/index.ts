@@ -31,7 +31,6 @@ import { contentEndpoints } from './files/content-endpoints.ts'
 import { createFileList } from './files/file-list.ts'
 import { createFiles, createFilesAccess } from './files/files.ts'
 import { createLinks } from './files/links.ts'
-import { createQuota } from './files/quota.ts'
 import { fileEndpoints } from './files/endpoints.ts'
 import { createUploads } from './files/upload.ts'
 import { createVariants } from './files/variants.ts'
@@ -39,7 +38,8 @@ import { createHealth } from './health.ts'
 import { createObjects } from './objects/objects.ts'
 import { readS3Config, warningsOf } from './objects/s3-config.ts'
 import { logFaultsOf, openStorages } from './objects/storages.ts'
-import { STORE_ENV, STORE_PROVIDERS, StoreOptions } from './options.ts'
+import { quotasOf, STORE_ENV, STORE_PROVIDERS, StoreOptions } from './options.ts'
+import { createQuota } from './quota.ts'
 import { storeRoutes } from './routes.ts'
 
 export type {
@@ -85,11 +85,13 @@ export const store = defineWire({
     const storages = await openStorages(context, options)
     const objects = createObjects(context, storages)
     const backups = createBackups(context, objects)
+    const quota = createQuota(db, clock, quotasOf(options.quota, settings.production))
     scheduleBackups(jobs, backups, options.backups)
     const { collections, isByOwner, indexes, lists, writing, decide, system } = openDocuments(
       context,
       db,
       options,
+      quota,
     )
     const changes = openChanges(context, collections, options.changes)
     const restores = createRestores(context, objects, backups, indexes)
@@ -98,7 +100,6 @@ export const store = defineWire({
       typeof collection === 'object' ? uniqueIndexes(name, collection.unique ?? [], declared) : [],
     )
     const access = createFilesAccess(policy, options.fileAccess)
-    const quota = createQuota(db, clock, options.quota)
     const files = createFiles(db, objects, quota)
     const upload = createUploads(objects, files, quota)
     const links = createLinks(clock, settings)

@@ -1,4 +1,6 @@
-import { BYTE_SIZE } from '../../base/byte-size.ts'
+import type { Static } from 'typebox'
+
+import { BYTE_SIZE, bytesOf } from '../../base/byte-size.ts'
 import { Type } from '../../base/schema.ts'
 import { CollectionOptions, UserValueOptions } from './documents/collections/option.ts'
 import { AutomaticIndexOptions, IndexOptions } from './documents/indexes/definition.ts'
@@ -6,8 +8,14 @@ import { AccessRule } from './documents/rules/access.ts'
 
 const text = (description: string, pattern = '.') => Type.Optional(Type.String({ pattern, description }))
 
-const byteSize = (description: string) =>
-  Type.String({ pattern: BYTE_SIZE, description: `${description} In bytes, or like 50MB.` })
+const quotaSize = (description: string) =>
+  Type.String({ pattern: `${BYTE_SIZE}|^none$`, description: `${description} In bytes, like 50MB, or none.` })
+
+/** The quotas in bytes; undefined for none. */
+export function quotasOf({ user, total }: Static<typeof StoreOptions>['quota'], isProduction: boolean) {
+  const bytes = (size = 'none') => (size === 'none' ? undefined : bytesOf(size))
+  return { user: bytes(user ?? (isProduction ? '1GB' : 'none')), total: bytes(total) }
+}
 
 /** The options of the store wire. */
 export const StoreOptions = Type.Object(
@@ -49,8 +57,12 @@ export const StoreOptions = Type.Object(
     }),
     quota: Type.Object(
       {
-        user: Type.Optional(byteSize('How much the files of one user may take together.')),
-        total: Type.Optional(byteSize('How much all files may take together.')),
+        user: Type.Optional(
+          quotaSize(
+            'How much the files and documents of one user may take together. Default: 1GB in production, else none.',
+          ),
+        ),
+        total: Type.Optional(quotaSize('How much all files and documents may take together. Default: none.')),
       },
       { default: {}, additionalProperties: false },
     ),
@@ -103,7 +115,11 @@ export const StoreOptions = Type.Object(
 )
 
 /** Environment variables of the wire. */
-export const STORE_ENV = { SIXWIRE_UPLOAD_LIMIT: 'uploadLimit' }
+export const STORE_ENV = {
+  SIXWIRE_UPLOAD_LIMIT: 'uploadLimit',
+  SIXWIRE_USER_QUOTA: 'quota.user',
+  SIXWIRE_TOTAL_QUOTA: 'quota.total',
+}
 
 /** The environment variables of the bucket. */
 export const STORE_PROVIDERS = {

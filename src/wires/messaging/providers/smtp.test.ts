@@ -207,6 +207,16 @@ describe('an attempt to reach somebody else', () => {
         assert.deepEqual(lines, [])
       })
 
+  test('whose subject looks like an encoded word arrives with the subject that was sent', async (t) => {
+    const { received, url } = await startMailServer(t)
+    const subjects = ['=?utf-8?B?SGVsbG8=?=', `${'Größe 😀 '.repeat(20)}=?iso-8859-1?Q?=41?= =?`]
+    for (const subject of subjects) await send(t, url, { ...letter, subject })
+    assert.deepEqual(
+      received.map(({ parsed }) => parsed.subject),
+      subjects,
+    )
+  })
+
   test('by a line break in the subject, a file name or a type changes no header', async (t) => {
     const { received, url } = await startMailServer(t)
     const evil = 'x\r\nBcc: b@y.example\r\n\r\nbody'

@@ -86,7 +86,7 @@ export function smtp(
         ...(mail.replyTo === undefined ? {} : { replyTo: plain(mail.replyTo) }),
         // What decides who receives it, whatever the headers say; and no header names who is in bcc.
         envelope: { from: plain(sender.address), to: everybody.map(plain) },
-        subject: mail.subject,
+        subject: subjectOf(mail.subject),
         html: mail.html,
         ...(mail.text === undefined ? {} : { text: mail.text }),
         attachments: mail.attachments.map(({ filename, contentType, content }) => ({
@@ -174,6 +174,15 @@ async function openTransport(server: SmtpServer, contents: Contents) {
   })
   return transport
 }
+
+/** Text that could be taken for an encoded word is itself encoded (RFC 2047, section 5), in words of at most 75 characters. */
+const subjectOf = (text: string): string =>
+  text.includes('=?')
+    ? text
+        .match(/.{1,11}/gsu)!
+        .map((part) => `=?UTF-8?B?${Buffer.from(part).toString('base64')}?=`)
+        .join(' ')
+    : text
 
 function senderOf({ from, appUrl }: { from?: string; appUrl?: string }, server: SmtpServer): Mailbox {
   if (from === undefined) return plain(defaultSender(server, appUrl))

@@ -2,6 +2,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { within } from '../../../base/within.ts'
 import type { HealthStatus } from '../../../http/health-route.ts'
 import { cached } from '../../../providers/health.ts'
+import { NO_BASE_FEE } from '../errors.ts'
 import type { Chain } from './chain.ts'
 import type { Chains } from './chains.ts'
 
@@ -10,11 +11,11 @@ const LIMIT_MS = 5_000
 /** The words of a chain's state. */
 export const CHAIN_STATUS = ['connected', 'not_configured', 'unhealthy'] as const
 
-export type ChainHealth = { status: (typeof CHAIN_STATUS)[number]; blockNumber: number }
+export type ChainHealth = { status: (typeof CHAIN_STATUS)[number]; blockNumber: number; reason?: string }
 export type OnchainHealth = { status: HealthStatus; chains: Record<string, ChainHealth> }
 
 /**
- * Whether the chains answer: healthy as long as one that is configured does, or none is. A chain that does not answer shows
+ * Whether the chains answer, and take transactions: healthy as long as one that is configured does, or none is. A chain that does not answer shows
  * the block number 0. Remembered for a few seconds.
  */
 export const createHealth = (chains: Chains, clock: Clock): (() => Promise<OnchainHealth>) =>
@@ -30,7 +31,9 @@ export const createHealth = (chains: Chains, clock: Clock): (() => Promise<Oncha
 async function healthOf(chain: Chain, clock: Clock): Promise<ChainHealth> {
   if (!chain.isConfigured) return { status: 'not_configured', blockNumber: 0 }
   try {
-    const { number } = await within(LIMIT_MS, () => chain.head(), clock)
+    const { number, baseFeePerGas } = await within(LIMIT_MS, () => chain.head(), clock)
+    if (baseFeePerGas === undefined)
+      return { status: 'unhealthy', blockNumber: number, reason: `nothing can be sent: ${NO_BASE_FEE}` }
     return { status: 'connected', blockNumber: number }
   } catch {
     // The fault is in the log; the answer is read by anybody.

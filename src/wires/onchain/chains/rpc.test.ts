@@ -131,6 +131,24 @@ anyEngine((engine) => {
     assert.match(app.log(), /no node of a chain answers/)
   })
 
+  test('a chain on which nothing can be sent is not healthy, and says why', async (t) => {
+    const node = await startTestNode(t, { arguments: ['--hardfork', 'berlin'] })
+    const app = await serve(t, engine, { ETHEREUM_RPC_URL: node.url })
+    const { status, chains } = (await app.request('GET', '/onchain/health')).body
+    const reason = 'nothing can be sent: its blocks have no base fee (EIP-1559)'
+    assert.deepEqual(
+      [status, chains.ethereum],
+      ['unhealthy', { status: 'unhealthy', blockNumber: 0, reason }],
+    )
+    const { token } = await app.register()
+    const { _id, address } = (await app.request('POST', '/onchain/wallets', { token, body: {} })).body
+    const sent = await app.request('POST', '/onchain/transactions', {
+      token,
+      body: { walletId: _id, to: address, value: '0' },
+    })
+    assert.deepEqual([sent.status, sent.body.error.code], [422, 'UNSUPPORTED_CHAIN'], sent.text)
+  })
+
   test('what a node says is shown without addresses and long values', async (t) => {
     const app = await serve(t, engine, { ETHEREUM_RPC_URL: first.url })
     first.fault({

@@ -171,6 +171,7 @@ export function contractEndpoints(wire: {
           onchainErrors.contract_reverted,
           onchainErrors.insufficient_funds,
           onchainErrors.limit_exceeded,
+          onchainErrors.unsupported_chain,
           onchainErrors.provider_error,
         ],
       },

@@ -115,6 +115,7 @@ const writeErrors = [
   onchainErrors.contract_reverted,
   onchainErrors.insufficient_funds,
   onchainErrors.limit_exceeded,
+  onchainErrors.unsupported_chain,
 ] as const
 
 /** The endpoints of NFTs. */

@@ -112,7 +112,7 @@ describe('the fees of now', () => {
 
   test('a chain without a base fee, or with one above the cap, is refused', async () => {
     const current = createFees({ clock })
-    await assert.rejects(current(chain, head()), { code: 'PROVIDER_ERROR' })
+    await assert.rejects(current(chain, head()), { code: 'UNSUPPORTED_CHAIN', status: 422 })
     await assert.rejects(current(chain, head(CAP + 1n)), { code: 'UNAVAILABLE' })
     assert.equal((await current(chain, head(CAP))).maxFee, CAP)
   })

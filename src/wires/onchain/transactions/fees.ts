@@ -3,7 +3,8 @@ import type { Clock } from '../../../base/clock.ts'
 import { errors } from '../../../base/errors.ts'
 import { quantity } from '../chains/blocks.ts'
 import { isQuantity, type Chain, type Head } from '../chains/chain.ts'
-import { providerError, type RpcAnswer } from '../chains/rpc.ts'
+import type { RpcAnswer } from '../chains/rpc.ts'
+import { NO_BASE_FEE, onchainErrors } from '../errors.ts'
 
 /** How long a tip that a node suggested is used. */
 const KEPT_MS = 3_000
@@ -25,7 +26,7 @@ export type Fees = {
 /**
  * What a transaction of now should pay.
  *
- * @throws PROVIDER_ERROR if no node answers, or the chain has no base fee; UNAVAILABLE if its base fee is above the most
+ * @throws PROVIDER_ERROR if no node answers; UNSUPPORTED_CHAIN if the chain has no base fee; UNAVAILABLE if its base fee is above the most
  *   that the operator allows
  */
 export type CurrentFees = (chain: Chain, head: Head) => Promise<Fees>
@@ -48,7 +49,7 @@ export function createFees({ clock }: { clock: Clock }): CurrentFees {
   return async (chain, { baseFeePerGas }) => {
     const { name, maxFee: cap } = chain
     if (baseFeePerGas === undefined)
-      throw providerError(name, 'its blocks have no base fee (EIP-1559), and other fees are not supported')
+      throw onchainErrors.unsupported_chain({ message: `Nothing can be sent on ${name}: ${NO_BASE_FEE}.` })
     if (baseFeePerGas > cap)
       throw errors.unavailable({
         message: `The base fee of ${name} is ${formatGwei(baseFeePerGas)} gwei, and transactions pay ${formatGwei(cap)} at most: try again later.`,

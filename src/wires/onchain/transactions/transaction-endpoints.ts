@@ -110,6 +110,7 @@ export const transactionEndpoints = ({
         onchainErrors.insufficient_funds,
         onchainErrors.contract_reverted,
         onchainErrors.limit_exceeded,
+        onchainErrors.unsupported_chain,
         onchainErrors.provider_error,
       ],
     },

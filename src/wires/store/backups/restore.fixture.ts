@@ -29,6 +29,7 @@ export async function stateOf({ db }: App) {
       select collection, id, owner, version, body from store_documents order by collection, id`),
     files,
     counts: await counted('store_counts', 'collection, owner', 'documents'),
+    countedBytes: await counted('store_counts', 'collection, owner', 'bytes'),
     usedFiles: await counted('store_usage', 'owner', 'files'),
     usedBytes: await counted('store_usage', 'owner', 'bytes'),
   }

@@ -7,6 +7,7 @@ import { createKeyedMutex } from '../../../base/keyed-mutex.ts'
 import type { Database } from '../../../db/database.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { StoreOptions } from '../options.ts'
+import type { Quota } from '../quota.ts'
 import { createCollections, USER_VALUES_MAX, type ReadMatching } from './collections/collections.ts'
 import type { Decision } from './decide/decision.ts'
 import { decideStored, type DecisionRequest } from './decide/stored.ts'
@@ -30,7 +31,12 @@ type List = ReturnType<typeof createLists>['list']
  * @param db refuses writes during a restore; that of the context does not
  * @throws StartError for collections of the configuration that cannot work
  */
-export function openDocuments(context: WireContext, db: Database, options: Static<typeof StoreOptions>) {
+export function openDocuments(
+  context: WireContext,
+  db: Database,
+  options: Static<typeof StoreOptions>,
+  quota: Quota,
+) {
   const { clock, log, policy, settings } = context
   const collections = createCollections(
     options,
@@ -61,7 +67,7 @@ export function openDocuments(context: WireContext, db: Database, options: Stati
     incoming: incomingRelations(collections.declared),
     now: () => isoTime(clock.now()),
   }
-  const writing: WriteContext = { clock, collections, documents, hooks, deletions, mutex }
+  const writing: WriteContext = { clock, collections, documents, hooks, deletions, quota, mutex }
   /** Decides on stored documents, and leaves no trace: no use of an index is noted, and none is added. */
   function decide(request: DecisionRequest): Promise<Decision> {
     const { list } = createLists({ ...reading, indexes: { ...indexes, observe() {}, used() {} } })

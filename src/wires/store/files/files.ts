@@ -10,7 +10,7 @@ import { createAccess, type AccessRule } from '../documents/rules/access.ts'
 import { noFile } from '../errors.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
 import { contentUrlOf } from './links.ts'
-import type { Quota, Reservation } from './quota.ts'
+import type { Quota, Reservation } from '../quota.ts'
 import { plainTypeOf } from './sniff.ts'
 
 /** A file as it is stored. */

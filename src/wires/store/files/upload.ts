@@ -8,7 +8,7 @@ import type { Upload } from '../../../http/bodies.ts'
 import type { Once } from '../../../http/route.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
 import type { FileRow, Files } from './files.ts'
-import { isExceeded, type Quota, type Reservation } from './quota.ts'
+import { isExceeded, type Quota, type Reservation } from '../quota.ts'
 import { createSniffer, type Sniffer } from './sniff.ts'
 
 const NAME_MAX = 255

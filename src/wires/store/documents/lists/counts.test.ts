@@ -8,7 +8,7 @@ import { sql } from '../../../../db/sql.ts'
 import { openFrame } from '../../../../kernel/frame.fixture.ts'
 import { startApp } from '../../../../testing/app.ts'
 import { eachEngine } from '../../../../testing/engines.ts'
-import { insertSql } from '../sql/document-rows.ts'
+import { insertSql, storedColumn, storedSql } from '../sql/document-rows.ts'
 import { withoutIndexes } from '../indexes/index-rows.ts'
 
 const folder = new URL('../../migrations/', import.meta.url)
@@ -19,14 +19,15 @@ const insertInto =
     insertSql(dialect, { collection, id, owner, body: '{}' }, withoutIndexes(collection))
 
 const countsOf = (db: Database) =>
-  db.all<{ collection: string; owner: string; documents: number }>(sql`
-    select collection, owner, sum(documents) as documents from store_counts
-    group by collection, owner having sum(documents) <> 0 order by collection, owner`)
+  db.all<{ collection: string; owner: string; documents: number; bytes: number }>(sql`
+    select collection, owner, sum(documents) as documents, sum(bytes) as bytes from store_counts
+    group by collection, owner having sum(documents) <> 0 or sum(bytes) <> 0 order by collection, owner`)
 
 const counted = (db: Database) =>
-  db.all<{ collection: string; owner: string; documents: number }>(sql`
-    select collection, owner, count(*) as documents from (
-      select collection, owner from store_documents union all select collection, '' as owner from store_documents
+  db.all<{ collection: string; owner: string; documents: number; bytes: number }>(sql`
+    select collection, owner, count(*) as documents, sum(bytes) as bytes from (
+      select collection, owner, bytes from store_documents
+      union all select collection, '' as owner, bytes from store_documents
     ) as each group by collection, owner order by collection, owner`)
 
 eachEngine((engine) => {
@@ -56,9 +57,9 @@ eachEngine((engine) => {
     await Promise.all(['d', 'e', 'f'].map((id) => db.write(insert('old', id, 'y'))))
     await db.write(sql`delete from store_documents where id in ('a', 'd')`)
     assert.deepEqual(await countsOf(db), [
-      { collection: 'old', owner: '', documents: 4 },
-      { collection: 'old', owner: 'x', documents: 2 },
-      { collection: 'old', owner: 'y', documents: 2 },
+      { collection: 'old', owner: '', documents: 4, bytes: 8 },
+      { collection: 'old', owner: 'x', documents: 2, bytes: 4 },
+      { collection: 'old', owner: 'y', documents: 2, bytes: 4 },
     ])
     await db.close()
   })
@@ -76,6 +77,10 @@ eachEngine((engine) => {
         const id = `${lane}-${i}`
         await db.write(insert(collection, id, owner))
         await db.write(insert(collection, id, owner)) // repeated: nothing is added
+        if (i % 3 === 0)
+          await db.write(
+            sql`update store_documents set ${storedColumn} = ${storedSql(`{"a":1${i}}`)} where id = ${id}`,
+          )
         if (i % 4 === 0) await db.write(sql`delete from store_documents where id = ${id}`)
         if (i % 5 === 0) await db.batch([insert('c1', `${id}x`, owner), insert('c0', `${id}y`, owner)])
       }

@@ -16,7 +16,7 @@ import { isObject } from '../query/filter.ts'
 import { checkReferences } from '../relations/references.ts'
 import { selectIdsSql } from '../sql/document-rows.ts'
 import { changeDocument } from '../writes/change.ts'
-import { prepareDocument, type PreparedDocument } from '../writes/create.ts'
+import { growthOf, prepareDocument, type PreparedDocument } from '../writes/create.ts'
 import { checkAction, checkResult, type AccessRequest } from '../writes/decision.ts'
 import { stepsAround, type WriteContext } from '../writes/write.ts'
 import { OWNER, type TransferFormat } from './export.ts'
@@ -258,14 +258,17 @@ async function insert(
   const { viewer } = made[0]!.of
   const first = made.flatMap((one) => one.first)
   const events = made.map(({ document: { id, body } }) => ({ action: 'create' as const, id, after: body }))
-  const others = stepsAround(context, collection, viewer, first, events)
   const documents = made.map(({ document }) => document)
-  if (!options.dryRun) return context.documents.insertAll(collection.name, documents, () => '', others)
+  const last = options.dryRun
+    ? { last: [requireRow(sql`select 1 as row where 1 = 0`, () => rolledBack)] }
+    : {}
   try {
-    return await context.documents.insertAll(collection.name, documents, () => '', {
-      ...others,
-      last: [requireRow(sql`select 1 as row where 1 = 0`, () => rolledBack)],
-    })
+    return await context.quota.run(viewer.caller, documents.map(growthOf), (room) =>
+      context.documents.insertAll(collection.name, documents, () => '', {
+        ...stepsAround(context, collection, viewer, [...room, ...first], events),
+        ...last,
+      }),
+    )
   } catch (error) {
     if (error === rolledBack) return true
     throw error

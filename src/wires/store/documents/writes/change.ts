@@ -89,11 +89,13 @@ async function attemptChange(
   const body = checkResult(request, stored, { service: updated, fields: next, owner })
   const events = [{ action: 'update' as const, id, before: old.body, after: body }]
   const first = await checkReferences(context, collection, viewer, next, fields)
-  const others = stepsAround(context, collection, viewer, first, events)
   const parsed = { before: before as Json, after: documentOf(updated, next) as Json }
-  const written = await documents.writeAll(
-    [replacementOf({ collection: name, id, old }, body, parsed)],
-    others,
+  const growth = [{ owner, bytes: Buffer.byteLength(body) - Buffer.byteLength(old.body) }]
+  const written = await context.quota.run(viewer.caller, growth, (room) =>
+    documents.writeAll(
+      [replacementOf({ collection: name, id, old }, body, parsed)],
+      stepsAround(context, collection, viewer, [...room, ...first], events),
+    ),
   )
   return written && { body, version: written[0]![0]!.version, owner }
 }

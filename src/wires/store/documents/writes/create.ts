@@ -2,6 +2,7 @@ import { isoTime } from '../../../../base/clock.ts'
 import { idsWithin, timeOfId } from '../../../../base/ids.ts'
 import type { Issue } from '../../../../base/errors.ts'
 import type { Step } from '../../../../db/database.ts'
+import type { Growth } from '../../quota.ts'
 import type { CollectionDefinition } from '../collections/collection.ts'
 import type { Viewer } from '../collections/viewer.ts'
 import { withoutServiceFields, type Fields, type ServiceFields } from '../document-json.ts'
@@ -29,8 +30,11 @@ export async function createDocument(
   const { document, first } = await prepareDocument(context, request, viewer, id, fields)
   const { documents } = context
   const { owner, body } = document
-  const others = stepsAround(context, collection, viewer, first, [{ action: 'create', id, after: body }])
-  if (await documents.insert(document, others)) return { body, version: 1, owner }
+  const isNew = await context.quota.run(viewer.caller, [growthOf(document)], (room) => {
+    const events = [{ action: 'create' as const, id, after: body }]
+    return documents.insert(document, stepsAround(context, collection, viewer, [...room, ...first], events))
+  })
+  if (isNew) return { body, version: 1, owner }
   // A repeated call. Somebody else has no document with its id.
   const [old] = await documents.findAll(collection.name, owner, [id])
   return old ? { ...old, owner } : { body, version: 1, owner }
@@ -60,13 +64,18 @@ export async function createDocuments(
   const made = prepared.map(({ document }) => document)
   const first = prepared.flatMap((one) => one.first)
   const events = made.map(({ id, body }) => ({ action: 'create' as const, id, after: body }))
-  const others = stepsAround(context, collection, viewer, first, events)
   const { owner } = viewer
-  if (await documents.insertAll(collection.name, made, pathOf, others))
-    return made.map(({ body }) => ({ body, version: 1, owner }))
+  const areNew = await context.quota.run(viewer.caller, made.map(growthOf), (room) => {
+    const others = stepsAround(context, collection, viewer, [...room, ...first], events)
+    return documents.insertAll(collection.name, made, pathOf, others)
+  })
+  if (areNew) return made.map(({ body }) => ({ body, version: 1, owner }))
   const there = await documents.findAll(collection.name, owner, ids)
   return there.map(({ body, version }) => ({ body, version, owner }))
 }
+
+/** What a new document takes. */
+export const growthOf = ({ owner, body }: NewDocument): Growth => ({ owner, bytes: Buffer.byteLength(body) })
 
 /** A document that may be created, and the steps in front of its write. */
 export type PreparedDocument = { readonly document: NewDocument; readonly first: Step[] }

@@ -8,6 +8,7 @@ import type { Viewer } from '../collections/viewer.ts'
 import type { Documents } from '../documents.ts'
 import type { HookRunner, WriteEvent } from '../hooks/runner.ts'
 import type { OtherSteps } from '../indexes/upkeep.ts'
+import type { Quota } from '../../quota.ts'
 import type { DeletionContext } from '../relations/deletion.ts'
 
 /** What documents are written with. */
@@ -17,6 +18,7 @@ export type WriteContext = {
   readonly documents: Documents
   readonly hooks: HookRunner
   readonly deletions: DeletionContext
+  readonly quota: Quota
   /** Concurrent changes to one document would make each other start again. */
   readonly mutex: KeyedMutex
 }

@@ -5,10 +5,11 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 
-import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
-import { storedObjects, upload } from './files.fixture.ts'
-import { until } from '../../../testing/until.ts'
+import { sql } from '../../db/sql.ts'
+import { startApp, type TestAnswer, type TestApp } from '../../testing/app.ts'
+import { eachEngine, endOfSuite, temporaryFolder } from '../../testing/engines.ts'
+import { storedObjects, upload } from './files/files.fixture.ts'
+import { until } from '../../testing/until.ts'
 
 const FILE_BYTES = 1_000
 const USER_FILES = 10
@@ -43,13 +44,16 @@ eachEngine((engine) => {
       assert.equal(answers.filter(isStored).length, USER_FILES)
       for (const { status, body, text } of answers.filter((one) => !isStored(one))) {
         assert.deepEqual([status, body.error.code], [413, 'QUOTA_EXCEEDED'], text)
-        assert.match(text, /your files may take 10000 bytes together/)
+        assert.match(text, /your files and documents may take 10000 bytes together, and \d+ are left/)
       }
       assert.equal((await objects()).length, USER_FILES)
 
       const others = await uploads(second.token, 20)
       assert.equal(others.filter(isStored).length, ALL_FILES - USER_FILES)
-      assert.match(others.find((one) => !isStored(one))!.text, /all files may take 15001 bytes together/)
+      assert.match(
+        others.find((one) => !isStored(one))!.text,
+        /all files and documents may take 15001 bytes together/,
+      )
       assert.equal((await objects()).length, ALL_FILES)
 
       // Room that is given back can be used, to the last byte.
@@ -72,6 +76,75 @@ eachEngine((engine) => {
       const stored = await upload(app, key, large, idempotent)
       assert.equal(stored.status, 201, stored.text)
       assert.deepEqual((await upload(app, key, large, idempotent)).body, stored.body)
+    })
+
+    describe('of documents', () => {
+      const QUOTA = 100_000
+      let one: TestApp
+      let two: TestApp
+      before(async () => {
+        const options = {
+          config: { store: { quota: { user: String(QUOTA) } } },
+          databaseUrl: await engine.migratedUrl(),
+          environment: { DATA_DIR: folder },
+        }
+        one = await startApp(ending, engine, options)
+        two = await startApp(ending, engine, options)
+      })
+      test('counts what is imported and changed in bulk, and a service key has none', async () => {
+        const { token } = await one.register() // an administrator
+        const ask = (path: string, body: unknown, of = token) =>
+          one.request('POST', `/store/${path}`, { token: of, body })
+        await ask('bulk', note(91_000))
+        const form = new FormData()
+        form.set('file', new File([JSON.stringify(note(9_000)), '\n', JSON.stringify(note(500))], 'a.ndjson'))
+        const imported = await one.client.call('POST /store/:collection/import', {
+          params: { collection: 'bulk' },
+          body: form,
+          token,
+        })
+        assert.deepEqual([imported.created, imported.errors[0]!.code], [1, 'QUOTA_EXCEEDED'])
+        const set = { text: 'x'.repeat(99_000) }
+        const changed = await ask('bulk/bulk', { action: 'set', set, filter: {}, expected: 2 })
+        assert.deepEqual([changed.body.changed, changed.body.failed], [1, 1], changed.text)
+        const { key } = await one.app.service('auth').keys.create('key', ['store'])
+        assert.equal((await ask('bulk', note(QUOTA), key)).status, 201)
+      })
+      const note = (length: number) => ({ text: 'x'.repeat(length) })
+
+      test('is never passed on two replicas, by no way of writing, and files count in it', async () => {
+        const { token } = await one.register()
+        const ask = (method: string, path: string, body?: unknown, of = one) =>
+          of.request(method, `/store/${path}`, { token, body })
+        const created = await Promise.all(
+          Array.from({ length: 30 }, (_, i) =>
+            ask('POST', i % 3 ? 'notes' : 'memos', note(9_000), i % 2 ? one : two),
+          ),
+        )
+        const stored = created.filter(isStored)
+        const bytesOfAll = stored.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
+        const left = QUOTA - bytesOfAll
+        assert.equal(stored.length, Math.floor(QUOTA / Buffer.byteLength(stored[0]!.text)))
+        const refused = async (answer: Promise<TestAnswer>) => {
+          const { status, body, text } = await answer
+          assert.deepEqual(
+            [status, body.error?.code, body.error?.details],
+            [413, 'QUOTA_EXCEEDED', { quota: QUOTA, left }],
+            text,
+          )
+          assert.ok(text.includes(`and ${left} are left`), text)
+        }
+        const [{ _id: id }] = (await ask('GET', 'notes?limit=1')).body.data
+        await refused(ask('POST', 'notes', note(left)))
+        await refused(ask('POST', 'notes', [note(left / 2), note(left / 2)]))
+        await refused(ask('PUT', `notes/${id}`, note(9_000 + left + 1)))
+        await refused(ask('PATCH', `notes/${id}`, { $set: { more: 'x'.repeat(left) } }, two))
+        await refused(upload(two, token, { bytes: new Uint8Array(left + 1) }))
+        // The last byte, no more; what shrinks is taken.
+        assert.equal((await ask('PUT', `notes/${id}`, note(9_000 + left))).status, 200)
+        assert.equal((await ask('PATCH', `notes/${id}`, { text: 'x' })).status, 200)
+        assert.equal((await ask('POST', 'notes', note(8_000))).status, 201)
+      })
     })
 
     // In this order: what the test before has stored stays.
@@ -127,6 +200,42 @@ eachEngine((engine) => {
         await until(async () => (await upload(one, token, { bytes: new Uint8Array(900_000) })).status === 201)
         refused.socket.destroy()
         first.socket.destroy()
+      })
+
+      test('lets the first of those that leave no room for each other in', async (t) => {
+        const options = {
+          config: { store: { quota: { user: String(LARGE_QUOTA) } } },
+          environment: { DATA_DIR: await temporaryFolder(t) },
+        }
+        const one = await startApp(t, engine, options)
+        const { token } = await one.register()
+        const { hostname, port } = new URL(one.url)
+        const chunk = (bytes: Buffer) =>
+          Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')])
+        const uploads = Array.from({ length: 2 }, () => {
+          const socket = connect(Number(port), hostname)
+          socket.on('error', () => undefined)
+          socket.write(
+            `POST /store/upload HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${token}\r\ncontent-type: multipart/form-data; boundary=b\r\n` +
+              'transfer-encoding: chunked\r\n\r\n',
+          )
+          const head = '--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'
+          socket.write(chunk(Buffer.concat([Buffer.from(head), Buffer.alloc(1_900_000)])))
+          return socket
+        })
+        const reserved = async () =>
+          (await one.app.db.get(
+            sql<{ bytes: number }>`select cast(sum(bytes) as bigint) as bytes from store_reservations`,
+          ))!.bytes
+        await until(async () => (await reserved()) >= 3_800_000)
+        const rest = Buffer.concat([Buffer.alloc(1_100_000), Buffer.from('\r\n--b--\r\n')])
+        const answers = uploads.map(async (socket) => {
+          const answer = once(socket, 'data')
+          socket.write(Buffer.concat([chunk(rest), Buffer.from('0\r\n\r\n')]))
+          return String((await answer)[0]).slice(9, 12)
+        })
+        assert.deepEqual((await one.clock.through(Promise.all(answers))).toSorted(), ['201', '413'])
+        for (const socket of uploads) socket.destroy()
       })
     })
   })
