@@ -60,7 +60,7 @@ function changeOf({ generation, collection, id, xid, seq, at }: LogRow): Writabl
 }
 
 const nowOf = ({ now_version: version, now_owner: owner, body }: LogRow): LoggedChange['now'] =>
-  version === null ? undefined : { ...stateOf(owner, body), body, version }
+  version === null || body === null ? undefined : { ...stateOf(owner, body), body, version }
 
 /** It is parsed when it is first asked for its fields: most changes concern nobody. */
 function stateOf(owner: string, text: string): State {

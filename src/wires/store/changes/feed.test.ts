@@ -3,12 +3,14 @@ import { test, type TestContext } from 'node:test'
 
 import { openDatabase } from '../../../db/open.ts'
 import { sql } from '../../../db/sql.ts'
+import { SqliteConnection } from '../../../db/sqlite-connection.ts'
 import { startApp, type StartOptions } from '../../../testing/app.ts'
 import { eachEngine, type Engine } from '../../../testing/engines.ts'
 import { until } from '../../../testing/until.ts'
 import { storedColumn, storedSql } from '../documents/sql/document-rows.ts'
-import { follow, shortOf, type Stream } from './changes.fixture.ts'
-import { createLogReader, type ChangePage } from './log.ts'
+import { follow, pathOf, readable, shortOf, type Stream } from './changes.fixture.ts'
+import { selectChangesSql } from './log-rows.ts'
+import { readPage, type ChangePage } from './log.ts'
 
 const MIB = 1_048_576
 
@@ -154,9 +156,8 @@ eachEngine((engine) => {
         values ('books', ${String(i).padStart(2, '0')}, 'nobody', 1, 0, ${storedSql(text)})`)
     }
     const pages: ChangePage[] = []
-    const read = createLogReader(db)
     let page: ChangePage
-    do pages.push((page = await read(pages.at(-1)?.next ?? { xid: 0, seq: 0 }, ['books'])))
+    do pages.push((page = await readPage(db, pages.at(-1)?.next ?? { xid: 0, seq: 0 }, ['books'])))
     while (page.isFull || page.isHeld)
     assert.ok(pages.every(({ bytes }) => bytes < 6 * MIB))
     assert.deepEqual(
@@ -164,4 +165,82 @@ eachEngine((engine) => {
       numbers,
     )
   })
+
+  test('what a client has missed is read by scans in its share, and no page twice', async (t) => {
+    const { app, db, user, token, create } = await setUp(t, engine)
+    const poll = async (cursor?: string) =>
+      (
+        await app.request('GET', pathOf({ collection: 'books', ...(cursor !== undefined && { cursor }) }), {
+          token,
+          headers: { accept: 'application/json' },
+        })
+      ).body as { changes: { _id: string }[]; cursor: string }
+    await create('books', { title: 'a' })
+    let { cursor } = await poll()
+    // Nobody follows, so what comes is not read before the next poll.
+    await until(async () => (await app.request('GET', '/metrics')).text.includes('changes_followers 0'))
+    app.clock.advance(31_000)
+    await app.request('GET', '/ready')
+    const titles = Array.from({ length: 100 }, (_, n) => String(n))
+    await db.batch(titles.map((_id) => insertSql({ _id, text: 'x'.repeat(50_000) })))
+    await readable(app)
+    const all = t.mock.method(app.app.db, 'all')
+    const scan = t.mock.method(app.app.db, 'scan')
+    const received = new Set<string>()
+    while (received.size < titles.length) {
+      const page = await poll(cursor)
+      for (const { _id } of page.changes) received.add(_id)
+      cursor = page.cursor
+    }
+    assert.ok((await bytesOf(all.mock.calls)) <= 65_536)
+    // A poll answers in the middle of a page.
+    assert.ok((await bytesOf(scan.mock.calls)) < 4 * 50_000 * titles.length)
+    const callers = scan.mock.calls.flatMap(({ arguments: [, options] }) => options?.caller ?? [])
+    assert.deepEqual(new Set(callers), new Set([user]))
+  })
+
+  if (engine.name !== 'sqlite') return
+
+  test('SQLite reads the documents of a page, and of no row behind it; one document once', async (t) => {
+    const { db, databaseUrl } = await setUp(t, engine)
+    const text = 'x'.repeat(100_000)
+    const ids = Array.from({ length: 30 }, (_, n) => String(n))
+    await db.batch([
+      insertSql({ _id: 'a', text }),
+      ...ids.map(() => sql`update store_documents set version = version + 1 where id = 'a'`),
+      ...ids.map((_id) => insertSql({ _id, text })),
+    ])
+    let documents = 0
+    const json = (stored: unknown): string | null => {
+      if (stored === null) return null
+      documents++
+      return '{}'
+    }
+    const connection = new SqliteConnection(databaseUrl.replace('sqlite:', ''), 'reader', { json })
+    t.after(() => connection.close())
+    const read = (seq: number, bytes: number) => {
+      documents = 0
+      return connection.run(
+        selectChangesSql('sqlite', { xid: 0, seq }, ['books'], { limit: 500, bytes }).render('sqlite'),
+      ).length
+    }
+    assert.equal(read(0, 1_000_000), 9)
+    assert.equal(documents, 9)
+    assert.equal(read(31, 1_000_000), 9)
+    assert.equal(documents, 9)
+    assert.equal(read(31, 1), 1)
+    assert.equal(documents, 1)
+  })
 })
+
+/** The bytes of documents that reads of the log returned. */
+async function bytesOf(calls: readonly { result?: Promise<unknown[]> | undefined }[]): Promise<number> {
+  const pages = await Promise.all(calls.map(async ({ result }) => result))
+  return pages
+    .flatMap((rows) => (rows ?? []) as { old?: string | null; body?: string | null }[])
+    .reduce((sum, { old, body }) => sum + (old?.length ?? 0) + (body?.length ?? 0), 0)
+}
+
+const insertSql = (document: { _id: string; text: string }) => sql`
+  insert into store_documents (collection, id, owner, version, index_set, ${storedColumn})
+  values ('books', ${document._id}, 'nobody', 1, 0, ${storedSql(JSON.stringify(document))})`

@@ -9,7 +9,8 @@ import { FeedEvent } from './event.ts'
 import type { ChangeFollower, ResetReason } from './follower.ts'
 import { Followers, type Member } from './followers.ts'
 import { LiveLog, type PageTaker } from './live-log.ts'
-import { createLogReader, PAGE, readLogEnd, type LogEnd, type ChangePage, type ReadLog } from './log.ts'
+import { limitAfter, readLogEnd, readPage, type ChangePage, type LogEnd } from './log.ts'
+import type { PageSize } from './log-rows.ts'
 import { PingTurns } from './ping-turns.ts'
 import { isBefore, laterOf, type LogPosition } from './position.ts'
 import { RecentChanges } from './recent-changes.ts'
@@ -20,7 +21,8 @@ const TURN_MS = 1000
 const PING_TURNS = 15
 const IDLE_MS = 30_000
 const FAULT_MS = 1000
-const FIRST_BYTES = 65_536
+/** Of a page for one follower: what its output does not take of it is read again. */
+const PAGE_BYTES = { first: 65_536, most: 524_288 }
 
 /** Delivers changes to all followers of this process that they concern, each as the follower may see it. */
 export class Feed implements PageTaker {
@@ -222,15 +224,14 @@ export class Feed implements PageTaker {
     if (follower.isCatchingUp) return
     follower.isCatchingUp = true
     try {
-      const read = createLogReader(this.#context.db, follower.caller)
       const mayGoOn = () => !follower.isClosed && !follower.isBlocked && this.#live.end !== undefined
       // A client that takes little at a time is not read much for.
-      let bytes = FIRST_BYTES
+      let size: PageSize = { limit: limitAfter(), bytes: PAGE_BYTES.first }
       while (mayGoOn() && (!follower.boundAt || isBefore(follower.position, this.#live.end!.position))) {
-        await (follower.boundAt
-          ? this.#deliverNext(follower, read, bytes)
-          : this.#bindAgain(follower, follower.position))
-        bytes = Math.min(2 * bytes, PAGE.bytes)
+        let page: ChangePage | undefined
+        if (follower.boundAt) page = await this.#deliverNext(follower, size)
+        else await this.#bindAgain(follower, follower.position)
+        size = { limit: limitAfter(page), bytes: Math.min(2 * size.bytes, PAGE_BYTES.most) }
       }
       if (mayGoOn()) follower.isBehind = false
     } catch (error) {
@@ -245,28 +246,31 @@ export class Feed implements PageTaker {
   }
 
   /** Delivers a part of what a follower has missed. */
-  async #deliverNext(follower: ChangeFollower, read: ReadLog, bytes: number): Promise<void> {
+  async #deliverNext(follower: ChangeFollower, size: PageSize): Promise<ChangePage | undefined> {
     const recent = this.#recent.since(follower.position)
     if (recent && follower.generation === this.#live.end!.generation) {
       const changes = changesOf(recent.rows)
-      if (!changes.some((one) => isStale(one, follower)))
-        return this.#deliverTo(follower, changes, recent.next)
+      if (!changes.some((one) => isStale(one, follower))) {
+        await this.#deliverTo(follower, changes, recent.next)
+        return undefined
+      }
     }
     const { watches, sources } = follower.following
-    const { resets } = follower
-    const page = await read(
+    const { resets, caller } = follower
+    const page = await readPage(
+      this.#context.db,
       follower.position,
       [...watches, ...sources].map(({ collection }) => collection),
-      this.#live.end!.position,
-      bytes,
+      { caller, ...size },
     )
-    if (follower.resets !== resets) return
+    if (follower.resets !== resets) return undefined
     const reason = resetReason(follower, page)
     if (reason) this.#reset(follower, reason, { generation: page.generation, position: page.next })
     else {
       follower.seenAt = page.end
       await this.#deliverTo(follower, changesOf(page.rows), page.next)
     }
+    return page
   }
 
   async #deliverTo(

@@ -1,7 +1,7 @@
 import type { Logger } from '../../../base/logger.ts'
 import type { Database } from '../../../db/database.ts'
 import { CHANGES } from './channel.ts'
-import { createLogReader, readLogEnd, type ChangePage, type LogEnd, type ReadLog } from './log.ts'
+import { readLivePage, readLogEnd, sizeAfter, type ChangePage, type LogEnd } from './log.ts'
 import { isBefore } from './position.ts'
 
 // What is written in between is read together.
@@ -23,7 +23,6 @@ export type PageTaker = {
 export class LiveLog {
   readonly #context: { readonly db: Database; readonly log: Logger }
   readonly #taker: PageTaker
-  readonly #read: ReadLog
   #end: LogEnd | undefined
   #starting: Promise<LogEnd> | undefined
   #stopListening: (() => void) | undefined
@@ -33,12 +32,12 @@ export class LiveLog {
   #readAt = 0
   #heldMs = HELD_MS.first
   #heldSince: number | undefined
+  #size = sizeAfter()
   #isClosed = false
 
   constructor(context: { readonly db: Database; readonly log: Logger }, taker: PageTaker) {
     this.#context = context
     this.#taker = taker
-    this.#read = createLogReader(context.db)
   }
 
   /** Where it has read to; undefined while it does not read. */
@@ -123,12 +122,16 @@ export class LiveLog {
   }
 
   async #readPage(): Promise<ChangePage | undefined> {
+    const { db } = this.#context
     const before = this.#end
-    const collections = this.#taker.beginPage()
-    if (!before || collections.size === 0) return undefined
-    const page = await this.#read(before.position, [...collections])
+    const size = this.#size
+    const collections = [...this.#taker.beginPage()]
+    this.#size = sizeAfter()
+    if (!before || collections.length === 0) return undefined
+    const page = await readLivePage(db, before.position, collections, size)
     if (this.#end !== before) return undefined
     this.#end = { generation: page.generation, position: page.next }
+    this.#size = sizeAfter(page)
     const isStill = page.isHeld && !isBefore(before.position, page.next)
     this.#heldSince = isStill ? (this.#heldSince ?? performance.now()) : undefined
     await this.#taker.takePage(page, before, this.#end)

@@ -15,8 +15,11 @@ export type LogRow = LogState & {
   readonly old: string | null
   readonly now_version: number | null
   readonly now_owner: string
-  readonly body: string
+  /** Null in rows of a document behind its first one. */
+  readonly body: string | null
   readonly found: number
+  /** 0: without documents, because they are too large. */
+  readonly is_read: number
 }
 
 /** What holds for the whole log at the moment of a read. */
@@ -51,14 +54,25 @@ const isAfter = ({ xid, seq }: LogPosition): Sql =>
     postgres: sql`(c.xid, c.seq) > (cast(cast(${xid} as text) as xid8), cast(${seq} as bigint)) and c.xid < ${XMIN}`,
   })}`
 
-const BYTES = sql.either({
-  sqlite: sql`coalesce(octet_length(c.old), 0) + coalesce(octet_length(d.doc), 0)`,
-  postgres: sql`c.bytes + coalesce(d.bytes, 0)`,
+const OLD_BYTES = sql.either({ sqlite: sql`coalesce(octet_length(c.old), 0)`, postgres: sql`c.bytes` })
+const NOW_BYTES = sql.either({
+  sqlite: sql`coalesce(octet_length(d.doc), 0)`,
+  postgres: sql`coalesce(d.bytes, 0)`,
 })
 
+/** How much a page has. */
+export type PageSize = {
+  readonly limit: number
+  /** Of documents, which only the first row may exceed. */
+  readonly bytes: number
+  /** Whether the first row is to come without documents if it exceeds it. */
+  readonly isStrict?: boolean
+}
+
 /**
- * Changes of collections behind a position, in order, up to about 4 MiB; at least one row, which has the state of the log.
- * `found` is how many there are up to the limit.
+ * Changes of collections behind a position, in order; at least one row, which has the state of the log. Positions and lengths
+ * are read first, and documents only of the rows that are returned: a document as it is now, once. `found` is how many rows
+ * there are up to the limit.
  *
  * @param collections undefined: all of them
  */
@@ -66,29 +80,33 @@ export const selectChangesSql = (
   dialect: Dialect,
   after: LogPosition,
   collections: readonly string[] | undefined,
-  { limit, bytes }: { limit: number; bytes: number },
+  { limit, bytes, isStrict = false }: PageSize,
 ): Sql<LogRow> => {
   const isSqlite = dialect === 'sqlite'
-  const order = sql.literal(isSqlite ? 'c.seq' : 'c.xid, c.seq')
+  const order = sql.literal(isSqlite ? 'seq' : 'xid, seq')
+  const isRead = isStrict ? sql`p.through <= ${bytes}` : sql.literal('true')
   return sql`
-    select ${STATE}, c.xid, c.seq, c.collection, c.id, c.version, c.owner, c.at, c.old, c.now_version, c.now_owner, c.body, c.found
+    select ${STATE}, ${sql.literal(isSqlite ? '0' : 'cast(cast(p.xid as text) as bigint)')} as xid, p.seq, c.collection, c.id,
+      c.version, c.owner, c.at, case when ${isRead} then ${sql.literal(isSqlite ? 'json(c.old)' : 'c.old')} end as old,
+      d.version as now_version, d.owner as now_owner, case when p.place = 1 and ${isRead} then d.body end as body, p.found,
+      ${isRead} as is_read
     from store_feed f left join (
-      select ${sql.literal(isSqlite ? '0' : 'cast(cast(c.xid as text) as bigint)')} as xid, c.seq, c.collection, c.id,
-        c.version, c.owner, c.at, ${sql.literal(isSqlite ? 'json(c.old)' : 'c.old')} as old,
-        c.now_version, c.now_owner, c.body, c.found
+      select p.*, count(*) over () as found, row_number() over (order by ${order}) as row,
+        sum(old_bytes + case when place = 1 then now_bytes else 0 end)
+          over (order by ${order} rows unbounded preceding) as through
       from (
-        select c.*, count(*) over () as found,
-          coalesce(sum(c.bytes) over (order by ${order} rows between unbounded preceding and 1 preceding), 0) as before
+        select p.*, row_number() over (partition by collection, id order by ${order}) as place
         from (
-          select ${sql.literal(isSqlite ? '' : 'c.xid,')} c.seq, c.collection, c.id, c.version, c.owner, c.at, c.old,
-            d.version as now_version, d.owner as now_owner, d.body, ${BYTES} as bytes
+          select ${sql.literal(isSqlite ? '' : 'c.xid,')} c.seq, c.collection, c.id, ${OLD_BYTES} as old_bytes,
+            ${NOW_BYTES} as now_bytes
           from store_changes c left join store_documents d on d.collection = c.collection and d.id = c.id
           where ${isAfter(after)} ${collections ? sql`and ${isOneOf('c.collection', collections)}` : sql.literal('')}
-          order by ${order}
+          order by ${sql.literal(isSqlite ? 'c.seq' : 'c.xid, c.seq')}
           limit ${limit}
-        ) as c
-      ) as c
-      where c.before < ${bytes}
-    ) as c on true
-    order by c.xid, c.seq`
+        ) as p
+      ) as p
+    ) as p on p.through <= ${bytes} or p.row = 1
+    left join store_changes c on ${sql.literal(isSqlite ? '' : 'c.xid = p.xid and')} c.seq = p.seq
+    left join store_documents d on d.collection = c.collection and d.id = c.id
+    order by ${sql.literal(isSqlite ? 'p.seq' : 'p.xid, p.seq')}`
 }

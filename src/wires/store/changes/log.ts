@@ -1,5 +1,5 @@
 import type { Database } from '../../../db/database.ts'
-import { selectChangesSql, selectStateSql, type LogRow, type LogState } from './log-rows.ts'
+import { selectChangesSql, selectStateSql, type LogRow, type LogState, type PageSize } from './log-rows.ts'
 import type { LogPosition } from './position.ts'
 
 /** A part of the log, as it was read at one moment. */
@@ -16,6 +16,7 @@ export type ChangePage = {
   readonly isFull: boolean
   /** Whether changes wait for a transaction that is running. */
   readonly isHeld: boolean
+  /** Of its documents. */
   readonly bytes: number
 }
 
@@ -23,38 +24,44 @@ export type ChangePage = {
 export type LogEnd = { readonly generation: string; readonly position: LogPosition }
 
 /** What a page has at most. */
-export const PAGE = { limit: 500, bytes: 4_194_304 }
-// Rows that are passed over in a few milliseconds.
-const NEAR = 2000
+export const PAGE: PageSize = { limit: 500, bytes: 4_194_304 }
+/** What is read at once, without a thread or a queue. */
+const SMALL: PageSize = { limit: 50, bytes: 65_536, isStrict: true }
+const FIRST_LIMIT = 8
 
-/**
- * Reads the log page by page.
- *
- * @param caller for whom
- */
-export function createLogReader(db: Database, caller?: string) {
-  /**
-   * @param end where the log ends, about
-   * @param bytes of the page
-   */
-  return async (
-    after: LogPosition,
-    collections: readonly string[],
-    end: LogPosition = after,
-    bytes = PAGE.bytes,
-  ): Promise<ChangePage> => {
-    const query = selectChangesSql(db.dialect, after, collections, { ...PAGE, bytes })
-    // What is new is little. To pass over what others have changed in a day holds up nobody else in a scan.
-    const isNear = distance(after, end) <= NEAR
-    return pageOf(isNear ? await db.all(query) : await db.scan(query, caller === undefined ? {} : { caller }))
-  }
+/** How many rows to choose from next: on SQLite to look up the length of a document costs as much as to read it. */
+export const limitAfter = (page?: ChangePage): number =>
+  Math.min(PAGE.limit, Math.max(FIRST_LIMIT, 2 * (page?.rows.length ?? 0)))
+
+/** Reads a page by a scan. It waits in the share of its caller, and holds up nobody else. */
+export async function readPage(
+  db: Database,
+  after: LogPosition,
+  collections: readonly string[],
+  { caller, ...size }: Partial<PageSize> & { caller?: string } = {},
+): Promise<ChangePage> {
+  const { limit, bytes } = { ...PAGE, ...size }
+  const query = selectChangesSql(db.dialect, after, collections, { limit, bytes })
+  return pageOf(await db.scan(query, caller === undefined ? {} : { caller }), limit)
 }
 
-/** How many changes lie between two positions, about: on PostgreSQL transactions. */
-const distance = (from: LogPosition, to: LogPosition): number =>
-  to.xid > 0 ? to.xid - from.xid : to.seq - from.seq
+/** How much the reader of all followers reads next. Little is new if it has reached the end, and what was written is not large. */
+export const sizeAfter = (page?: ChangePage): PageSize =>
+  page && !page.isFull && page.bytes <= SMALL.bytes ? SMALL : { ...PAGE, limit: limitAfter(page) }
 
-export type ReadLog = ReturnType<typeof createLogReader>
+/** Reads a page for all followers: at once if it is small. */
+export async function readLivePage(
+  db: Database,
+  after: LogPosition,
+  collections: readonly string[],
+  size: PageSize,
+): Promise<ChangePage> {
+  if (size.isStrict) {
+    const rows = await db.all(selectChangesSql(db.dialect, after, collections, size))
+    if (rows[0]!.is_read !== 0) return pageOf(rows, size.limit)
+  }
+  return readPage(db, after, collections, { limit: size.limit })
+}
 
 /** Reads where the log ends. */
 export async function readLogEnd(db: Database): Promise<LogEnd> {
@@ -65,13 +72,11 @@ export async function readLogEnd(db: Database): Promise<LogEnd> {
 const endOf = ({ end_xid: xid, end_seq: seq }: LogState): LogPosition => ({ xid, seq })
 
 /** The page that a read of up to `limit` rows returned. */
-export function pageOf(all: readonly LogRow[], limit = PAGE.limit): ChangePage {
+export function pageOf(all: readonly LogRow[], limit: number): ChangePage {
   const state = all[0]!
-  const rows = state.seq === null ? [] : all
+  const rows = state.seq === null ? [] : all.map(withBody())
   const last = rows.at(-1)
   const isFull = last !== undefined && (last.found === limit || rows.length < last.found)
-  let bytes = 0
-  for (const { old, body } of rows) bytes += (old?.length ?? 0) + (body?.length ?? 0)
   return {
     generation: state.generation,
     floor: { xid: state.floor_xid, seq: state.floor_seq },
@@ -80,6 +85,17 @@ export function pageOf(all: readonly LogRow[], limit = PAGE.limit): ChangePage {
     end: endOf(state),
     isFull,
     isHeld: state.is_held === 1,
-    bytes,
+    // A document that is in several rows is one text.
+    bytes: all.reduce((sum, { old, body }) => sum + (old?.length ?? 0) + (body?.length ?? 0), 0),
+  }
+}
+
+/** Adds the document to rows behind its first one. */
+function withBody(): (row: LogRow) => LogRow {
+  const bodies = new Map<string, string>()
+  return (row) => {
+    const key = `${row.collection} ${row.id}`
+    if (row.body !== null) bodies.set(key, row.body)
+    return { ...row, body: bodies.get(key) ?? null }
   }
 }

@@ -140,5 +140,5 @@ const verbOf = ({ version, old }: LogRow): string =>
   version === 0 ? 'deleted' : old === null ? 'created' : 'updated'
 
 /** The document as it is now, which may be later than the change; a deleted one as it was. */
-const documentOf = ({ version, now_version, body, old }: LogRow): unknown =>
-  version > 0 && now_version !== null ? parseJson(body) : old === null ? null : parseJson(old)
+const documentOf = ({ version, body, old }: LogRow): unknown =>
+  version > 0 && body !== null ? parseJson(body) : old === null ? null : parseJson(old)
