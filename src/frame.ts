@@ -13,6 +13,7 @@ import { createLogOperations } from './kernel/request-log/operations.ts'
 import { createRequestLog, NO_REQUEST_LOG, type RequestLog } from './kernel/request-log/request-log.ts'
 import { defineLogRetention } from './kernel/request-log/retention.ts'
 import type { ServerStatus, WireContext } from './kernel/wire.ts'
+import { declareStorageMetrics } from './kernel/storage-metrics.ts'
 import type { Parts } from './parts.ts'
 
 // The longest time for which an answer with tokens stays stored after its last replay.
@@ -33,6 +34,7 @@ export function createFrame({
 }: Parts) {
   const metrics = createMetrics()
   declareJobMetrics(metrics, db, clock)
+  declareStorageMetrics(metrics, db, settings)
   const requestLog: RequestLog = settings.requestLog
     ? createRequestLog({ db, clock, log, process: processes.id, settings: settings.requestLog })
     : NO_REQUEST_LOG

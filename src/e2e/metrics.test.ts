@@ -82,6 +82,10 @@ describe('GET /metrics', () => {
         environment: { SMTP_URL: `smtp://127.0.0.1:${mail.port}`, MAIL_FROM: 'shop@shop.example' },
       })
       const { app } = till
+      // What `increase` of an alert sees of the first dispute or failure.
+      const first = await samplesOf(app)
+      assert.equal(first('sixwire_payments_total{provider="cardpay",status="disputed"}'), 0)
+      assert.equal(first('sixwire_messages_total{channel="email",outcome="failed"}'), 0)
       const { email, password, token } = await app.register()
       await app.request('POST', '/auth/login', { body: { email, password } })
       await app.request('POST', '/auth/login', { body: { email, password: 'a wrong passphrase' } })
@@ -116,6 +120,10 @@ describe('GET /metrics', () => {
       assert.equal(value('shop_packing_seconds_sum{size="small"}'), 140.5)
       assert.equal(value('shop_stock_books'), undefined, 'a gauge that fails is left out')
 
+      assert.ok(value('sixwire_data_free_bytes')! > 0)
+      assert.ok(value('sixwire_database_size_bytes{part="database"}')! > 0)
+      assert.equal(value('sixwire_database_writable'), 1)
+
       const now = clock.now()
       await app.app.db.write(sql`
         insert into sixwire_jobs (id, kind, payload, state, run_at, attempts, created_at)
@@ -126,6 +134,13 @@ describe('GET /metrics', () => {
   })
 
   anyEngine((engine) => {
+    test('has names that promtool takes: those of counters alone end in _total', async (t) => {
+      const app = await startApp(t, engine)
+      const { text } = await app.request('GET', '/metrics')
+      for (const [, name, type] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm))
+        assert.equal(name!.endsWith('_total'), type === 'counter', name!)
+    })
+
     test('of two servers in one process each counts its own', async (t) => {
       const [one, other] = [await startApp(t, engine), await startApp(t, engine)]
       await one.register()

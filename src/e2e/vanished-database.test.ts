@@ -23,7 +23,11 @@ eachEngine((engine) => {
         logTo: { write: (line) => void (log += line) },
         ...(newDatabase && { newDatabase }),
       })
-      await app.start().finally(() => app.close())
+      try {
+        await app.start()
+      } finally {
+        await app.close()
+      }
     }
     const DATABASE_URL = await engine.freshUrl()
     await assert.rejects(start({ ...PRODUCTION, DATABASE_URL }), {

@@ -11,6 +11,12 @@ const LABEL = /^[a-z][a-z\d]*(_[a-z\d]+)*$/
 const HISTOGRAM_SUFFIXES = ['_bucket', '_sum', '_count']
 /** Those of Node are registered once they are needed, long after the start. */
 const OTHERS = /^(http_request_|process_|nodejs_)/
+/** Gauges of the library that are named as counters are; those without `_total` say the same by type. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+]
 const REQUESTS = 'http_request_duration_seconds'
 
 type Labels<L extends string> = Readonly<Record<L, string>>
@@ -31,8 +37,16 @@ export type MetricDefinition<L extends string> = {
 
 /** Declares the metrics of a wire, in its setup. */
 export type WireMetrics = {
-  /** A counter of this process since its start; returns the function that adds one. @throws StartError for a name that is in use */
-  counter<const L extends string>(definition: MetricDefinition<L>): (labels: Labels<L>) => void
+  /**
+   * A counter of this process since its start; returns the function that adds one.
+   *
+   * @param definition `known` are labels that are answered as 0 until they count: an alert with `increase` does not see the first
+   *   event of a series that begins with it
+   * @throws StartError for a name that is in use
+   */
+  counter<const L extends string>(
+    definition: MetricDefinition<L> & { known?: readonly Labels<L>[] },
+  ): (labels: Labels<L>) => void
   /**
    * A counter of what is recorded of accounts: see `record` of a call.
    *
@@ -103,11 +117,18 @@ export function createMetrics(): Metrics {
     declared.set(metric.name, metric)
   }
 
-  function counter(definition: MetricDefinition<string>) {
-    const samples = new Map<string, Sample<string>>()
+  function counter({
+    known = [],
+    ...definition
+  }: MetricDefinition<string> & { known?: readonly Labels<string>[] }) {
+    const keyOf = (labels: Labels<string>): string =>
+      JSON.stringify(definition.labels.map((label) => labels[label]))
+    const samples = new Map<string, Sample<string>>(
+      known.map((labels) => [keyOf(labels), { labels, value: 0 }]),
+    )
     declare({ ...definition, type: 'counter', read: async () => [...samples.values()] })
     return (labels: Labels<string>): void => {
-      const key = JSON.stringify(definition.labels.map((label) => labels[label]))
+      const key = keyOf(labels)
       const sample = samples.get(key) ?? { labels, value: 0 }
       sample.value++
       samples.set(key, sample)
@@ -230,7 +251,10 @@ async function openRegistry(declared: readonly Declared[]) {
   let isWatching = false
   return {
     async read() {
-      if (!isWatching) collectDefaultMetrics({ register: registry })
+      if (!isWatching) {
+        collectDefaultMetrics({ register: registry })
+        for (const name of MISNAMED) registry.removeSingleMetric(name)
+      }
       isWatching = true
       return { text: await registry.metrics(), contentType: registry.contentType }
     },

@@ -1,4 +1,5 @@
 import { defineWire } from '../../kernel/wire.ts'
+import { createStorageProbe } from './health.ts'
 import { coreRoutes } from './routes.ts'
 import { webhookDiagnosis } from './webhook-diagnosis.ts'
 
@@ -6,9 +7,18 @@ import { webhookDiagnosis } from './webhook-diagnosis.ts'
 export const core = defineWire({
   name: 'core',
   description: 'Health, readiness, version and metrics of the server, and webhooks.',
-  setup({ db, clock, server, settings }) {
+  setup({ db, clock, server, settings, metrics }) {
+    const readStorage = createStorageProbe(db, clock)
+    metrics.gauge(
+      {
+        name: 'sixwire_database_writable',
+        help: '1 if the database takes writes, 0 if it is full, read-only or damaged, or does not answer',
+        labels: [],
+      },
+      async () => [{ labels: {}, value: (await readStorage()) === 'writable' ? 1 : 0 }],
+    )
     return {
-      routes: coreRoutes({ db, clock, server, settings }),
+      routes: coreRoutes({ db, readStorage, server, settings }),
       service: undefined,
       diagnoses: [webhookDiagnosis(server.webhooks)],
     }

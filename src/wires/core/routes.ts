@@ -1,6 +1,5 @@
 import { Type } from '../../base/schema.ts'
 
-import type { Clock } from '../../base/clock.ts'
 import { errors } from '../../base/errors.ts'
 import { platformVersion } from '../../base/platform-version.ts'
 import type { Settings } from '../../kernel/config.ts'
@@ -8,7 +7,7 @@ import type { Database } from '../../db/database.ts'
 import { healthRoute } from '../../http/health-route.ts'
 import { answer, route } from '../../http/route.ts'
 import type { ServerStatus } from '../../kernel/wire.ts'
-import { createHealth, HealthFields } from './health.ts'
+import { createHealth, HealthFields, type Storage } from './health.ts'
 import { logEndpoints } from './log-endpoints.ts'
 import { overviewEndpoints } from './overview-endpoints.ts'
 import { jobEndpoints } from './job-endpoints.ts'
@@ -19,17 +18,17 @@ const PROBES = { rate: '600/min', countedIn: 'process' } as const
 
 export function coreRoutes({
   db,
-  clock,
+  readStorage,
   server,
   settings,
 }: {
   db: Database
-  clock: Clock
+  readStorage: () => Promise<Storage>
   server: ServerStatus
   settings: Settings
 }) {
   const platform = platformVersion()
-  const readHealth = createHealth({ db, clock, server })
+  const readHealth = createHealth({ db, server, readStorage })
   const webhooks = webhookEndpoints(server.webhooks)
   const logs = logEndpoints(server.logs)
   const jobs = jobEndpoints(server.jobs)

@@ -8,7 +8,7 @@ import type { WireContext } from '../../kernel/wire.ts'
 import { isRepeatable, readContent, writeContent, type MessageContent } from './content.ts'
 import { addToHistorySql, historyLine } from './history.ts'
 import type { MessageEvents } from './message-events.ts'
-import type { Channel } from './provider.ts'
+import { CHANNELS, type Channel } from './provider.ts'
 
 /** Longer than a request sends: after it the message's job is due, which goes on where a dead process stopped. */
 export const LEASE_MS = 30_000
@@ -154,6 +154,7 @@ export function createOutboxRows(
     name: 'sixwire_messages_total',
     help: 'Messages that this process has settled since its start, by their channel and outcome',
     labels: ['channel', 'outcome'],
+    known: CHANNELS.flatMap((channel) => ['sent', 'failed'].map((outcome) => ({ channel, outcome }))),
   })
   const ownClaimSql = ({ id, token }: Claim): Sql => sql`id = ${id} and claim = ${token} and ${unsettled}`
 

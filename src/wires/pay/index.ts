@@ -71,9 +71,13 @@ export const pay = defineWire({
     )
     const events = createTransactionEvents(context.events)
     declarePaymentEvents(context.events)
-    const ledger = createLedger(context, events, ({ id, provider, version }) =>
-      // The chain itself tells what becomes of these.
-      provider === 'onchain' ? [] : [watch.watchSql(id, { series: `${id}-${version}` })],
+    const ledger = createLedger(
+      context,
+      events,
+      ({ id, provider, version }) =>
+        // The chain itself tells what becomes of these.
+        provider === 'onchain' ? [] : [watch.watchSql(id, { series: `${id}-${version}` })],
+      [...providers.keys(), 'onchain'],
     )
     const onchainPayments = await openOnchain(context, { ledger, events }, options.onchain)
     const calls = createOperations(context, ledger, ({ provider }) =>

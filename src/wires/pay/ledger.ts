@@ -7,7 +7,7 @@ import { sql } from '../../db/sql.ts'
 import type { WireContext } from '../../kernel/wire.ts'
 import { moneyText } from './amounts.ts'
 import type { LedgerEntry, Money, PaymentSnapshot } from './provider.ts'
-import { stepsBetween, summaryOf, type PaymentStatus, type Summary } from './state.ts'
+import { STATUSES, stepsBetween, summaryOf, type PaymentStatus, type Summary } from './state.ts'
 import type { TransactionEvents } from './transaction-events.ts'
 import {
   entryOf,
@@ -88,11 +88,13 @@ export function createLedger(
   { db, clock, log, metrics }: Pick<WireContext, 'db' | 'clock' | 'log' | 'metrics'>,
   events: TransactionEvents,
   watchSql: (row: TransactionRow) => readonly Step[],
+  providers: readonly string[] = [],
 ): Ledger {
   const countPayment = metrics.counter({
     name: 'sixwire_payments_total',
     help: 'Transactions that this process has seen reach a status since its start',
     labels: ['provider', 'status'],
+    known: providers.flatMap((provider) => STATUSES.map((status) => ({ provider, status }))),
   })
   const turns = createKeyedMutex({ queue: TURNS, retryAfter: 1 })
 

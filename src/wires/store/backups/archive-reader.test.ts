@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { randomInt } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 
 import { ApiError } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
@@ -166,6 +167,26 @@ describe('an archive', () => {
     await faultOf(compressed(tar.subarray(0, -512)), 'half an end')
     await faultOf(compressed(Buffer.concat([tar, Buffer.from('x')])), 'bytes after the end of the tar')
     await faultOf(compressed(Buffer.concat([tar.subarray(0, -512), tar])), 'entries behind half an end')
+  })
+
+  test('without its end is refused, also where the decoder finds that before an entry is read', async () => {
+    const files = [2_000_000, 100_000, 100_000, 100_000].map((size) => ({
+      id: newId(),
+      owner: 'owner',
+      name: 'random',
+      bytes: randomBytes(size),
+    }))
+    const bytes = await archiveOf(entriesOf({}, files))
+    for (const missing of [20, 5_000, 40_000]) {
+      const slow: ArchiveSink = {
+        async content(_, pieces) {
+          await setTimeout(5)
+          await Array.fromAsync(pieces)
+        },
+      }
+      const fault = { code: 'BACKUP_DAMAGED', status: 422 }
+      await assert.rejects(read(bytes.subarray(0, -missing), slow), fault, `${missing} bytes missing`)
+    }
   })
 
   test('is read if its compression has several frames, or no checksum', async () => {

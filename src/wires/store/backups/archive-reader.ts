@@ -93,10 +93,13 @@ export async function readArchive(
     // The decoder ignores what follows the last frame.
     if (zstd.bytesWritten < read) throw damaged('the archive', 'bytes follow its end')
     return manifest
-  } catch (error) {
+  } catch (thrown) {
     source.destroy()
     extract.destroy()
     await extracting
+    // An entry that is read after the streams have failed tells only that it was destroyed.
+    const isDestroyed = (thrown as NodeJS.ErrnoException).code === 'STREAM_DESTROYED'
+    const error = isDestroyed ? (streamError ?? thrown) : thrown
     if (error !== streamError || error === sourceError || error instanceof ApiError) throw error
     const { code } = error as NodeJS.ErrnoException
     const fault = code === undefined ? 'it is not a whole tar' : `it cannot be decompressed (${code})`
