@@ -19,6 +19,16 @@ export type Statement = {
   readonly isOnce?: true
   /** See `sql.forEach`. */
   readonly rows?: readonly SqlScalar[][]
+  /** See `sql.gathering`. */
+  readonly gathered?: Gathered
+}
+
+/** Rows that are read into the temporary table `gathered`. */
+type Gathered = {
+  readonly text: string
+  readonly params: SqlScalar[]
+  /** How many are enough. */
+  readonly most: number
 }
 
 type Part = SqlScalar | Sql<unknown> | Choice
@@ -85,6 +95,20 @@ class ForEach extends Sql {
   override render(dialect: Dialect): Statement {
     if (dialect === 'postgres') throw new TypeError('sql.forEach is for SQLite: pass all rows as one value')
     return { ...super.render(dialect), rows: this.#rows.map((row) => row.map(checked)) }
+  }
+}
+
+/** A scan of rows that are gathered before. See `sql.gathering`. */
+class Gathering<R = Row> extends Sql<R> {
+  readonly #rows: Sql
+  readonly #most: number
+  constructor({ strings, parts }: Sql<R>, rows: Sql, most: number) {
+    super(strings, parts)
+    this.#rows = rows
+    this.#most = most
+  }
+  override render(dialect: Dialect): Statement {
+    return { ...super.render(dialect), gathered: { ...this.#rows.render(dialect), most: this.#most } }
   }
 }
 
@@ -225,6 +249,16 @@ sql.stoppable = (condition: Sql, unless?: Sql): Choice => {
  * texts, which have no end, must not be among them.
  */
 sql.once = <R>(query: Sql<R>): Sql<R> => new Once(query.strings, query.parts)
+
+/**
+ * A scan on SQLite of rows that call functions, of however many documents: they are read into the temporary table `gathered`
+ * first, at the same moment. Node keeps the arguments of functions until a statement answers a row, so `sixwire_pass` lets a
+ * row through now and then that does not match.
+ *
+ * @param rows their last column, which the table does not have, tells whether they match
+ * @param most how many matching rows are enough
+ */
+sql.gathering = <R>(query: Sql<R>, rows: Sql, most = Infinity): Sql<R> => new Gathering(query, rows, most)
 
 /**
  * A write on SQLite that runs once for each row of values, bound as `?1`, `?2` and so on: a third of what it costs there to

@@ -24,6 +24,10 @@ const CHANGES_ROWS = /^\s*(?:insert|update|delete|replace|with)\b/i
 const LOG_PAGES = 4000
 // Scans and writes read most pages once; the operating system also caches the file.
 const CACHE_KIB: Record<Use, number> = { reader: 4000, scanner: 1000, snapshot: 1000, writer: 2000 }
+// Characters of the arguments that functions have had: a fraction of the heap of a thread.
+const ARGUMENTS_MAX = 2_000_000
+// What a call costs besides.
+const CALL_LENGTH = 100
 const BEGIN: Statement = { text: 'begin', params: [] }
 const COMMIT: Statement = { text: 'commit', params: [] }
 // https://www.sqlite.org/pragma.html#pragma_data_version
@@ -73,6 +77,9 @@ export class SqliteConnection {
   readonly #prepared = new BoundedMap<string, PreparedStatement>(STATEMENTS_MAX)
   readonly #preparedLong = new BoundedMap<string, PreparedStatement>(LONG_STATEMENTS_MAX)
   #hasSnapshot = false
+  /** Characters of arguments that Node keeps for the statement that runs. */
+  #argumentsLength = 0
+  #isGathering = false
 
   /** @param isStopped asked at every row of `sql.stoppable` */
   constructor(
@@ -99,11 +106,16 @@ export class SqliteConnection {
       refuseIfStopped()
       return 1
     })
+    this.addFunction('sixwire_pass', (matches) =>
+      this.#isGathering && this.#argumentsLength > ARGUMENTS_MAX ? 1 : (matches as number),
+    )
     for (const [name, call] of Object.entries(functions)) {
       const own = call as (...values: SQLOutputValue[]) => SQLInputValue
       // One row may take many calls.
       const stoppable = (...values: SQLOutputValue[]): SQLInputValue => {
         refuseIfStopped()
+        this.#argumentsLength += CALL_LENGTH
+        for (const value of values) if (typeof value === 'string') this.#argumentsLength += value.length
         return own(...values)
       }
       // SQLite takes it as the number of arguments.
@@ -127,7 +139,8 @@ export class SqliteConnection {
   }
 
   /** The rows that the statement returns. If it has no columns: one empty row if it changed something. */
-  run({ text, params, rows: each }: Statement): Row[] {
+  run({ text, params, rows: each, gathered }: Statement): Row[] {
+    if (gathered) return this.#runGathering(gathered, { text, params })
     const prepared = this.#prepare(text)
     const { statement } = prepared
     if (each) return this.#runEach(statement, each)
@@ -139,6 +152,33 @@ export class SqliteConnection {
     }
     const { changes } = statement.run(...values)
     return prepared.changesRows && changes !== 0 ? [{}] : []
+  }
+
+  #runGathering({ text, params, most }: NonNullable<Statement['gathered']>, statement: Statement): Row[] {
+    const rows = this.#db.prepare(text)
+    rows.setReturnArrays(true)
+    // As numbers, those beyond 2^53 could not be read.
+    rows.setReadBigInts(true)
+    const columns = columnsOf(rows).slice(0, -1)
+    // One transaction, so that both statements see the same moment; its end also drops the table.
+    this.#db.exec(`pragma query_only = 0; begin; create temp table gathered (${columns.join(', ')})`)
+    try {
+      this.#isGathering = true
+      const insert = this.#db.prepare(`insert into gathered values (${columns.map(() => '?').join(', ')})`)
+      let count = 0
+      for (const row of rows.iterate(...params.map(bindable)) as Iterable<unknown> as Iterable<SqlScalar[]>) {
+        this.#argumentsLength = 0
+        if (row.pop()) {
+          insert.run(...row)
+          if (++count >= most) break
+        }
+      }
+      return this.run(statement)
+    } finally {
+      this.#isGathering = false
+      if (this.inTransaction) this.#db.exec('rollback')
+      this.#db.exec('pragma query_only = 1')
+    }
   }
 
   #runEach(statement: StatementSync, each: readonly SqlScalar[][]): Row[] {

@@ -56,6 +56,8 @@ export function errorOf({ message, errcode }: EngineFault, use: Use = 'writer'):
 // V8 lets a heap grow in proportion to its limit. A scanner may hold a page of 4 MiB of documents several times.
 const LARGEST_HEAP_MB = { writer: 32, scanner: 64, snapshot: 64 }
 
+const TOO_LARGE = 'The query took more memory than a query may have and was stopped: narrow it.'
+
 /** Point reads run on the main thread. */
 type ThreadUse = keyof typeof LARGEST_HEAP_MB
 
@@ -98,8 +100,13 @@ export class SqliteWorker {
 
   #break(error: Error): void {
     this.#broken ??= error
+    const isTooLarge = (error as { code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY'
     for (const { reject } of this.#pending.values())
-      reject(errors.unavailable({ retryAfter: 5, cause: error }))
+      reject(
+        isTooLarge && this.#use === 'scanner'
+          ? errors.unavailable({ retryAfter: 30, cause: error, message: TOO_LARGE })
+          : errors.unavailable({ retryAfter: 5, cause: error }),
+      )
     this.#pending.clear()
   }
 

@@ -174,7 +174,8 @@ async function readDocuments(
   const most = few === undefined ? Math.floor((await countAll()) / LOOKUP_COST) : FEW_DOCUMENTS
   const entries = few ?? (await countEntries(source, plan, most))
   if (entries > most) return 'wide'
-  const page = await readPage(source, await rowsOfCandidates(source, plan), few !== undefined)
+  const isQuick = few !== undefined
+  const page = await readPage(source, await rowsOfCandidates(source, plan, isQuick), isQuick)
   return { ...page, plans: [plan], order: 'sorted', examined: { entries: 2 * entries, documents: entries } }
 }
 
@@ -198,12 +199,12 @@ async function readUntilFull(
 }
 
 /** The documents that the entries lead to, each once. */
-async function rowsOfCandidates(source: ListSource, plan: Plan): Promise<PageRows> {
+async function rowsOfCandidates(source: ListSource, plan: Plan, isQuick: boolean): Promise<PageRows> {
   const entries = entriesSql(plan, source.owner, false)
   const candidates = sql`candidates as materialized (select ${idsOf(plan)} from ${entries.from} where ${entries.where})`
-  const { from, where } = documentsOfEntries(sql`candidates as e`, source.scope)
-  const matching = sql`${where} and ${sql.stoppable(await afterCursorSql(source))}`
-  return { ...matchingRows(source, from, matching, candidates), isOnce: true }
+  const documents = documentsOfEntries(sql`candidates as e`, source.scope)
+  const condition = await afterCursorSql(source)
+  return { ...matchingRows(source, { ...documents, condition, ctes: candidates, isQuick }), isOnce: true }
 }
 
 /** How many entries there are, if they lead to few documents, which are no great effort together either. */

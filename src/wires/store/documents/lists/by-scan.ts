@@ -13,8 +13,14 @@ export async function readByScan(source: ListSource): Promise<ListPage> {
   const { list, scope } = source
   const after = await afterCursorSql(source)
   const quick = sql`d.bytes < ${Math.floor(QUICK_BYTES / Math.max(list.conditions, 1))}`
-  const where = sql`${scope} and ${list.scans ? sql.stoppable(after, quick) : after}`
-  return readPage(source, matchingRows(source, await tableOf(source), where), !list.scans && isShort(source))
+  const rows = matchingRows(source, {
+    from: await tableOf(source),
+    where: scope,
+    condition: after,
+    unless: quick,
+    isQuick: !list.scans,
+  })
+  return readPage(source, rows, !list.scans && isShort(source))
 }
 
 async function tableOf({ list, owner, countAll, countCollection }: ListSource): Promise<Sql> {

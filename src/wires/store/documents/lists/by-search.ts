@@ -106,9 +106,8 @@ function rowsOfHits({ list, cursor, collection, knownTotal, limited }: ListSourc
 
 /** The hits that the filter finds too. */
 async function rowsOfDocuments(source: ListSource, hits: Sql): Promise<PageRows> {
-  const { from, where } = documentsOfEntries(sql`hits as e`, source.scope)
-  const matching = sql`${where} and ${sql.stoppable(await afterCursorSql(source))}`
-  return matchingRows(source, from, matching, hits)
+  const documents = documentsOfEntries(sql`hits as e`, source.scope)
+  return matchingRows(source, { ...documents, condition: await afterCursorSql(source), ctes: hits })
 }
 
 /** Documents of which some are in the list, and how many they are. */

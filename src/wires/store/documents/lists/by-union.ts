@@ -26,10 +26,14 @@ export async function readByUnion(
   if (!union) return undefined
   const { plans, entries, ids } = union
   const candidates = sql`candidates as materialized (${ids})`
-  const { from, where } = documentsOfEntries(sql`candidates as e`, source.scope)
-  const matching = sql`${where} and ${sql.stoppable(await afterCursorSql(source))}`
-  const rows = { ...matchingRows(source, from, matching, candidates), isOnce: true }
-  const page = await readPage(source, rows, entries <= FEW_DOCUMENTS && (await areSmall(source, candidates)))
+  const isQuick = entries <= FEW_DOCUMENTS && (await areSmall(source, candidates))
+  const documents = documentsOfEntries(sql`candidates as e`, source.scope)
+  const condition = await afterCursorSql(source)
+  const rows = {
+    ...matchingRows(source, { ...documents, condition, ctes: candidates, isQuick }),
+    isOnce: true,
+  }
+  const page = await readPage(source, rows, isQuick)
   if (!(await areReady(source, plans))) return 'outdated'
   return { ...page, plans, order: 'sorted', examined: { entries, documents: entries } }
 }

@@ -3,7 +3,11 @@ import { PREVIEW_BYTES } from '../preview/preview.ts'
 import { previewSql } from '../preview/preview-sql.ts'
 import type { ListSource, PageReads } from './list-source.ts'
 import type { Plan } from '../plan/plan.ts'
+import { conjunctsOf } from '../query/filter.ts'
 import { listFault } from '../query/sort.ts'
+import { idMatches } from '../sql/document-rows.ts'
+import { listEngines } from '../sql/engines.ts'
+import { afterPositionSql } from '../sql/order.ts'
 
 /** The bytes that the documents of a page have at most, if it has more than one. */
 const PAGE_BYTES = 4_194_304
@@ -56,6 +60,22 @@ export type PageRows = {
   readonly total: Sql | number
   /** Whether the text depends on what a client asks: see `sql.once`. */
   readonly isOnce?: boolean
+  /** What `sql.gathering` gathers before. */
+  readonly gathered?: { readonly rows: Sql; readonly most: number }
+}
+
+/** Documents that must be looked into, rows `d` of `from`. */
+type Candidates = {
+  readonly from: Sql
+  readonly where: Sql
+  /** What a document of the list meets. */
+  readonly condition: Sql
+  /** Which documents are looked into so quickly that the scan need not stop there. */
+  readonly unless?: Sql
+  /** What `from` needs, without `with`. */
+  readonly ctes?: Sql
+  /** Whether they are few. */
+  readonly isQuick?: boolean
 }
 
 type PageRow = { id: string; body: string | null; owner?: string; total?: number; fetched?: number }
@@ -66,9 +86,14 @@ export const isShort = ({ limit, offset }: ListSource): boolean =>
   limit <= SHORT_LIMIT && offset <= SHORT_OFFSET
 
 /** The rows of documents that must be looked into: each once, to count them if that is needed, and to sort them. */
-export function matchingRows(source: ListSource, from: Sql, where: Sql, candidates?: Sql): PageRows {
-  const { list, collection, limited, knownTotal } = source
-  if (knownTotal !== undefined)
+export function matchingRows(
+  source: ListSource,
+  { from, where: scope, condition, unless, ctes: candidates, isQuick = false }: Candidates,
+): PageRows {
+  const { list, collection, cursor, limited, knownTotal, limit, offset } = source
+  const where = sql`${scope} and ${list.scans ? sql.stoppable(condition, unless) : condition}`
+  const gathers = list.callsFunctions && !isQuick
+  if (!gathers && knownTotal !== undefined)
     return {
       ...(candidates && { ctes: sql`with ${candidates}` }),
       from,
@@ -77,10 +102,27 @@ export function matchingRows(source: ListSource, from: Sql, where: Sql, candidat
       limited,
       total: knownTotal,
     }
-  const matches = sql`matches as materialized (select d.id${list.sortColumns} from ${from} where ${where} ${list.readOrder})`
+  const columns = sql`d.id${list.sortColumns}`
+  const matches = sql`matches as materialized (select ${columns} from ${from} where ${where} ${list.readOrder})`
+  const isById = list.order.keys.length === 0 && !list.order.byScore
+  // Candidates are in no order, and to sort them would call the functions for all of them at once.
+  const inOrder = isById && candidates === undefined
+  // Beside the function, which hides them: the primary key is searched by them.
+  const keys = [
+    ...conjunctsOf(list.filter).flatMap((one) => idMatches(one) ?? []),
+    ...(cursor && isById ? [afterPositionSql(list.order, cursor.position, listEngines.sqlite.order)] : []),
+  ]
+  const gathered = {
+    rows: sql`${candidates ? sql`with ${candidates}` : NOTHING} select ${columns}, (${condition}) as matches from ${from}
+      where ${sql.join([scope, ...keys, sql`${sql.stoppable(sql`sixwire_pass((${condition}))`, unless)}`], ' and ')}
+      ${inOrder ? list.readOrder : NOTHING}`,
+    most: inOrder && knownTotal !== undefined ? limit + offset + 1 : Infinity,
+  }
   return {
-    ctes: candidates ? sql`with ${candidates}, ${matches}` : sql`with ${matches}`,
-    total: sql`(select count(*) from matches)`,
+    ...(gathers
+      ? { ctes: sql`with matches as (select * from temp.gathered)`, gathered }
+      : { ctes: candidates ? sql`with ${candidates}, ${matches}` : sql`with ${matches}` }),
+    total: knownTotal ?? sql`(select count(*) from matches)`,
     from: sql`(select * from matches as m order by ${list.orderByColumns} ${limited}) as m
       cross join store_documents d`,
     where: sql`d.collection = ${collection} and d.id = m.id`,
@@ -113,7 +155,7 @@ async function readRows(source: ListSource, rows: PageRows, isQuick: boolean): P
     // Few scans run at once, so they need no room.
     const short = await (isQuick
       ? db.all(pageSql(source, rows, SMALL_PAGE_BYTES))
-      : db.scan(pageSql(source, rows, PAGE_BYTES), options))
+      : db.scan(gathering(rows, pageSql(source, rows, PAGE_BYTES)), options))
     if (areWhole(short)) return short
   }
   await makeRoom(COPIES * PAGE_BYTES)
@@ -121,7 +163,7 @@ async function readRows(source: ListSource, rows: PageRows, isQuick: boolean): P
     const short = await db.all(pageSql(source, rows, PAGE_BYTES))
     if (areWhole(short)) return short
   }
-  const measured = await db.scan(measuredPageSql(source, rows), options)
+  const measured = await db.scan(gathering(rows, measuredPageSql(source, rows)), options)
   if (!areWhole(measured)) throw new TypeError('a document of store_documents has no body')
   return measured
 }
@@ -129,16 +171,19 @@ async function readRows(source: ListSource, rows: PageRows, isQuick: boolean): P
 /** A part of each document, made by the engine where it stalls nobody: of fifty documents of 1 MiB a few kilobytes arrive. */
 async function readBriefRows(
   { db, collection, limit, makeRoom, options }: ListSource,
-  { ctes = NOTHING, from, where, orderBy, limited, total }: PageRows,
+  rows: PageRows,
   reads: Exclude<PageReads, 'bodies'>,
 ): Promise<WholeRow[]> {
+  const { ctes = NOTHING, from, where, orderBy, limited, total } = rows
   const isPreview = reads !== 'versions'
   if (isPreview) await makeRoom(COPIES * limit * PREVIEW_BYTES)
   const body = isPreview ? previewSql(reads.characters) : sql`''`
   const whole = isPreview ? sql`case when place = ${limit} then d.body end` : sql`null`
   const totalColumn = typeof total === 'number' ? NOTHING : sql`, ${total} as total`
   return db.scan(
-    sql<WholeRow>`
+    gathering(
+      rows,
+      sql<WholeRow>`
       ${ctes} select d.id, ${body} as body, d.version, d.owner, ${whole} as whole${totalColumn} from (
         select id, row_number() over () as place from (
           select d.id from ${from} where ${where} order by ${orderBy} ${limited}
@@ -146,9 +191,13 @@ async function readBriefRows(
       ) as numbered
       join store_documents d on d.collection = ${collection} and d.id = numbered.id
       order by place`,
+    ),
     options,
   )
 }
+
+const gathering = <R>({ gathered }: PageRows, query: Sql<R>): Sql<R> =>
+  gathered ? sql.gathering(query, gathered.rows, gathered.most) : query
 
 /** The page, without the bodies that are larger than their share of these bytes. */
 function pageSql({ limit, hasOwners }: ListSource, rows: PageRows, bytes: number): Sql<PageRow> {
@@ -185,11 +234,13 @@ const areWhole = (rows: readonly PageRow[]): rows is WholeRow[] => rows.every(({
 /** The total where the page has nothing: of a list from its beginning on, or of one that ends before the page. */
 async function totalOfNone(
   { db, cursor, offset, options }: ListSource,
-  { ctes = NOTHING }: PageRows,
+  rows: PageRows,
   total: Sql,
 ): Promise<number> {
   if (offset === 0 && cursor === undefined) return 0
-  const [row] = await db.scan(sql<{ total: number }>`${ctes} select ${total} as total`, options)
+  const { ctes = NOTHING } = rows
+  const totalSql = sql<{ total: number }>`${ctes} select ${total} as total`
+  const [row] = await db.scan(gathering(rows, totalSql), options)
   // If documents came since, the page was empty of fewer.
   return cursor === undefined ? Math.min(row!.total, offset) : row!.total
 }

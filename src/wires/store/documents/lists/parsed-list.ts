@@ -48,6 +48,8 @@ export type ParsedList = ListOrder & {
   readonly needed: () => readonly NeededIndex[]
   /** How many questions about fields the filter asks. */
   readonly conditions: number
+  /** Whether SQLite calls functions for its documents, and not for a few that their ids lead to. */
+  readonly callsFunctions: boolean
   /** The filter and the rule as a condition of row `d`. Alone, beside collection and owner, it counts the list. */
   readonly where: Sql
   /** `order by …`, or nothing, for documents that are looked into. */
@@ -58,6 +60,8 @@ export type ParsedList = ListOrder & {
 export type ParsedLists = BoundedMap<string, ParsedList>
 
 const NEWEST = '-createdAt'
+// Of functions.ts.
+const FUNCTION_CALL = /\bstore_(?:matches|matches_pattern|document_key)\(/
 const CACHED_LISTS = 500
 // Of the parameters; and of what they become, because a class of a pattern is written out in thousands of characters.
 const CACHED_LENGTH_MAX = 500
@@ -125,6 +129,13 @@ export function parseList(
     ownerAlternative: rule?.owner,
   }
   const { orderBy, sortColumns, orderByColumns } = orderOf(order, engine.order)
+  const where = conditions.length > 0 ? sql.flat(sql.join(conditions, ' and '), dialect) : sql.literal('true')
+  const sortSql = sql.flat(sortColumns, dialect)
+  // A rule is asked of the few documents that ids lead to, as well.
+  const scans =
+    search !== undefined ||
+    order.keys.length > 0 ||
+    (isFiltered && !(isOfId(asked) && asked.test.kind === 'in'))
   const readsInOrder = engine.readsInOrder && order.keys.length === 0 && !order.byScore
   return {
     filter,
@@ -139,17 +150,17 @@ export function parseList(
       ...(search ? [search] : []),
     ]),
     isFiltered,
-    // A rule is asked of the few documents that ids lead to, as well.
-    scans:
-      search !== undefined ||
-      order.keys.length > 0 ||
-      (isFiltered && !(isOfId(asked) && asked.test.kind === 'in')),
+    scans,
     ...alternativesOf,
     needed: once(() => neededIndexes(filter, order, alternativesOf)),
     conditions: countConditions(filter) + (isPartial ? countConditions(rule.filter) : 0),
-    where: conditions.length > 0 ? sql.flat(sql.join(conditions, ' and '), dialect) : sql.literal('true'),
+    callsFunctions:
+      dialect === 'sqlite' &&
+      scans &&
+      [...where.strings, ...sortSql.strings].some((text) => FUNCTION_CALL.test(text)),
+    where,
     orderBy: sql.flat(orderBy, dialect),
-    sortColumns: sql.flat(sortColumns, dialect),
+    sortColumns: sortSql,
     orderByColumns: sql.flat(orderByColumns, dialect),
     readOrder: readsInOrder ? sql`order by d.id ${directionOf(order.idDescending)}` : sql.literal(''),
   }

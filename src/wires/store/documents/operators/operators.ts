@@ -50,6 +50,14 @@ export function isOperatorPatch(body: Fields, at = '/body'): boolean {
   )
 }
 
+/** How many paths the operators of a PATCH's body have; none of a merge patch. */
+export function countPaths(body: Fields): number {
+  let count = 0
+  for (const [name, operand] of Object.entries(body))
+    if (name.startsWith('$') && isObject(operand)) count += Object.keys(operand).length
+  return count
+}
+
 /**
  * Reads update operators: `{"$inc": {"votes": 1}, "$push": {"tags": "new"}}`.
  * https://www.mongodb.com/docs/manual/reference/operator/update/

@@ -36,7 +36,9 @@ export function parsePath(text: string, at: string): Path {
 }
 
 /** The index in an array that a part names besides a field, or -1. */
-export const indexOf = (part: string): number => (/^(?:0|[1-9]\d*)$/.test(part) ? Number(part) : -1)
+export const indexOf = (part: string): number =>
+  // The first character decides of nearly all parts, and much quicker.
+  part < ':' && /^(?:0|[1-9]\d*)$/.test(part) ? Number(part) : -1
 
 export function countIndexes(path: Path): number {
   let indexes = 0

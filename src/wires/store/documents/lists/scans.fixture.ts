@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+
+import { sql } from '../../../../db/sql.ts'
+import { startApp, type TestApp } from '../../../../testing/app.ts'
+import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { storedColumn, storedSql } from '../sql/document-rows.ts'
+
+/** The documents `{"n": 1, "w": {"t": "xx…x1"}}` and so on. */
+async function seed({ app }: TestApp, documents: number, characters: number): Promise<void> {
+  const text = sql`${sql.either({
+    sqlite: sql`printf('%.*c', cast(${characters} as integer), 'x')`,
+    postgres: sql`repeat('x', ${characters})`,
+  })} || i`
+  const body = sql`'{"_id":"' || id || '","createdAt":"2026-01-01T00:00:00.000Z","updatedAt":"2026-01-01T00:00:00.000Z","n":'
+    || i || ',"w":{"t":"' || ${text} || '"}}'`
+  await app.db.write(sql`
+    insert into store_documents (collection, id, owner, version, ${storedColumn})
+    with recursive numbers (i) as (select 1 union all select i + 1 from numbers where i < ${documents}),
+    ids as (select i, 'id' || (100000000 + i) as id from numbers)
+    select 'large', id, 'owner', 1, ${storedSql(body)} from ids`)
+}
+
+/** Shows that scans which no index serves answer, and find what is there, however many documents they look into. */
+export const testScans = (documents: number, characters: number): void =>
+  eachEngine((engine) => {
+    let app: TestApp
+    let token: string
+    const ending = endOfSuite()
+    before(async () => {
+      app = await startApp(ending, engine, { config: { store: { queryLimitSeconds: 120 } } })
+      token = (await app.register()).token
+      await seed(app, documents, characters)
+    })
+
+    const one = String(documents - 1)
+    for (const [what, query, total] of [
+      ['a pattern', { filter: { 'w.t': { $regex: `x${one}$` } } }, 1],
+      ['a pattern that all match', { filter: { 'w.t': { $regex: '^x' } } }, documents],
+      [
+        'a pattern, sorted',
+        { filter: { 'w.t': { $not: { $regex: `x${one}$` } } }, sort: '-n' },
+        documents - 1,
+      ],
+      ['an object', { filter: { w: { $gt: { t: 'y' } } } }, 0],
+      ['objects, sorted', { sort: 'w' }, documents],
+    ] as const)
+      test(`${what}, among ${documents} documents`, async () => {
+        const filter = 'filter' in query ? JSON.stringify(query.filter) : '{}'
+        const sort = 'sort' in query ? query.sort : '_id'
+        const list = (cursor?: string) => {
+          const parameters = {
+            filter,
+            sort,
+            fields: 'n',
+            limit: '2',
+            ...(cursor !== undefined && { cursor }),
+          }
+          return app.request('GET', `/store/large?${new URLSearchParams(parameters)}`, { token })
+        }
+        const first = await list()
+        assert.equal(first.status, 200, first.text)
+        assert.equal(first.body.total, total)
+        assert.equal(first.body.data.length, Math.min(total, 2))
+        if (total <= 2) return
+        const second = await list(first.body.nextCursor)
+        assert.equal(second.status, 200, second.text)
+        assert.deepEqual(
+          [second.body.total, second.body.data.length, second.body.data[0].n === first.body.data[0].n],
+          [total, 2, false],
+        )
+      })
+  })
