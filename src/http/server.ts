@@ -69,7 +69,12 @@ export type ServerOptions = DispatchOptions &
     /** Whether there is the page for administrators, at `/console`. */
     console: boolean
     /** Pages and addresses that are not part of the API, each below its prefix, with body parsers of their own. */
-    mounts: readonly { prefix: string; plugin: FastifyPluginAsync }[]
+    mounts: readonly {
+      prefix: string
+      plugin: FastifyPluginAsync
+      /** Host names of a part of their own, with the path that is in front of what they are asked for. */
+      hosts?: Readonly<Record<string, string>>
+    }[]
     /**
      * The host names that are answered, beside those that no stranger's domain can be; undefined for any. A page of the
      * Internet may resolve its own name to an address of this machine (DNS rebinding).
@@ -113,7 +118,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     validation(PARTS[httpPart!]!, schema)
   const sending = limitSending()
   const streams = new EventStreams(options, sending)
+  const hosts = new Map(options.mounts.flatMap((mount) => Object.entries(mount.hosts ?? {})))
   const settings: FastifyServerOptions = {
+    ...(hosts.size > 0 && {
+      rewriteUrl: ({ url = '/', headers }) => `${hosts.get(hostNameOf(headers.host)) ?? ''}${url}`,
+    }),
     // The line of each answer is written below; a logger of the engine's own would make a child for each request.
     bodyLimit: BODY_LIMIT,
     trustProxy: trustOf(options.trustProxy),
