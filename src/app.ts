@@ -267,7 +267,7 @@ async function assemble(parts: Parts): Promise<App> {
     origins: settings.origins,
     production: settings.production,
     console: settings.console && accounts !== undefined,
-    mounts: sandbox ? [{ prefix: '/sandbox', plugin: sandbox.plugin }] : [],
+    mounts: sandbox ? [{ prefix: '/sandbox', plugin: sandbox.plugin, hosts: sandbox.hosts }] : [],
     hosts: settings.production ? undefined : settings.hosts,
     trustProxy: settings.trustProxy,
     refusal: () => REFUSALS[life.stage()]?.(),

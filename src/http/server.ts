@@ -69,7 +69,12 @@ export type ServerOptions = DispatchOptions &
     /** Whether there is the page for administrators, at `/console`. */
     console: boolean
     /** Pages and addresses that are not part of the API, each below its prefix, with body parsers of their own. */
-    mounts: readonly { prefix: string; plugin: FastifyPluginAsync }[]
+    mounts: readonly {
+      prefix: string
+      plugin: FastifyPluginAsync
+      /** Host names of a part of their own, with the path that is in front of what they are asked for. */
+      hosts?: Readonly<Record<string, string>>
+    }[]
     /**
      * The host names that are answered, beside those that no stranger's domain can be; undefined for any. A page of the
      * Internet may resolve its own name to an address of this machine (DNS rebinding).
@@ -124,7 +129,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     )
     return { vary: 'Origin', ...(isAllowed && { 'access-control-allow-origin': origin }) }
   }
+  const hosts = new Map(options.mounts.flatMap((mount) => Object.entries(mount.hosts ?? {})))
   const settings: FastifyServerOptions = {
+    ...(hosts.size > 0 && {
+      rewriteUrl: ({ url = '/', headers }) => `${hosts.get(hostNameOf(headers.host)) ?? ''}${url}`,
+    }),
     // The line of each answer is written below; a logger of the engine's own would make a child for each request.
     bodyLimit: BODY_LIMIT,
     trustProxy: trustOf(options.trustProxy),

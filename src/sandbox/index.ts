@@ -37,6 +37,8 @@ export type Sandbox = {
   /** The environment variables with which production adapters reach the stand-ins that are open; none before `open`. */
   readonly variables: Readonly<Record<string, string>>
   readonly migrations: URL
+  /** Host names of stand-ins whose clients take no path, with the path of each. */
+  readonly hosts: Readonly<Record<string, string>>
   /** Everything below `/sandbox`; to be registered after `open`. */
   readonly plugin: FastifyPluginAsync
   /**
@@ -107,6 +109,7 @@ export function createSandbox(
       return Object.assign({}, ...Array.from(used, (one) => one.describe())) as Record<string, string>
     },
     migrations: asset('sandbox/migrations/'),
+    hosts: { 'stripe.localhost': '/sandbox/cardpay' },
     async plugin(engine) {
       engine.addHook('onRequest', async (request) => mayCall(request))
       // With a handler of its own the check above holds for unknown paths, too.

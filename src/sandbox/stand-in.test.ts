@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { test } from 'node:test'
 
+import Fastify from 'fastify'
 import { createTransport } from 'nodemailer'
 
 import { createApp } from '../app.ts'
@@ -20,6 +22,9 @@ import type { StandIn } from './stand-in.ts'
 import { configuredWires } from '../wires.ts'
 
 type Json = TestAnswer['body']
+
+const byPath = (one: string, other: string): number =>
+  one.split(' ')[1]!.localeCompare(other.split(' ')[1]!) || one.localeCompare(other)
 
 const stateOf = async (app: TestApp): Promise<Json> => (await app.request('GET', '/sandbox/api')).body
 
@@ -122,6 +127,26 @@ someEngine((engine) => {
     mailer.close()
     await app.stop()
     assert.equal(await isOpen(mail.variables.SMTP_URL), false)
+  })
+
+  test('docs/sandbox.md lists the routes of the stand-ins of providers', async (t) => {
+    const { app } = await startApp(t, engine)
+    const server = Fastify()
+    t.after(() => server.close())
+    const routes: string[] = []
+    server.addHook('onRoute', ({ method, url }) => {
+      if (method !== 'HEAD' && !/^\/sandbox(?:$|\/(?:api|app|receiver|authenticator|(?:\w+\/)?page)\b)/.test(url))
+        routes.push(`${String(method)} ${url.replace(/\/AC[0-9a-f]{32}/, '/:account')}`)
+    })
+    const { db, settings } = app
+    const jobs = createJobs(db, systemClock, server.log)
+    await server.register(createSandbox({ db, settings, jobs, clock: systemClock, log: server.log }).plugin, {
+      prefix: '/sandbox',
+    })
+    await server.ready()
+    const page = await readFile(new URL('../../docs/sandbox.md', import.meta.url), 'utf8')
+    const [, listed = ''] = /<!-- routes -->\n```text\n([^]*?)\n```/.exec(page) ?? []
+    assert.equal(listed, routes.toSorted(byPath).join('\n'))
   })
 
   test('stand-ins of two chains are opened one by one, each only if nothing configures its chain', async (t) => {

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { Agent } from 'node:http'
 import { test } from 'node:test'
+
+import Stripe from 'stripe'
 
 import { startApp } from '../../testing/app.ts'
 import { stillClock } from '../../testing/clock.ts'
@@ -82,5 +85,25 @@ someEngine((engine) => {
     assert.match(cardpay.secretKey, /^sk_test_\w{24,}$/)
     const health = await app.request('GET', '/pay/health')
     assert.equal(health.body.providers.cardpay, 'connected')
+  })
+
+  test('Stripe’s library, which takes no path, reaches it by its host name', async (t) => {
+    const app = await startApp(t, engine, { sandbox: true })
+    const { cardpay } = (await app.request('GET', '/sandbox/api')).body
+    const agent = new Agent({
+      lookup: (_name, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]),
+    })
+    t.after(() => agent.destroy())
+    const { port } = new URL(app.url)
+    const stripe = new Stripe(cardpay.secretKey, {
+      host: 'stripe.localhost',
+      port,
+      protocol: 'http',
+      httpAgent: agent,
+    })
+    const session = await stripe.checkout.sessions.create(orderOf(app))
+    assert.equal((await stripe.checkout.sessions.retrieve(session.id)).status, 'open')
+    const elsewhere = await app.request('GET', '/v1/checkout/sessions')
+    assert.equal(elsewhere.status, 404)
   })
 })
