@@ -263,7 +263,11 @@ async function assemble(parts: Parts): Promise<App> {
       answered(answer)
       requestLog.answered(answer)
     },
-    description: { title: settings.name, version: settings.version, url: settings.publicUrl },
+    description: {
+      title: settings.name,
+      version: settings.version,
+      url: settings.hasPublicUrl ? settings.publicUrl : undefined,
+    },
     origins: settings.origins,
     production: settings.production,
     console: settings.console && accounts !== undefined,

@@ -817,7 +817,7 @@ type PasskeyUser = {
   name?: string
 }
 
-type NewPasskeyOptions = {
+type PasskeyRegistrationOptions = {
   /** For navigator.credentials.create, by PublicKeyCredential.parseCreationOptionsFromJSON. */
   options: PasskeyCreationOptions
 }
@@ -2673,7 +2673,7 @@ export interface Api {
   /** Get the options of a new passkey */
   'POST /auth/passkeys/options': {
     body: object
-    reply: NewPasskeyOptions
+    reply: PasskeyRegistrationOptions
     errors: 'PROVIDER_NOT_CONFIGURED' | 'CONFLICT'
   }
   /** Add a passkey to the account */

@@ -65,7 +65,10 @@ describe('/docs', () => {
       { migratedUrl: async () => `sqlite:${folder}/x.db` },
       { environment: { PUBLIC_URL: 'https://shop.example/api/' } },
     )
-    assert.deepEqual((await behind.request('GET', '/openapi.json')).body.servers, [{ url: '/api' }])
+    assert.deepEqual((await behind.request('GET', '/openapi.json')).body.servers, [
+      { url: 'https://shop.example/api' },
+    ])
+    assert.deepEqual((await behind.request('GET', '/docs/json')).body.servers, [{ url: '/api' }])
   })
 
   test('what the page shows is /openapi.json, and its calls go where it came from', async () => {

@@ -50,10 +50,12 @@ function responsesOf(route: Route, operationId: string, components: Components):
       // A handler that answers a string sends it as it is.
       const isText = reply['type'] === 'string'
       const ofText = (reply['contentMediaType'] as string | undefined) ?? 'text/plain'
-      return [
-        status,
-        { description, content: { [isText ? ofText : JSON_MEDIA_TYPE]: { schema }, ...events } },
-      ]
+      const types = isText ? ofText.split(', ') : [JSON_MEDIA_TYPE]
+      const content = types.map((type): [string, object] => [
+        type,
+        { schema: types.length > 1 ? { ...schema, contentMediaType: type } : schema },
+      ])
+      return [status, { description, content: { ...Object.fromEntries(content), ...events } }]
     }),
   )
 }

@@ -271,6 +271,8 @@ eachEngine((engine) => {
       const { schemas } = published.components
       for (const name of ['Document', 'LogEntry', 'Part', 'Registration', 'Session', 'User'])
         assert.equal(schemas[name]?.type, 'object', name)
+      // Go's generator makes a function New… of each one.
+      for (const name of Object.keys(schemas)) assert.ok(!(`New${name}` in schemas), `New${name}`)
       const schemaOf = (path: string, method: string, status: string) =>
         Object.values(published.paths[path]![method]!.responses[status]!.content!)[0]!.schema
       const part = schemaOf('/shop/items/{item}/parts/{part}', 'patch', '200')
@@ -325,6 +327,8 @@ eachEngine((engine) => {
     test('of an answer that is text it says so', () => {
       for (const key of ['GET /shop/label', 'GET /metrics'])
         assert.deepEqual(Object.keys(described(key).responses['200']!.content!), ['text/plain'], key)
+      const { content } = described('GET /store/:collection/export').responses['200']!
+      assert.deepEqual(Object.keys(content!), ['application/x-ndjson', 'text/csv'])
     })
 
     test('a status that is both an answer of the route and a failure is described as either', () => {

@@ -33,8 +33,8 @@ function operationIdOf({ method, path }: Route): string {
   return name.charAt(0).toLowerCase() + name.slice(1)
 }
 
-/** Title and version of the description, and the address under which the server is reached. */
-export type About = { title: string; version: string; url: string }
+/** Title and version of the description, and the address under which the server is reached, if it is configured. */
+export type About = { title: string; version: string; url: string | undefined }
 
 /** The groups with their variants. */
 function withVariants(groups: readonly RouteGroup[]): RouteGroup[] {
@@ -49,7 +49,6 @@ function withVariants(groups: readonly RouteGroup[]): RouteGroup[] {
 /** Describes every route as OpenAPI 3.1. */
 function describe(about: About, served: readonly RouteGroup[]): object {
   const groups = withVariants(served)
-  const prefix = new URL(about.url).pathname
   const components = createComponents(groups)
   const paths: Record<string, Record<string, object>> = {}
   const ids = new Set<string>()
@@ -65,8 +64,7 @@ function describe(about: About, served: readonly RouteGroup[]): object {
   return {
     openapi: '3.1.0',
     info: { title: about.title, version: about.version, description: ABOUT },
-    // Calls go to the server that the description comes from; only a path prefix must be named.
-    ...(prefix !== '/' && { servers: [{ url: prefix }] }),
+    ...(about.url !== undefined && { servers: [{ url: about.url }] }),
     tags: groups.map(({ wire, description }) => ({ name: wire, ...(description && { description }) })),
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
@@ -105,7 +103,12 @@ export async function registerDescription(
     }
     return cached
   }
-  const page = createDocsPage(about.title, () => description().description)
+  // Its calls go to the server that the page comes from.
+  const servers = about.url === undefined ? undefined : [{ url: new URL(about.url).pathname }]
+  const page = createDocsPage(about.title, () => ({
+    ...description().description,
+    ...(servers && { servers }),
+  }))
   engine.addHook('onClose', page.close)
 
   await engine.register(async (pages) => {

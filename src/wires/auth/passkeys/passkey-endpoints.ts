@@ -6,7 +6,7 @@ import { authErrors } from '../errors.ts'
 import { Message, Tokens, UNCACHED, UserFields, userFieldsOf } from '../schemas.ts'
 import type { PasskeyLogin } from './passkey-login.ts'
 import {
-  NewPasskeyOptions,
+  PasskeyRegistrationOptions,
   Passkey,
   PasskeyOptions,
   PasskeyRegistration,
@@ -79,7 +79,7 @@ export function passkeyEndpoints({
         access: 'session',
         proof: 'factor',
         body: Empty,
-        reply: { 200: NewPasskeyOptions },
+        reply: { 200: PasskeyRegistrationOptions },
         errors: [errors.provider_not_configured, errors.conflict],
       },
       async ({ caller }) => ({ options: await passkeys.creationOptions(caller.id) }),

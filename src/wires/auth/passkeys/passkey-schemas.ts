@@ -122,9 +122,9 @@ export const PasskeyRegistration = Type.Object(
 export type PasskeyRegistration = Static<typeof PasskeyRegistration>
 
 export const PasskeyOptions = Type.Object({ options: PasskeyRequestOptions }, { title: 'PasskeyOptions' })
-export const NewPasskeyOptions = Type.Object(
+export const PasskeyRegistrationOptions = Type.Object(
   { options: PasskeyCreationOptions },
-  { title: 'NewPasskeyOptions' },
+  { title: 'PasskeyRegistrationOptions' },
 )
 
 export const Passkey = Type.Object(

@@ -21,7 +21,7 @@ const Format = Type.Enum(['ndjson', 'csv'], {
   description:
     'ndjson: a document of JSON on each line. csv: a table with headings; what is neither text nor a number is JSON in its cell.',
 })
-const Lines = Type.Unsafe<Blob>({ type: 'string', contentMediaType: 'application/x-ndjson' })
+const Lines = Type.Unsafe<Blob>({ type: 'string', contentMediaType: 'application/x-ndjson, text/csv' })
 
 /** Documents as files, out and in. */
 export function transferEndpoints(context: ExportContext & ImportContext & { collections: Collections }) {
