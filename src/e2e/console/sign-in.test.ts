@@ -208,6 +208,13 @@ describe('signing in to the console', { skip: withoutChromium }, () => {
       await page.bringToFront()
       await page.getByRole('navigation', { name: 'Screens' }).waitFor()
       assert.equal(await page.getByRole('alert').count(), 0)
+
+      // The finding about others leads to where an administrator verifies them.
+      const { email } = await guarded.register()
+      await page.reload()
+      await page.getByRole('link', { name: 'Show these users' }).click()
+      await page.getByRole('link', { name: email }).click()
+      await page.getByRole('button', { name: 'Mark as verified' }).waitFor()
     })
   })
 })

@@ -1,7 +1,17 @@
 import type { Api } from '../../../../client/index.ts'
+import { href, Link } from '../../../parts/router.tsx'
 import { Badge, Text } from '../../../parts/text.tsx'
 
 type Finding = Api['GET /core/overview']['reply']['findings'][number]
+
+/** Where this page mends what a check found. */
+const SCREENS: Readonly<Record<string, readonly [title: string, address: string]>> = {
+  'auth: unverified users': ['Show these users', href(['users'], { state: 'unverified' })],
+  'auth: second factors': ['Show the administrators', href(['users'], { role: 'admin' })],
+  'failed jobs': ['Show the failed jobs', href(['jobs'], { state: 'failed' })],
+  'core: webhooks': ['Show the webhooks', href(['webhooks'])],
+  'pay: events': ['Show the payment events', href(['payment-events'])],
+}
 
 /** What is misconfigured or broken, as sixwire doctor says it. */
 export const Findings = ({ findings }: { findings: readonly Finding[] }) => (
@@ -25,6 +35,7 @@ export const Findings = ({ findings }: { findings: readonly Finding[] }) => (
                   <Text>{remedy}</Text>
                 </p>
               )}
+              {SCREENS[check] && <Link to={SCREENS[check][1]}>{SCREENS[check][0]}</Link>}
             </div>
           </li>
         ))}
