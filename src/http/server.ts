@@ -11,6 +11,7 @@ import fastify, {
 } from 'fastify'
 import type { TSchema } from 'typebox'
 
+import { connectionLimit } from './connection-limit.ts'
 import { type ApiError, errors, invalid } from '../base/errors.ts'
 import { isPrivateHost } from '../base/private-host.ts'
 import { LOOPBACK_ORIGIN } from '../base/loopback.ts'
@@ -128,7 +129,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         http ?? {},
         inTurn(handle, (response) => streams.has(response)),
       )
-      return Object.assign(server, { keepAliveTimeout, requestTimeout })
+      const maxConnections = connectionLimit(options.log)
+      return Object.assign(server, {
+        keepAliveTimeout,
+        requestTimeout,
+        ...(maxConnections && { maxConnections }),
+      })
     },
     // Requests have ended before, or have had their time.
     forceCloseConnections: true,
