@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, openSync, realpathSync, statSync } from 'node:fs'
+import { chmodSync, realpathSync, statSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -18,6 +18,7 @@ import type {
 } from './database.ts'
 import { StartError } from '../base/start-error.ts'
 import { withChecksum } from './migrations.ts'
+import { createPrivate, PRIVATE } from './private-file.ts'
 import { ScanQueue } from './scan-queue.ts'
 import { runSnapshot } from './snapshot.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
@@ -266,20 +267,6 @@ function refuseOrphanedLog(file: string): void {
   const database = statSync(file, { throwIfNoEntry: false })
   if (log && log.size > 0 && !database?.size)
     throw new Error(`it is missing or empty beside its write-ahead log ${file}-wal: put both back`)
-}
-
-const PRIVATE = 0o600
-
-/**
- * SQLite itself would create the file with the mode of the umask. An existing file must not even be opened here: closing
- * it releases every lock that this process has on it (https://www.sqlite.org/howtocorrupt.html, section 2.2).
- */
-function createPrivate(file: string): void {
-  try {
-    closeSync(openSync(file, 'wx', PRIVATE))
-  } catch {
-    // It exists, or SQLite will report why it can't be created.
-  }
 }
 
 /** Removes access for other users from an existing file. SQLite gives a new log the mode of the database. */

@@ -114,7 +114,11 @@ export function createAnswerError({ log, production }: { log: Logger; production
     const requestId = request.id
     if (apiError) {
       // If the client has disconnected, the line of the answer says so.
-      if (apiError.status >= 500 && !isGone) log.warn({ requestId, err: apiError }, apiError.message)
+      if (apiError.status >= 500 && !isGone) {
+        // A refusal, as while the server starts, has no cause whose stack would tell more.
+        const isRefusal = apiError.status === 503 && apiError.cause === undefined
+        log.warn({ requestId, ...(!isRefusal && { err: apiError }) }, apiError.message)
+      }
       return apiError
     }
     const message =

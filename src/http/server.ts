@@ -21,6 +21,7 @@ import {
   shadowedMethods,
   type RouteAddress,
 } from './addresses.ts'
+import { connectionLimit } from './connection-limit.ts'
 import { addBodyParser, type BodyKind } from './body-parsers.ts'
 import { prepareRequests, registerRoute } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE } from './failures.ts'
@@ -149,7 +150,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         { maxHeaderSize: HEAD_MAX, requireHostHeader: false },
         inTurn(handle, (response) => streams.has(response)),
       )
-      return Object.assign(server, { keepAliveTimeout, requestTimeout })
+      const maxConnections = connectionLimit(options.log)
+      return Object.assign(server, {
+        keepAliveTimeout,
+        requestTimeout,
+        ...(maxConnections && { maxConnections }),
+      })
     },
     // Requests have ended before, or have had their time.
     forceCloseConnections: true,

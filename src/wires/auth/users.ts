@@ -28,7 +28,7 @@ export type Users = {
   countUnverified(): Promise<number>
   /** Whether the address was another account's until a moment ago, which can take it back: no account gets it until then. */
   isReserved(emailKey: string, userId?: string): Promise<boolean>
-  /** How many enabled administrators have no second factor. */
+  /** How many enabled administrators have no second factor; 1,000 at most. */
   countAdminsWithoutFactor(): Promise<number>
   /** The condition that an enabled account is an administrator. */
   isAdminSql(): Sql
@@ -155,7 +155,8 @@ export function createUsers(
       const rows = await db.all<EventRow>(sql`
         select * from auth_users
         where disabled_at is null and second_factor_at is null
-          and (role = 'admin' or ${isOneOf('email_key', named)})`)
+          and (role = 'admin' or ${isOneOf('email_key', named)})
+        limit ${COUNTED_MAX}`)
       return rows.filter((user) => roleOf(user) === 'admin').length
     },
 
@@ -183,6 +184,8 @@ export function createUsers(
     deleteSql: (...args) => statements.deleteSql(parts, ...args),
   }
 }
+
+const COUNTED_MAX = 1_000
 
 const adminSql = (named: ReadonlySet<string>): Sql => sql`(
   disabled_at is null and (role = 'admin' or (email_verified_at is not null and ${isOneOf('email_key', [...named])})))`

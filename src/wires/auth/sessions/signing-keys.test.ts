@@ -55,6 +55,15 @@ describe('signing keys', () => {
       for (const one of replicas) assert.deepEqual(kids(await one.published()), [signers[0]!.kid])
     })
 
+    test('sign where the clock was set back to before the first of them', async (t) => {
+      const { clock, replica } = await prepare(t, engine)
+      const one = replica()
+      await one.start()
+      clock.advance(-HOUR_MS)
+      await one.check()
+      assert.equal((await one.signer()).kid, kids(await one.published())[0])
+    })
+
     test('are published before they sign, and stay until their last token has ended', async (t) => {
       const { clock, replica } = await prepare(t, engine)
       const [one, two] = [replica(), replica()]

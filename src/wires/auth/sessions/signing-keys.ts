@@ -98,19 +98,20 @@ export function createSigningKeys(
       sql<Row>`select number, kid, public_jwk, private_jwk, signs_from from auth_signing_keys order by number`,
     )
     keys = await Promise.all(rows.map(async (row) => keys.find(({ kid }) => kid === row.kid) ?? openKey(row)))
-    readAt = clock.now()
+    readAt = clock.elapsed()
   }
 
   /** Reads the keys if they were read longer ago than this; concurrent calls read once. */
   async function readIfOlder(ms: number): Promise<void> {
-    if (clock.now() - readAt < ms) return
+    if (clock.elapsed() - readAt < ms) return
     reading ??= readKeys().finally(() => (reading = undefined))
     await reading
   }
 
   function signingKey(): Key {
     const now = clock.now()
-    const key = keys.findLast(({ signsFrom }) => signsFrom <= now)
+    // The clock may have been set back to before the first key.
+    const key = keys.findLast(({ signsFrom }) => signsFrom <= now) ?? keys[0]
     if (!key) throw new Error('auth_signing_keys has no key that may sign now')
     return key
   }
