@@ -135,7 +135,10 @@ someEngine((engine) => {
     t.after(() => server.close())
     const routes: string[] = []
     server.addHook('onRoute', ({ method, url }) => {
-      if (method !== 'HEAD' && !/^\/sandbox(?:$|\/(?:api|app|receiver|authenticator|(?:\w+\/)?page)\b)/.test(url))
+      if (
+        method !== 'HEAD' &&
+        !/^\/sandbox(?:$|\/(?:api|app|receiver|authenticator|(?:\w+\/)?page)\b)/.test(url)
+      )
         routes.push(`${String(method)} ${url.replace(/\/AC[0-9a-f]{32}/, '/:account')}`)
     })
     const { db, settings } = app

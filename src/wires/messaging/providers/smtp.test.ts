@@ -210,7 +210,7 @@ describe('an attempt to reach somebody else', () => {
   test('whose subject looks like an encoded word arrives with the subject that was sent', async (t) => {
     const { received, url } = await startMailServer(t)
     const subjects = ['=?utf-8?B?SGVsbG8=?=', `${'Größe 😀 '.repeat(20)}=?iso-8859-1?Q?=41?= =?`]
-    for (const subject of subjects) await send(t, url, { ...letter, subject })
+    for (const subject of subjects) await send(t, url, { subject })
     assert.deepEqual(
       received.map(({ parsed }) => parsed.subject),
       subjects,

@@ -17,8 +17,8 @@ type Bytes = Uint8Array<ArrayBuffer>
 const picture = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: 'green' } })
 
-/** A PNG of one colour in 1 bit a pixel, of which only the first rows are there. */
-function pngHeader(width: number, height: number): Bytes {
+/** A PNG of one colour, of which only the first rows are there: in 1 bit a pixel, or interlaced in 64. */
+function pngHeader(width: number, height: number, isInterlaced = false): Bytes {
   const chunk = (type: string, content: Buffer) => {
     const body = Buffer.concat([Buffer.from(type, 'latin1'), content])
     const length = Buffer.alloc(4)
@@ -30,7 +30,9 @@ function pngHeader(width: number, height: number): Bytes {
   const size = Buffer.alloc(13)
   size.writeUInt32BE(width)
   size.writeUInt32BE(height, 4)
-  size.writeUInt8(1, 8)
+  size.writeUInt8(isInterlaced ? 16 : 1, 8)
+  size.writeUInt8(isInterlaced ? 6 : 0, 9)
+  size.writeUInt8(isInterlaced ? 1 : 0, 12)
   const start = Buffer.from('89504e470d0a1a0a', 'hex')
   const rows = chunk('IDAT', deflateSync(Buffer.alloc(100_000)))
   return new Uint8Array(Buffer.concat([start, chunk('IHDR', size), rows, chunk('IEND', Buffer.alloc(0))]))
@@ -88,6 +90,17 @@ eachEngine((engine) => {
       assert.deepEqual([image.format, image.exif, image.orientation], ['jpeg', undefined, undefined], query)
       assert.equal(headers.get('content-type'), 'image/jpeg')
       assert.notEqual(headers.get('etag'), `"${file.sha256}"`)
+    }
+  })
+
+  test('an interlaced image is refused if its pixels take more than 100 MB', async () => {
+    for (const [side, code] of [
+      [3_530, 'IMAGE_UNREADABLE'], // only the beginning is there
+      [3_540, 'IMAGE_TOO_LARGE'],
+    ] as const) {
+      const file = await add(pngHeader(side, side, true), 'image/png')
+      const { status, body } = await app.request('GET', contentPath(file, '?width=20'), { token })
+      assert.deepEqual([status, body.error.code], [422, code])
     }
   })
 
