@@ -30,10 +30,10 @@ const check = (t: TestContext, environment: Record<string, string>, config?: str
 
 test('a command whose reader has gone ends without a word', async (t) => {
   const folder = await temporaryFolder(t)
-  const { ended, errors, closeOutput } = startProgram(t, ['check'], { folder })
-  closeOutput()
-  await ended
-  assert.doesNotMatch(errors(), /EPIPE/)
+  const program = startProgram(t, ['check'], { folder })
+  program.closeOutput()
+  await program.ended
+  assert.doesNotMatch(program.errors(), /EPIPE/)
 })
 
 test('a line of .env that is ignored is named', async (t) => {
