@@ -20,7 +20,9 @@ function end(why) {
 if (Number(process.versions.node.split('.')[0]) < NEEDED)
   end(
     `this is Node ${process.version}; it needs ${NEEDED} or newer` +
-      (isCheckout ? ': "npm ci" without --omit=dev installs one, which "npm start" uses' : ''),
+      (isCheckout
+        ? ': "npm ci" without --omit=dev installs one, which "npm start" uses'
+        : ': install one from nodejs.org, or begin the command with "npx --package node@24"'),
   )
 if (isCheckout && !existsSync(pathOf('../node_modules/fastify')))
   end(

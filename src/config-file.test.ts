@@ -32,6 +32,16 @@ describe('the configuration file', () => {
       assert.deepEqual(await load(t, `export default { port: 4000 }`, name), { port: 4000 })
     })
 
+  for (const [other, names, pattern] of [
+    ['sixwire.config.cjs', [], /^sixwire\.config\.cjs: this file is not read: name it sixwire\.config\.ts$/],
+    ['sixwire.config.js', ['sixwire.config.ts'], /^sixwire\.config\.js: .*as there is sixwire\.config\.ts/],
+  ] as const)
+    test(`stops the start if it is ${[other, ...names].join(' beside ')}`, async (t) => {
+      const folder = await temporaryFolder(t)
+      for (const name of [other, ...names]) await writeFile(join(folder, name), 'export default {}')
+      await assert.rejects(loadConfig(folder), line(pattern))
+    })
+
   for (const [what, text, pattern] of [
     ['exports nothing', `export const x = 1`, /^sixwire\.config\.ts: export default defineConfig/],
     ['exports a list', `export default []`, /^sixwire\.config\.ts: export default defineConfig/],

@@ -4,9 +4,10 @@ import { Server } from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
 
 import { runHere } from '../testing/command.ts'
+import { temporaryFolder } from '../testing/engines.ts'
 import { freePort } from '../testing/free-port.ts'
 import { startMailServer } from '../testing/mail-server.ts'
-import { applicationFolder } from '../testing/program.ts'
+import { applicationFolder, startProgram } from '../testing/program.ts'
 import { startSilence } from '../testing/silence.ts'
 import { environmentOf, startTextServer } from '../wires/messaging/providers.fixture.ts'
 
@@ -26,6 +27,22 @@ async function run(t: TestContext, words: string[], environment: Record<string, 
 }
 const check = (t: TestContext, environment: Record<string, string>, config?: string) =>
   run(t, ['check'], environment, config)
+
+test('a command whose reader has gone ends without a word', async (t) => {
+  const folder = await temporaryFolder(t)
+  const program = startProgram(t, ['check'], { folder })
+  program.closeOutput()
+  await program.ended
+  assert.doesNotMatch(program.errors(), /EPIPE/)
+})
+
+test('a line of .env that is ignored is named', async (t) => {
+  const text = '# of this machine\nPORT: 3911\n\nexport A=1\nB="one\n two\n"\nloose\n'
+  const folder = await applicationFolder(t, { '.env': text })
+  const { errors } = await runHere(['config'], { folder, environment: {} })
+  assert.deepEqual(errors.match(/line \d+/g), ['line 2', 'line 8'])
+  assert.match(errors, /^sixwire: line 2 of \.env is ignored: write NAME=value$/m)
+})
 
 describe('sixwire check', () => {
   test('says of each provider that it answers and knows us', async (t) => {

@@ -50,9 +50,20 @@ export const processEnvironment = (): Environment => ({
   sourceOf: (name) => (process.env[name] ? 'environment' : undefined),
 })
 
+/** The numbers of lines that are neither empty, a comment nor the value of a variable: `PORT: 3000`. */
+const ignoredLines = (text: string): number[] =>
+  text
+    // A quoted value may have several lines.
+    .replaceAll(/=[ \t]*(["'`])[\s\S]*?\1/g, (value) => `=${value.replaceAll(/[^\n]/g, '')}=`)
+    .split('\n')
+    .flatMap((line, at) => (/^\s*(#|$)|=/.test(line) ? [] : [at + 1]))
+
 function readEnvironmentFile(file: string): NodeJS.Dict<string> {
   try {
-    return parseEnv(readFileSync(file, 'utf8'))
+    const text = readFileSync(file, 'utf8')
+    for (const line of ignoredLines(text))
+      console.error(`sixwire: line ${line} of .env is ignored: write NAME=value`)
+    return parseEnv(text)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
     throw new StartError(`.env can't be read: ${(error as Error).message}`)

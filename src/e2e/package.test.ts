@@ -51,6 +51,14 @@ export default defineConfig({
 })
 `
 
+test('every package of the lock file has a hash, so that none is installed that was changed', async () => {
+  const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { integrity?: string }>
+  }
+  const without = Object.keys(packages).filter((path) => path !== '' && !packages[path]!.integrity)
+  assert.deepEqual(without, [])
+})
+
 describe('the packed archive, installed in an empty folder', () => {
   let folder: string
   const ends: (() => unknown)[] = []

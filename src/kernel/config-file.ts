@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
@@ -20,6 +20,15 @@ export const configFileName = (folder: string): string | undefined =>
  */
 export async function readConfigFile(folder: string): Promise<object> {
   const name = configFileName(folder)
+  const ignored = existsSync(folder)
+    ? readdirSync(folder).find((one) => one !== name && /^sixwire\.config\.([cm]?[jt]s|json)$/.test(one))
+    : undefined
+  if (ignored !== undefined)
+    throw new StartError(
+      name === undefined
+        ? `${ignored}: this file is not read: name it sixwire.config.ts`
+        : `${ignored}: this file is not read, as there is ${name}: remove one of them`,
+    )
   if (name === undefined) return {}
   const file = join(folder, name)
   shareOwnPackage()

@@ -26,6 +26,8 @@ export type Program = {
   url(): Promise<string>
   /** Ends what the program reads from its standard input. */
   endInput(): void
+  /** Reads no more of what the program prints, as `head` does. */
+  closeOutput(): void
   signal(name: NodeJS.Signals): void
   /** Sends SIGKILL and resolves when the program is gone. */
   kill: () => Promise<void>
@@ -131,6 +133,7 @@ export function startNode(
       return `http://127.0.0.1:${port}`
     },
     endInput: () => void child.stdin.end(),
+    closeOutput: () => void child.stdout.destroy(),
     kill,
     signal: (name) => void child.kill(name),
     ended,

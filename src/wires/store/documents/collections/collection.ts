@@ -184,7 +184,9 @@ function relationsOf({ relations = {}, schema }: CollectionDeclaration, at: stri
 function hooksOf({ hooks = {} }: CollectionDeclaration, at: string): Hooks {
   for (const [name, hook] of Object.entries(hooks)) {
     if (!(HOOK_NAMES as readonly string[]).includes(name))
-      throw new StartError(`${at}.hooks.${name}: no such hook${didYouMean(name, HOOK_NAMES)}`)
+      throw new StartError(
+        `${at}.hooks.${name}: no such hook${didYouMean(name, HOOK_NAMES) || `: there are ${HOOK_NAMES.join(', ')}`}`,
+      )
     if (hook !== undefined && typeof hook !== 'function')
       throw new StartError(`${at}.hooks.${name}: must be a function`)
   }

@@ -261,6 +261,10 @@ describe('relations', () => {
 describe('other options', () => {
   refuse('hooks', [
     [{ beforeCraete() {} }, 'hooks.beforeCraete: no such hook: did you mean beforeCreate?'],
+    [
+      { save() {} },
+      'hooks.save: no such hook: there are beforeCreate, beforeUpdate, beforeDelete, afterCreate, afterUpdate, afterDelete',
+    ],
     [{ beforeCreate: 'total' }, 'hooks.beforeCreate: must be a function'],
   ])
   refuse('schema', [
