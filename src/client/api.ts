@@ -1147,6 +1147,8 @@ type ConsoleState = {
   firstRun: boolean
   policy: 'open' | 'guarded'
   wires: string[]
+  /** Whether a wire declares a screen of its own. */
+  hasScreens: boolean
   /** Whether stand-ins take the place of providers. */
   sandbox: boolean
 }

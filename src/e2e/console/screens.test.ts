@@ -38,6 +38,7 @@ describe('each screen of the console', { skip: withoutChromium }, () => {
       await desk.page.locator('h1').first().waitFor()
       addresses = await screenAddresses(desk.page)
       assert.ok(addresses.length > 15, addresses.join())
+      assert.equal(addresses.includes('#/application'), false, 'no wire declares a screen')
     })
     const shown = async (): Promise<string> => {
       await settled(desk.page)

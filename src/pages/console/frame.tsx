@@ -18,7 +18,10 @@ import { SignIn } from './sign-in/index.tsx'
 
 /** Everything around a screen: navigation, the bar of the environment, dialogs and notes. */
 export function Frame() {
-  const shown = screens.filter(({ wire }) => wire === undefined || hasWire(wire))
+  const shown = screens.filter(
+    ({ name, wire }) =>
+      (wire === undefined || hasWire(wire)) && (name !== 'application' || installation.value?.hasScreens),
+  )
   const [dialog, setDialog] = useState<'palette' | 'keys'>()
   const screen = shown.find(({ name }) => name === place.value.screen)
   useFrameKeys(shown, setDialog)

@@ -24,6 +24,7 @@ export const consoleState = ({
             }),
             policy: Type.Enum(['open', 'guarded']),
             wires: Type.Array(Type.String()),
+            hasScreens: Type.Boolean({ description: 'Whether a wire declares a screen of its own.' }),
             sandbox: Type.Boolean({ description: 'Whether stand-ins take the place of providers.' }),
           },
           { title: 'ConsoleState' },
@@ -36,6 +37,7 @@ export const consoleState = ({
       firstRun: await firstAdmin.isFirstRun(),
       policy: settings.policy,
       wires: [...server.wires().keys()],
+      hasScreens: server.screens().length > 0,
       sandbox: settings.sandbox,
     }),
   )

@@ -55,6 +55,7 @@ describe('the first administrator in production', () => {
         production: true,
         firstRun: false,
         policy: 'guarded',
+        hasScreens: false,
         wires: app.app.wires,
         sandbox: false,
       })

@@ -19,25 +19,16 @@ export default function Application() {
         return (
           <div class="screen page">
             <h1 tabIndex={-1}>Application</h1>
-            {screens.length === 0 ? (
-              <div class="empty">
-                <p>
-                  No wire of this application declares a screen. A few lines of data beside its routes make
-                  one: see <code>screens</code> in docs/extending.md.
-                </p>
-              </div>
-            ) : (
-              <ul>
-                {screens.map((one) => (
-                  <li key={`${one.wire} ${one.name}`}>
-                    <Link to={href(['application', one.wire, one.name])}>
-                      <Text>{one.title}</Text>
-                    </Link>{' '}
-                    <span class="soft">of the wire {one.wire}</span>
-                  </li>
-                ))}
-              </ul>
-            )}
+            <ul>
+              {screens.map((one) => (
+                <li key={`${one.wire} ${one.name}`}>
+                  <Link to={href(['application', one.wire, one.name])}>
+                    <Text>{one.title}</Text>
+                  </Link>{' '}
+                  <span class="soft">of the wire {one.wire}</span>
+                </li>
+              ))}
+            </ul>
           </div>
         )
       }}
