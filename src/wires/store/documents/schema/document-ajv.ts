@@ -3,6 +3,7 @@ import { _, Ajv2020, type CodeKeywordDefinition, type Options } from 'ajv/dist/2
 
 import { once } from '../../../../base/once.ts'
 import { FORMATS } from './formats.ts'
+import { isMultipleOf } from './multiple-of.ts'
 import { compilePattern } from './patterns.ts'
 import { areUnique } from './unique-items.ts'
 
@@ -18,8 +19,6 @@ const SETTINGS: Options = {
   // The effort of one check.
   passContext: true,
   verbose: true,
-  // 19.99 is a multiple of 0.01, but not as doubles divide.
-  multipleOfPrecision: 9,
   code: {
     // V8 does that as well.
     optimize: false,
@@ -53,6 +52,15 @@ function createAjv(settings: Options): Ajv2020 {
   return ajv
     .removeKeyword('$ref')
     .addKeyword(withEffort(reference))
+    .removeKeyword('multipleOf')
+    .addKeyword({
+      keyword: 'multipleOf',
+      type: 'number',
+      schemaType: 'number',
+      validate: (divisor: number, value: number) => isMultipleOf(value, divisor),
+      error: { message: ({ schema }) => `must be multiple of ${schema as number}` },
+      errors: false,
+    })
     .removeKeyword('uniqueItems')
     .addKeyword({
       keyword: 'uniqueItems',

@@ -41,6 +41,9 @@ const isHostname: IsOfFormat = (text) =>
 const URI =
   /^[a-z][a-z\d+.-]*:(?:\/\/(?:(?:[\w.~!$&'()*+,;=:-]|%[\da-f]{2})*@)?\[[\da-f:.]+\])?(?:[\w.~!$&'()*+,;=:@/?-]|%[\da-f]{2})*(?:#(?:[\w.~!$&'()*+,;=:@/?-]|%[\da-f]{2})*)?$/i
 
+/** A name in RFC 3986, section 3.2.2, unless it is an IPv4 address; to browsers it is an address or an error. */
+const NUMERIC_HOST = /^([^:/?#]+:\/\/(?:[^@/?#]*@)?)[\d.]+(?=[:/?#]|$)/
+
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i
 
 /** The formats of schemas. Each takes time linear to the length of the text. */
@@ -53,6 +56,6 @@ export const FORMATS: Readonly<Record<string, IsOfFormat>> = {
   ipv4: isIPv4,
   // A zone names an interface of one machine.
   ipv6: (text) => isIPv6(text) && !text.includes('%'),
-  uri: (text) => URI.test(text) && URL.canParse(text),
+  uri: (text) => URI.test(text) && URL.canParse(text.replace(NUMERIC_HOST, '$1host')),
   uuid: (text) => UUID.test(text),
 }
