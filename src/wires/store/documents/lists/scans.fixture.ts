@@ -61,7 +61,7 @@ export const testScans = (documents: number, characters: number): void =>
             limit: '2',
             ...(cursor !== undefined && { cursor }),
           }
-          return app.request('GET', `/store/large?${new URLSearchParams(parameters)}`, { token })
+          return app.request('GET', `/store/large?${new URLSearchParams(parameters).toString()}`, { token })
         }
         const first = await list()
         assert.equal(first.status, 200, first.text)

@@ -19,7 +19,9 @@ function atMoments(test: Test): Test {
   if (test.kind === 'in')
     return {
       ...test,
-      values: test.values.map((one) => (FINER.test(String(one)) ? one : storedTime(one, false))),
+      values: test.values.map((one) =>
+        typeof one === 'string' && FINER.test(one) ? one : storedTime(one, false),
+      ),
     }
   if (test.kind !== 'range') return test
   return { ...test, bound: storedTime(test.bound, test.operator === '>=' || test.operator === '<') }
