@@ -3770,6 +3770,35 @@ export interface Api {
     reply: DocumentPage
     errors: never
   }
+  /** List documents by a query in the body */
+  'POST /store/:collection/query': {
+    body: {
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      /** How many documents to skip. */
+      offset?: number | undefined
+      /** Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first; of a search, $score: the best first. */
+      sort?: string | undefined
+      /** A MongoDB query, as the parameter filter of a list. */
+      filter?: Record<string, unknown> | undefined
+      /** Words that documents must have in the fields that the collection declares for it: all of them, "a phrase", -word for one that must be missing, word* for its beginning. Sorted by $score unless sort says otherwise. */
+      search?: string | undefined
+      /** The nextCursor of the previous page, sent with the same filter, search and sort. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+      /** none: the documents that the filter finds are not counted, so a page need not look at all of them. */
+      total?: 'count' | 'none' | undefined
+      /** Only documents of this account or service key. For administrators and service keys. */
+      owner?: string | undefined
+      /** Cuts text of more characters, and arrays and objects with more characters of JSON; a document has about 4 KiB then. `$preview` in each document has what was cut, how many fields are left out, its owner and its ETag. For administrators and service keys, and without fields and expand. */
+      preview?: number | undefined
+      /** Fields to answer, joined by commas, or to leave out if each begins with a minus. Dotted paths are allowed; _id is always answered. */
+      fields?: string | undefined
+      /** Relations joined by commas, such as author,lines.product, whose documents are answered as `$expanded`, up to three levels deep, as the caller may see them. */
+      expand?: string | undefined
+    }
+    reply: DocumentPage
+    errors: never
+  }
   /** Explain how a list is read */
   'GET /store/:collection/explain': {
     query: {

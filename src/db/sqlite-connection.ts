@@ -107,7 +107,7 @@ export class SqliteConnection {
       return 1
     })
     this.addFunction('sixwire_pass', (matches) =>
-      this.#isGathering && this.#argumentsLength > ARGUMENTS_MAX ? 1 : (matches as number),
+      this.#isGathering && this.#argumentsLength > ARGUMENTS_MAX ? 1 : matches,
     )
     for (const [name, call] of Object.entries(functions)) {
       const own = call as (...values: SQLOutputValue[]) => SQLInputValue

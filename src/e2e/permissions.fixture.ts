@@ -54,6 +54,7 @@ export const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     'GET /metrics',
     'GET /store/:collection',
     'GET /store/:collection/:id',
+    'POST /store/:collection/query',
     'PUT /store/:collection/:id',
     'PATCH /store/:collection/:id',
     'DELETE /store/:collection/:id',

@@ -63,6 +63,7 @@ export function storeRoutes({
     route('GET /store/changes', ...changes),
     route('POST /store/:collection', ...documents.create),
     route('GET /store/:collection', ...documents.list),
+    route('POST /store/:collection/query', ...documents.query),
     route('GET /store/:collection/explain', ...documents.explain),
     route('GET /store/:collection/fields', ...bulk.fields),
     route('POST /store/:collection/bulk', ...bulk.bulk),

@@ -1,8 +1,10 @@
+import type { Static } from 'typebox'
+
 import { Readable } from 'node:stream'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 
 import { Type } from '../../../base/schema.ts'
-import { errors, invalid } from '../../../base/errors.ts'
+import { ApiError, errors, invalid, type Issue } from '../../../base/errors.ts'
 import { createKeyedMutex } from '../../../base/keyed-mutex.ts'
 import { json } from '../../../http/bodies.ts'
 import { namesEtag } from '../../../http/conditions.ts'
@@ -28,7 +30,8 @@ import {
   IfMatch,
   IfNoneMatch,
   InCollection,
-  ListOnly,
+  ListBody,
+  ListQuery,
   OneDocument,
   OneOrMore,
   OneOrMoreFields,
@@ -94,6 +97,48 @@ export function documentEndpoints({
       reach: reachOf(collection.read, subject),
       view: viewOf(collection, subject),
     }
+  }
+
+  async function answerList(
+    {
+      params: { collection: name },
+      caller,
+      ip,
+      signal,
+      makeRoom,
+    }: Pick<Call, 'ip' | 'signal' | 'makeRoom'> & {
+      params: { collection: string }
+      caller: Caller | undefined
+    },
+    query: Static<typeof ListQuery>,
+  ) {
+    const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
+    const viewer = collections.viewer(caller)
+    const { collection, reach, view } = await readAccess(name, viewer)
+    checkProjection(view, projection)
+    checkOperatorQuery(viewer, query)
+    const branches =
+      query.expand === undefined
+        ? undefined
+        : await parseExpand(query.expand, collection, collections, viewer)
+    const options = { caller: countedFor({ caller, ip }), signal }
+    const { owner, preview } = query
+    const access = owner === undefined ? { reach, view } : { reach: { owner, filters: [] }, view }
+    const reads = preview === undefined ? undefined : { characters: preview }
+    const page = await list({ collection: name, access, parameters: query, reads, options, makeRoom })
+    const next = page.nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(page.nextCursor)}`
+    const bodies = reads
+      ? page.documents.map(storedPreview)
+      : await shownPage(view, page.documents, projection)
+    if (branches) {
+      const whole = projection ? await shownPage(view, page.documents) : bodies
+      const expanded = await expand({ collections, documents, viewer, makeRoom }, branches, whole)
+      for (const [i, one] of expanded.entries()) bodies[i] = withExpanded(bodies[i]!, one)
+    }
+    const total = page.total === Infinity ? '' : `"total":${page.total},`
+    return jsonText<Static<typeof Documents>>(
+      `{"data":[${bodies.join(',')}],${total}"limit":${page.limit},"offset":${page.offset}${next}}`,
+    )
   }
 
   /** The answer to a create as somebody may see it now. */
@@ -169,38 +214,34 @@ export function documentEndpoints({
         access: 'optional',
         readsOnly: true,
         params: InCollection,
-        query: Type.Object({ ...Page, ...ListOnly, fields: FieldsParameter, expand: ExpandParameter }),
+        query: ListQuery,
         timeLimitMs: listLimitMs,
         reply: { 200: Documents },
       },
-      async ({ params: { collection: name }, query, caller, ip, signal, makeRoom }) => {
-        const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
-        const viewer = collections.viewer(caller)
-        const { collection, reach, view } = await readAccess(name, viewer)
-        checkProjection(view, projection)
-        checkOperatorQuery(viewer, query)
-        const branches =
-          query.expand === undefined
-            ? undefined
-            : await parseExpand(query.expand, collection, collections, viewer)
-        const options = { caller: countedFor({ caller, ip }), signal }
-        const { owner, preview } = query
-        const access = owner === undefined ? { reach, view } : { reach: { owner, filters: [] }, view }
-        const reads = preview === undefined ? undefined : { characters: preview }
-        const page = await list({ collection: name, access, parameters: query, reads, options, makeRoom })
-        const next = page.nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(page.nextCursor)}`
-        const bodies = reads
-          ? page.documents.map(storedPreview)
-          : await shownPage(view, page.documents, projection)
-        if (branches) {
-          const whole = projection ? await shownPage(view, page.documents) : bodies
-          const expanded = await expand({ collections, documents, viewer, makeRoom }, branches, whole)
-          for (const [i, one] of expanded.entries()) bodies[i] = withExpanded(bodies[i]!, one)
+      (call) => answerList(call, call.query),
+    ),
+    query: endpoint(
+      {
+        summary: 'List documents by a query in the body',
+        description:
+          'Answers as the list does, of parameters that are too long for an address: a filter of many ids.',
+        access: 'optional',
+        readsOnly: true,
+        params: InCollection,
+        body: json(ListBody),
+        timeLimitMs: listLimitMs,
+        reply: { 200: Documents },
+      },
+      async (call) => {
+        const { filter, ...others } = call.body
+        try {
+          return await answerList(call, {
+            ...others,
+            ...(filter !== undefined && { filter: JSON.stringify(filter) }),
+          })
+        } catch (error) {
+          throw inBody(error)
         }
-        const total = page.total === Infinity ? '' : `"total":${page.total},`
-        return jsonText(
-          `{"data":[${bodies.join(',')}],${total}"limit":${page.limit},"offset":${page.offset}${next}}`,
-        )
       },
     ),
     explain: endpoint(
@@ -309,6 +350,14 @@ export function documentEndpoints({
       },
     ),
   }
+}
+
+/** A refusal of a list's parameters, where they are in the body. */
+function inBody(error: unknown): unknown {
+  const issues = error instanceof ApiError && (error.details as { issues?: Issue[] } | undefined)?.issues
+  if (!issues) return error
+  const [first, ...others] = issues.map((one) => ({ ...one, path: one.path.replace(/^\/query/, '/body') }))
+  return invalid(first!, ...others)
 }
 
 /**

@@ -168,3 +168,27 @@ export const ListOnly = {
     }),
   ),
 }
+
+/** The query parameters of a list. */
+export const ListQuery = Type.Object({
+  ...Page,
+  ...ListOnly,
+  fields: FieldsParameter,
+  expand: ExpandParameter,
+})
+
+/** The same as a body. */
+export const ListBody = Type.Object(
+  {
+    ...ListQuery.properties,
+    filter: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        type: 'object',
+        additionalProperties: true,
+        description: 'A MongoDB query, as the parameter filter of a list.',
+        examples: [{ year: { $lt: 2000 } }],
+      }),
+    ),
+  },
+  { title: 'DocumentQuery', additionalProperties: false },
+)

@@ -1,6 +1,6 @@
 import { invalid } from '../../../../base/errors.ts'
 import { joinObjects, readDocument, type Fields } from '../document-json.ts'
-import { indexOf, parsePath, quote, type Path } from '../query/path.ts'
+import { emptyPart, indexOf, parsePath, quote, type Path } from '../query/path.ts'
 
 /** What is chosen of an object: all of a field, or some of the fields inside. */
 type Chosen = Map<string, Chosen | 'all'>
@@ -35,6 +35,7 @@ export function parseProjection(text: string, at = AT): Projection {
     if (name.startsWith('-') === keeps)
       throw refused(at, 'Give either the fields to answer, or those to leave out, each with a minus.')
     const path = parsePath(keeps ? name : name.slice(1), at)
+    if (path.includes('')) throw refused(at, emptyPart(name))
     if (!keeps && path[0] === '_id') throw refused(at, '_id is always answered: it cannot be left out.')
     choose(chosen, path, name, at)
     paths.push(path)

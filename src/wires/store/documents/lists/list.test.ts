@@ -75,6 +75,38 @@ eachEngine((engine) => {
     return seen
   }
 
+  test('a query in the body answers as the list, of a filter that is too long for an address', async () => {
+    const { name, made } = await collectionOf(times(3, (n) => ({ n })))
+    const ask = (body: object, who: string | undefined = token) =>
+      app.request('POST', `/store/${name}/query`, { token: who, body })
+    const filter = { _id: { $in: [...made, ...times(500, () => newId())] } }
+    const first = await ask({ filter, sort: '-n', limit: 2, fields: 'n' })
+    assert.equal(first.status, 200, first.text)
+    const of = (page: Listed) => page.data.map(({ n }) => n)
+    assert.deepEqual([of(first.body), first.body.total], [[2, 1], 3])
+    const second = await ask({ filter, sort: '-n', limit: 2, fields: 'n', cursor: first.body.nextCursor })
+    assert.deepEqual([of(second.body), second.body.nextCursor], [[0], undefined])
+    const whole = await app.request('GET', `/store/${name}?filter=${JSON.stringify({ n: 1 })}`, { token })
+    assert.deepEqual((await ask({ filter: { n: 1 } })).body, whole.body)
+    for (const [body, path] of [
+      [{ filter: { n: { $gtt: 1 } } }, '/body/filter/n/$gtt'],
+      [{ fields: 'n..' }, '/body/fields'],
+      [{ fliter: {} }, '/body/fliter'],
+    ] as const)
+      assert.equal((await ask(body)).body.error.details.issues[0].path, path)
+    assert.equal(
+      (await ask({}, '')).status,
+      (await app.request('GET', `/store/${name}`, { token: '' })).status,
+    )
+  })
+
+  test('a parameter that a document does not take is refused', async () => {
+    const { name, made } = await collectionOf([{ n: 1 }])
+    const answered = await app.request('GET', `/store/${name}/${made[0]}?feilds=n`, { token })
+    assert.equal(answered.status, 400)
+    assert.equal(answered.body.error.details.issues[0].path, '/query/feilds')
+  })
+
   describe('a list', () => {
     test('of a collection that nothing is in is empty', async () => {
       assert.deepEqual(await list('nothing'), { data: [], total: 0, limit: 20, offset: 0 })

@@ -6,6 +6,8 @@ import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
 import { storedColumn, storedSql } from '../sql/document-rows.ts'
 
+const STEP = 20_000
+
 /** The documents `{"n": 1, "w": {"t": "xx…x1"}}` and so on. */
 async function seed({ app }: TestApp, documents: number, characters: number): Promise<void> {
   const text = sql`${sql.either({
@@ -14,11 +16,14 @@ async function seed({ app }: TestApp, documents: number, characters: number): Pr
   })} || i`
   const body = sql`'{"_id":"' || id || '","createdAt":"2026-01-01T00:00:00.000Z","updatedAt":"2026-01-01T00:00:00.000Z","n":'
     || i || ',"w":{"t":"' || ${text} || '"}}'`
-  await app.db.write(sql`
-    insert into store_documents (collection, id, owner, version, ${storedColumn})
-    with recursive numbers (i) as (select 1 union all select i + 1 from numbers where i < ${documents}),
-    ids as (select i, 'id' || (100000000 + i) as id from numbers)
-    select 'large', id, 'owner', 1, ${storedSql(body)} from ids`)
+  for (let first = 1; first <= documents; first += STEP)
+    await app.db.write(sql`
+      insert into store_documents (collection, id, owner, version, ${storedColumn})
+      with recursive numbers (i) as (
+        select cast(${first} as integer) union all select i + 1 from numbers
+        where i < ${Math.min(first + STEP - 1, documents)}),
+      ids as (select i, 'id' || (100000000 + i) as id from numbers)
+      select 'large', id, 'owner', 1, ${storedSql(body)} from ids`)
 }
 
 /** Shows that scans which no index serves answer, and find what is there, however many documents they look into. */
@@ -56,7 +61,7 @@ export const testScans = (documents: number, characters: number): void =>
             limit: '2',
             ...(cursor !== undefined && { cursor }),
           }
-          return app.request('GET', `/store/large?${new URLSearchParams(parameters)}`, { token })
+          return app.request('GET', `/store/large?${new URLSearchParams(parameters).toString()}`, { token })
         }
         const first = await list()
         assert.equal(first.status, 200, first.text)

@@ -161,8 +161,6 @@ const cases: Case[] = [
 
   ['a field without a name', named, { '': 1 }, [0]],
   ['a field without a name is there', named, { '': { $exists: true } }, [0, 2]],
-  ['an empty part at the end', named, { 'a.': { $gt: 0 } }, [1, 3]],
-  ['two empty parts', named, { '.': 3 }, [2]],
   ['a prototype is a name', named, { prototype: 5 }, [4]],
   ['__proto__ is not', named, { ['__proto__']: { $exists: true } }, nothing],
   ['so everything is without it', named, { 'a.__proto__.b': { $exists: false } }, all(named)],

@@ -93,7 +93,8 @@ const path = fc
     { weight: 4, arbitrary: fc.array(name, { minLength: 2, maxLength: 2 }) },
     { weight: 1, arbitrary: fc.array(name, { minLength: 3, maxLength: 4 }) },
   )
-  .map((parts) => parts.join('.'))
+  // A name without characters cannot be in a longer path.
+  .map((parts) => (parts.length === 1 ? parts : parts.filter((part) => part !== '')).join('.'))
 
 const TYPES = [
   'double',

@@ -12,7 +12,8 @@ import {
   type Test,
 } from './filter.ts'
 import { typeNames } from './json-types.ts'
-import { countIndexes, indexOf, MAX_INDEXES, parsePath, quote, type Path } from './path.ts'
+import { withMoments } from './moments.ts'
+import { countIndexes, emptyPart, indexOf, MAX_INDEXES, parsePath, quote, type Path } from './path.ts'
 import { MAX_PATTERN_COST, MAX_PATTERN_LENGTH, parsePattern } from './pattern.ts'
 
 const AT = '/query/filter'
@@ -89,7 +90,8 @@ export function readElementFilter(
  *
  * @param at what the paths of errors begin with
  */
-export const readFilterOf = (value: Json, at: string): FilterTree => readFilter(value, at, 0, noCounts())
+export const readFilterOf = (value: Json, at: string): FilterTree =>
+  withMoments(readFilter(value, at, 0, noCounts()))
 
 const refused = (path: string, message: string): ApiError => invalid({ path, message })
 
@@ -130,6 +132,8 @@ function readJoin(join: string, operand: Json, at: string, depth: number, counts
 
 function readField(key: string, operand: Json, at: string, depth: number, counts: Counts): FilterTree {
   const path = parsePath(key, at)
+  // An empty name is one, but beside others it would be a slip that finds nothing.
+  if (path.length > 1 && path.includes('')) throw refused(at, emptyPart(key))
   const indexes = countIndexes(path)
   if (counts.indexes + indexes > MAX_INDEXES)
     throw refused(at, `Paths inside of one another have at most ${MAX_INDEXES} numeric parts together.`)

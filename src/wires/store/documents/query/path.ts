@@ -12,6 +12,10 @@ export const MAX_INDEXES = 8
 export const quote = (text: string): string =>
   JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
+/** What is wrong with a path that has an empty part. */
+export const emptyPart = (text: string): string =>
+  `A part of ${quote(text)} is empty: write the name of a field between dots.`
+
 /**
  * Takes a dotted path apart. Dots always separate, so a key that holds a dot can't be addressed.
  * `__proto__` and `constructor` are paths too, which lead to nothing: no document has such a field.

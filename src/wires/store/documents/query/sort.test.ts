@@ -260,6 +260,7 @@ describe('a sort is refused', () => {
     ['an empty field', 'name,'],
     ['a minus alone', '-'],
     ['two minuses', '--name'],
+    ['a direction behind a colon', 'name:desc'],
     ['an operator', '$where'],
     ['a field twice', 'name,age,-name'],
     ['NUL', 'na\0me'],

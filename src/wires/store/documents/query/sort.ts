@@ -87,6 +87,10 @@ function parseField(field: string): FieldOfSort {
     throw refused(
       'Give field names joined by commas, each with at most one minus before it: -createdAt,name.',
     )
+  if (name.includes(':'))
+    throw refused(
+      `${quote(name)} has a colon: give field names, each with a minus before it to descend: -createdAt,name.`,
+    )
   return [name, descending]
 }
 
