@@ -122,6 +122,8 @@ export type App = {
   diagnoses(): readonly Diagnosis[]
   /** The columns that hold what is encrypted under `SIXWIRE_SECRET`. */
   sealed(): readonly SealedColumn[]
+  /** Rejects if the server ends by itself, because a newer version has brought the database up to date. */
+  readonly outdated: Promise<never>
   /** Refuses new requests, waits for those in progress and for jobs (30 s at most), then closes everything. */
   close(): Promise<void>
 }
@@ -287,7 +289,9 @@ async function assemble(parts: Parts): Promise<App> {
     ...warningsOf(settings, parts.environment),
     ...running.flatMap((one) => one.warnings ?? []),
   ]
-  const whole: Whole = { parts, frame, life, server, schedule, warnings }
+  const { promise: outdated, reject } = Promise.withResolvers<never>()
+  outdated.catch(() => undefined) // only `sixwire start` asks for it
+  const whole: Whole = { parts, frame, life, server, schedule, warnings, outdated: reject }
   const begin = <T>(work: () => Promise<T>): Promise<T> =>
     life.begin(() => explained(settings.databaseUrl, work()))
 
@@ -301,7 +305,9 @@ async function assemble(parts: Parts): Promise<App> {
       if (!wiresSetUp.services.has(name)) throw new StartError(`SIXWIRE_WIRES: ${name} is not loaded`)
       return wiresSetUp.services.get(name) as never
     },
-    migrate: () => begin(() => migrate(parts)),
+    async migrate() {
+      await begin(() => migrate(parts))
+    },
     start: () => begin(() => start(whole)),
     listen: () => begin(() => listen(whole)),
     health: () => wiresSetUp.health,
@@ -317,6 +323,7 @@ async function assemble(parts: Parts): Promise<App> {
     warnings,
     diagnoses: later.diagnoses,
     sealed: () => [...FRAME_SEALED, ...running.flatMap((one) => one.sealed ?? [])],
+    outdated,
     close: () => life.close(),
   }
 }

@@ -1,7 +1,9 @@
 import { asset } from './base/asset.ts'
 import type { Logger } from './base/logger.ts'
-import type { Database } from './db/database.ts'
-import { readMigrations } from './db/migrations.ts'
+import type { Database, Migration } from './db/database.ts'
+import { readMigrations, withChecksum } from './db/migrations.ts'
+import { pendingMigrations, type AppliedMigration } from './db/pending-migrations.ts'
+import { sql } from './db/sql.ts'
 import type { ServerFrame } from './frame.ts'
 import { listenError } from './http/listen-error.ts'
 import type { Server } from './http/server.ts'
@@ -22,21 +24,26 @@ export type Whole = {
   life: Lifecycle
   server: Server
   schedule: ReturnType<typeof createSchedule>
+  /** Called once if the server ends by itself. */
+  outdated: (reason: unknown) => void
   warnings: readonly string[]
 }
 
-/** Makes or changes the tables of the frame, of each wire and of the sandbox. */
-export async function migrate(parts: Parts): Promise<void> {
+/** Makes or changes the tables of the frame, of each wire and of the sandbox. Returns all migrations of this program. */
+export async function migrate(parts: Parts): Promise<readonly Migration[]> {
   const { db, clock, settings } = parts
   const { log } = parts.log
   await refuseVanished({ db, settings, log }, parts.newDatabase)
-  await migrateWithLog({ db, clock, log }, await readAllMigrations(parts))
+  const migrations = await readAllMigrations(parts)
+  await migrateWithLog({ db, clock, log }, migrations)
+  return migrations
 }
 
-async function startWires({ parts, frame, life, warnings }: Whole): Promise<void> {
+async function startWires(whole: Whole, migrations: readonly Migration[]): Promise<void> {
+  const { parts, frame, life, warnings } = whole
   const { running, sandbox } = parts
   for (const line of warnings) parts.log.log.warn(line)
-  await parts.processes.start()
+  await parts.processes.start(() => endIfOutdated(whole, migrations))
   frame.requestLog.start()
   await frame.idempotency.start()
   await frame.delivery.start()
@@ -50,10 +57,30 @@ async function startWires({ parts, frame, life, warnings }: Whole): Promise<void
   }
 }
 
+/**
+ * Ends the server if a newer version has brought the tables up to date: this one does not know what it would have to keep up.
+ *
+ * @param migrations as they were at the start; the files may be those of the newer version by now
+ */
+async function endIfOutdated(
+  { parts: { db, log }, life, outdated }: Whole,
+  migrations: readonly Migration[],
+): Promise<boolean> {
+  const applied = await db.all(sql<AppliedMigration>`select wire, name, checksum from sixwire_migrations`)
+  try {
+    pendingMigrations(applied, migrations.map(withChecksum))
+    return false
+  } catch (error) {
+    log.log.fatal({ err: error }, 'this server ends: the database is newer than it')
+    outdated(error)
+    void life.close()
+    return true
+  }
+}
+
 /** Starts without a port: enough for the command line. */
 export async function start(whole: Whole): Promise<void> {
-  await migrate(whole.parts)
-  await startWires(whole)
+  await startWires(whole, await migrate(whole.parts))
 }
 
 /** Opens the port, which answers that the server is starting, and starts all that there is. Returns the address. */
@@ -63,9 +90,9 @@ export async function listen(whole: Whole): Promise<string> {
   const address = await server.listen({ host, port }).catch((error: unknown) => {
     throw listenError(error, host, port)
   })
-  await migrate(parts)
+  const migrations = await migrate(parts)
   await recordServedPolicy(parts.db, parts.settings)
-  await startWires(whole)
+  await startWires(whole, migrations)
   await whole.schedule.start()
   await parts.jobs.start()
   for (const one of parts.running) await one.ready?.(() => life.goOn())

@@ -42,8 +42,8 @@ Common settings: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SEC
     // A start that a signal interrupts may fail; that is no error then.
     running.catch(() => undefined)
     try {
-      await Promise.race([running, signal])
-      await signal
+      await Promise.race([running, signal, app.outdated])
+      await Promise.race([signal, app.outdated])
     } finally {
       await app.close()
     }

@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import pg from 'pg'
 import { eachEngine, temporaryFolder } from '../testing/engines.ts'
 import { StartError } from '../base/start-error.ts'
 import { openDatabase } from './open.ts'
@@ -44,6 +45,16 @@ test('an address that cannot be read is refused without its password', async () 
     assert.match(message, /percent-encoding/)
     assert.doesNotMatch(message, /p#ss|secret/)
   }
+})
+
+test('several hosts are refused with what to name instead', async () => {
+  for (const hosts of ['a:1,b:2', 'shop:secret@a,b', 'shop:secret@a,b:5432'])
+    assert.match(
+      await refusal(`postgres://${hosts}/x?target_session_attrs=read-write`),
+      /several hosts are not/,
+    )
+  assert.match(await refusal('postgres:///x?host=a,b'), /several hosts are not/)
+  assert.match(await refusal('postgres://shop:se,ret@127.0.0.1:1/x'), /ECONNREFUSED/)
 })
 
 test('the folder of a SQLite file is made', async (t) => {
@@ -117,6 +128,30 @@ eachEngine((engine) => {
       await db.close()
     }
   })
+
+  if (engine.name === 'postgres')
+    test('a server without TLS is taken where TLS is only preferred', async () => {
+      const url = await engine.freshUrl()
+      await (await openDatabase(`${url}?sslmode=prefer`)).close()
+      assert.match(await refusal(`${url}?sslmode=require`), /does not support SSL/)
+    })
+
+  if (engine.name === 'postgres')
+    test('a database of another encoding is refused', async (t) => {
+      const url = new URL(await engine.freshUrl())
+      const admin = new pg.Client({ connectionString: url.href })
+      await admin.connect()
+      const name = `${url.pathname.slice(1)}_latin1`
+      await admin.query(
+        `create database ${name} template template0 encoding latin1 locale 'C' locale_provider libc`,
+      )
+      t.after(async () => {
+        await admin.query(`drop database ${name}`)
+        await admin.end()
+      })
+      url.pathname = name
+      assert.match(await refusal(url.href), /the database must be UTF8, and this one is LATIN1/)
+    })
 
   if (engine.name === 'postgres')
     test('a database, user or password that is not there is refused, each with its reason', async () => {

@@ -55,12 +55,17 @@ const STORAGE: Record<string, ErrorKind> = {
   XX002: errors.storage_damaged, // an index
 }
 
-/** The error that a caller sees. */
-export function errorOf(error: unknown): Error {
+/**
+ * The error that a caller sees.
+ *
+ * @param isOverLimit whether as much time passed as a statement may take: the server has one code for all that are cancelled,
+ *   and a text in its own language
+ */
+export function errorOf(error: unknown, isOverLimit = false): Error {
   const { code = '', message = '' } = error as { code?: string; message?: string }
   const kind = CONSTRAINTS[code]
   if (kind) return new ConstraintError(kind, message, { cause: error })
-  if (code === CANCELLED)
+  if (code === CANCELLED && isOverLimit)
     return errors.unavailable({
       retryAfter: 30,
       message: 'The query took longer than 30 s: narrow it.',

@@ -2,6 +2,7 @@ import type pg from 'pg'
 
 import { errors } from '../base/errors.ts'
 import { cancelStatement } from './postgres-cancel.ts'
+import { isPooled, localSettings, statementLimitOf } from './postgres-connection.ts'
 import { errorOf, isFromServer, kindOf, type Kind } from './postgres-faults.ts'
 import { Pipeline, type PipelineAnswer, type NamedStatement } from './postgres-pipeline.ts'
 import type { Statement } from './sql.ts'
@@ -37,6 +38,8 @@ const withoutWorkers: Statement = {
   params: [],
 }
 
+const unnamed = (statement: Statement): NamedStatement => ({ ...statement, name: undefined })
+
 /** Statements that come again keep a name, under which the server remembers their plan. */
 export class StatementNames {
   readonly #names = new Map<string, string>()
@@ -66,8 +69,8 @@ export class PostgresSession {
   /** `begin …` with its settings, until they are sent in front of the first statement. */
   #begin: readonly Statement[] = []
   #isInTransaction = false
-  /** How long to wait for an answer; undefined where that of the pool holds. */
-  #silenceLimitMs: number | undefined
+  /** The server's limit of a statement, where it is not that of the pool. */
+  #limitMs: number | undefined
   /** What the first fault means; undefined if there was none. */
   fault: Kind | undefined
   /** How many statements were answered before the one that failed. */
@@ -96,12 +99,17 @@ export class PostgresSession {
   async run(statements: readonly Statement[]): Promise<PipelineAnswer[]> {
     const first = this.#begin
     this.#begin = []
-    const named = statements.map((statement) => this.#names.of(statement))
-    if (first.length === 0) return this.#send(named, this.#isInTransaction ? 'never' : 'last')
+    const nameOf = isPooled(this.#client!) ? unnamed : (statement: Statement) => this.#names.of(statement)
+    const named = statements.map(nameOf)
+    if (this.#isInTransaction) return this.#send([], named, 'never')
+    if (first.length === 0) return this.#send(this.#settings, named, 'last')
     this.#isInTransaction = true
-    const unnamed = first.map((statement) => ({ ...statement, name: undefined }))
-    const answers = await this.#send([...unnamed, ...named], 'never')
-    return answers.slice(first.length)
+    return this.#send(first, named, 'never')
+  }
+
+  /** What a transaction begins with. */
+  get #settings(): readonly Statement[] {
+    return isPooled(this.#client!) ? [localSettings] : []
   }
 
   /**
@@ -121,12 +129,11 @@ export class PostgresSession {
     }
     stop.addEventListener('abort', cancel)
     try {
-      const first = [planScan]
+      const first = [...this.#settings, planScan]
       if (!hasWorkers) first.push(withoutWorkers)
       if (limitMs !== undefined) first.push(setLimit(limitMs))
-      if (limitMs !== undefined) this.#silenceLimitMs = limitMs + SILENCE_MARGIN_MS
-      const unnamed = [...first, statement].map((one) => ({ ...one, name: undefined }))
-      return (await this.#send(unnamed, 'last')).at(-1)!
+      this.#limitMs = limitMs
+      return (await this.#send(first, [unnamed(statement)], 'last'))[0]!
     } finally {
       stop.removeEventListener('abort', cancel)
     }
@@ -139,47 +146,53 @@ export class PostgresSession {
    *   process is stopped then, and the locks make others wait
    */
   begin(text: string, limitMs?: number): void {
-    this.#begin = [{ text, params: [] }]
+    this.#begin = [{ text, params: [] }, ...this.#settings]
     if (limitMs === undefined) return
     this.#begin = [...this.#begin, setLimit(limitMs)]
-    this.#silenceLimitMs = limitMs + SILENCE_MARGIN_MS
+    this.#limitMs = limitMs
   }
 
   /** Ends the transaction that was begun, if any statement ran in it. */
   async end(text: 'commit' | 'rollback'): Promise<void> {
     if (!this.#isInTransaction) return
     this.#isInTransaction = false
-    await this.#send([{ name: undefined, text, params: [] }], text === 'commit' ? 'within' : 'never')
+    await this.#send([], [unnamed({ text, params: [] })], text === 'commit' ? 'within' : 'never')
   }
 
-  /** @param commits after the last statement, within the only one, or not by these statements */
+  /**
+   * @param first sent before the others without a name; their answers are left out
+   * @param commits after the last statement, within the only one, or not by these statements
+   */
   #send(
+    first: readonly Statement[],
     statements: readonly NamedStatement[],
     commits: 'last' | 'within' | 'never',
   ): Promise<PipelineAnswer[]> {
     if (statements.some(({ params }) => params.length > VALUES_MAX))
       return Promise.reject(new RangeError(`A statement has at most ${VALUES_MAX} values.`))
     this.mayHaveCommitted = commits !== 'never'
+    const sentAt = performance.now()
+    const sent = [...first.map(unnamed), ...statements]
     return new Promise((resolve, reject) => {
-      const pipeline = new Pipeline(statements, (error, answers) => {
-        if (!error) resolve(answers!)
-        else reject(this.#failure(error, statements, pipeline.answered))
+      const pipeline = new Pipeline(sent, (error, answers) => {
+        if (!error) resolve(answers!.slice(first.length))
+        else reject(this.#failure(error, statements, pipeline.answered - first.length, sentAt))
         // The server answered a statement by an error, so it did not come to the commit after the last.
-        if (error && commits === 'last' && isFromServer(error) && pipeline.answered < statements.length)
+        if (error && commits === 'last' && isFromServer(error) && pipeline.answered < sent.length)
           this.mayHaveCommitted = false
       })
-      pipeline.query_timeout = this.#silenceLimitMs
+      if (this.#limitMs !== undefined) pipeline.query_timeout = this.#limitMs + SILENCE_MARGIN_MS
       this.#client!.query(pipeline)
     })
   }
 
-  #failure(error: Error, statements: readonly NamedStatement[], answered: number): Error {
+  #failure(error: Error, statements: readonly Statement[], answered: number, sentAt: number): Error {
     const kind = kindOf(error)
     this.fault ??= kind
     this.failedAt = answered
     if (kind === 'lost' || kind === 'silent' || kind === 'stale') this.#isSpoilt = true
     if (kind === 'stale') for (const { text } of statements) this.#names.forget(text)
-    return errorOf(error)
+    return errorOf(error, performance.now() - sentAt >= (this.#limitMs ?? statementLimitOf(this.#client!)))
   }
 
   /** Whether the connection can still be asked something. */

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 
 import { Channels } from './channels.ts'
+import { isPooled, prepareConnection } from './postgres-connection.ts'
 import { sql, type Sql } from './sql.ts'
 
 const ANNOUNCE_MS = 10
@@ -69,7 +70,7 @@ export class PostgresSignals {
     })
     this.#client = client
     const lost = () => {
-      if (this.#client !== client || this.#isClosed) return
+      if (this.#client !== client || this.#isClosed || isPooled(client)) return
       this.#client = undefined
       setTimeout(() => {
         if (!this.#client && !this.#isClosed && this.#channels.names.length > 0) void this.#connect()
@@ -82,6 +83,9 @@ export class PostgresSignals {
     })
     try {
       await client.connect()
+      await prepareConnection(client)
+      // Behind a pooler another session might listen, and the poll goes on.
+      if (isPooled(client)) return await client.end()
       for (const channel of this.#channels.names) await client.query(listenTo(channel))
       // What was announced while nobody listened.
       this.#channels.hearAll()

@@ -12,6 +12,7 @@ import type { Row, Sql, SqlScalar } from './sql.ts'
 const BEGIN = `begin isolation level repeatable read read only;
 set local statement_timeout = 0;
 set local idle_in_transaction_session_timeout = 0;
+set local standard_conforming_strings = on;
 select 1`
 
 /** A connection of its own with a transaction, because it may be open for hours. */

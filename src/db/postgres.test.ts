@@ -298,6 +298,18 @@ eachEngine((engine) => {
     assert.deepEqual(await db.get(read), { n: 0 })
   })
 
+  test('a query that an administrator cancels is not said to take too long', async (t) => {
+    const { db, admin, someoneWaits } = await setUp(t, engine)
+    await admin.query('begin; update counters set n = 10')
+    const refused = assert.rejects(db.write(count), { ...unavailable, retryAfter: 1, message: /try again/ })
+    await someoneWaits()
+    await admin.query(`select pg_cancel_backend(pid) from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`)
+    await refused
+    await admin.query('rollback')
+    assert.deepEqual(await db.write(count), [{ n: 1 }])
+  })
+
   test('a server that has become read-only answers unavailable, and works when it no longer is', async (t) => {
     const { admin, url } = await setUp(t, engine)
     const setting = (value: string) =>
@@ -312,6 +324,25 @@ eachEngine((engine) => {
     await admin.query('set default_transaction_read_only = off')
     await setting('default_transaction_read_only = off')
     assert.deepEqual(await standby.write(count), [{ n: 1 }])
+  })
+
+  test('nothing depends on how the database has its strings', async (t) => {
+    const { url } = await setUp(t, engine, '')
+    const server = new pg.Client({ connectionString: url })
+    await server.connect()
+    t.after(() => server.end())
+    await server.query(
+      `do $$ begin execute format('alter database %I set standard_conforming_strings = off', current_database()); end $$`,
+    )
+    const db = await openDatabase(url)
+    t.after(() => db.close())
+    const text = sql<{ text: string }>`select '\\0' as text`
+    assert.deepEqual(await db.get(text), { text: String.raw`\0` })
+    assert.deepEqual(await db.snapshot((snapshot) => snapshot.all(text)), [{ text: String.raw`\0` }])
+    await db.migrate([
+      { wire: 'own', name: '001-text', text: String.raw`create table texts as select '\0' as text` },
+    ])
+    assert.deepEqual(await db.get(sql`select text from texts`), { text: String.raw`\0` })
   })
 
   test('of two that wait for each other, one is done again', async (t) => {

@@ -27,6 +27,7 @@ import {
   type AppliedMigration,
 } from './pending-migrations.ts'
 import { withChecksum } from './migrations.ts'
+import { CONNECT_LIMIT_MS, openPool, STATEMENT_LIMIT_MS } from './postgres-connection.ts'
 import { kindOf, type Kind } from './postgres-faults.ts'
 import { InsertGroups } from './postgres-inserts.ts'
 import { ReadGroups } from './postgres-reads.ts'
@@ -40,10 +41,7 @@ import { runSnapshot } from './snapshot.ts'
 import { Insert, Sql, type Row } from './sql.ts'
 import { refuseInside, runWork, TransactionTimeout } from './transaction.ts'
 
-const STATEMENT_LIMIT_MS = 30_000
-// Longer than the server's own limit: only a server that is gone without a word answers nothing for so long.
-const SILENCE_LIMIT_MS = 35_000
-const CONNECT_LIMIT_MS = 5_000
+const NO_TLS = 'The server does not support SSL connections' // of `pg`, without a code
 const SCAN_MARGIN_MS = 1_000
 const TRIES = 3
 const CONFLICT_TRIES = 20
@@ -56,6 +54,7 @@ const MIGRATION_LOCK = 6_946_173 // any number that nobody else takes in this da
 const BEGIN_MIGRATION = `begin;
 set local statement_timeout = 0;
 set local lock_timeout = 0;
+set local standard_conforming_strings = on;
 do $$
 begin
   perform set_config('client_connection_check_interval', '1s', true);
@@ -103,6 +102,10 @@ export class PostgresDatabase implements Database {
    * @param connections at most this many at a time, beside those of scans
    */
   static async open(url: string, connections = 10): Promise<PostgresDatabase> {
+    if (/^[^/]+:\/\/(?:[^/?]*@)?[^@/?]*,[^@/?]*(?:[/?]|$)|[?&]host=[^&]*,/.test(url))
+      throw new StartError(
+        'DATABASE_URL: several hosts are not supported: name the one that always leads to the primary, such as the writer endpoint of your provider or a virtual address',
+      )
     if (!URL.canParse(url))
       throw new StartError(
         'DATABASE_URL: this is not an address: write postgres://user:password@host:port/name, with special characters of the password in percent-encoding',
@@ -113,8 +116,12 @@ export class PostgresDatabase implements Database {
       await database.ping()
     } catch (error) {
       await pool.end()
-      const { hostname, port, pathname } = new URL(url)
+      const { hostname, port, pathname, searchParams } = new URL(url)
       const cause = ((error as Error).cause ?? error) as { message?: string; code?: string }
+      if (cause instanceof StartError) throw cause
+      // As libpq; `pg` takes it for `require`.
+      if (searchParams.get('sslmode') === 'prefer' && cause.message === NO_TLS)
+        return PostgresDatabase.open(url.replace('sslmode=prefer', 'sslmode=disable'), connections)
       throw new StartError(
         `DATABASE_URL: no PostgreSQL answers at ${hostname}:${port || '5432'}${pathname}: ${cause.message || cause.code}`,
         { cause: error },
@@ -351,25 +358,6 @@ export class PostgresDatabase implements Database {
     })()
     return this.#closing
   }
-}
-
-function openPool(url: string, connections: number): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: connections,
-    connectionTimeoutMillis: CONNECT_LIMIT_MS,
-    statement_timeout: STATEMENT_LIMIT_MS,
-    query_timeout: SILENCE_LIMIT_MS,
-    idle_in_transaction_session_timeout: STATEMENT_LIMIT_MS,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
-    application_name: 'sixwire',
-    types,
-  })
-  // A connection that the server closes is replaced at the next use; without a listener it would end the process.
-  pool.on('error', () => undefined)
-  pool.on('connect', (client) => client.on('error', () => undefined))
-  return pool
 }
 
 const AGAIN = new Set<Kind | undefined>(['lost', 'conflict', 'stale'])

@@ -424,6 +424,7 @@ describe('what is likely to be a mistake is a warning', () => {
   for (const [databaseUrl, environment, isWarning] of [
     ['postgres://me:hunter2@db.example/shop', {}, true],
     ['postgres://me:hunter2@db.example/shop?sslmode=disable', { PGSSLMODE: 'require' }, true],
+    ['postgres://me:hunter2@db.example/shop?sslmode=prefer', {}, true],
     ['postgres://me:hunter2@db.example/shop', { PGSSLMODE: 'require' }, false],
     ['postgres://me:hunter2@db.example/shop?sslmode=require', {}, false],
     ['postgres://me:hunter2@db.example/shop?ssl=true', {}, false],

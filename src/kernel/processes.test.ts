@@ -145,6 +145,22 @@ eachEngine((engine) => {
     await until(async () => (await beatsOf(next)).length === 2)
   })
 
+  test('a server ends when a newer version has changed the tables, and not for those of a wire it lacks', async (t) => {
+    const old = await startApp(t, engine, { config: { wires: [shopThat(async () => undefined)()] } })
+    const { db } = old.app
+    const apply = (wire: string) => sql`
+      insert into sixwire_migrations (wire, name, checksum, applied_at) values (${wire}, '999-later', '', 0)`
+    await db.write(apply('absent'))
+    await lookOnce(old, (await beatsOf(old)).at(-1)!.id)
+    assert.equal((await old.request('GET', '/ready')).status, 200)
+    await db.write(apply('sixwire'))
+    old.clock.advance(LOOK_MS)
+    await assert.rejects(old.app.outdated, /the database is newer than this program: .* sixwire\/999-later/)
+    await old.app.close()
+    await assert.rejects(fetch(`${old.url}/ready`))
+    assert.match(old.log(), /this server ends: the database is newer than it/)
+  })
+
   test('nobody counts as ended because the database was away, or the observer stood still', async (t) => {
     const { db: first, url } = await openFrame(engine)
     const clock = testClock()

@@ -38,8 +38,12 @@ export type Processes = {
 export const NO_PROCESSES: Processes = { id: '', onEnd: () => undefined, freeInMs: () => Infinity }
 
 export type ProcessWatch = Processes & {
-  /** Enters this process, and releases what those held that are known to have ended. */
-  start(): Promise<void>
+  /**
+   * Enters this process, and releases what those held that are known to have ended.
+   *
+   * @param isOutdated called with each look: whether this process must not go on, which ends the looks
+   */
+  start(isOutdated?: () => Promise<boolean>): Promise<void>
   /** @param isSettled whether this process holds no claims any more */
   stop(isSettled: boolean): Promise<void>
 }
@@ -127,12 +131,13 @@ export function createProcesses(
     }
   }
 
-  async function watch(): Promise<void> {
+  async function watch(isOutdated: () => Promise<boolean>): Promise<void> {
     for (;;) {
       await clock.sleep(BEAT_MS, { signal: stopping.signal, idle: true })
       if (stopping.signal.aborted) return
       try {
         await look()
+        if (await isOutdated()) return
       } catch (error) {
         log.warn({ err: error }, 'the processes of this database could not be watched')
       }
@@ -148,14 +153,14 @@ export function createProcesses(
       if (!seen) return Infinity
       return seen.isAlive && seen.looks <= 1 ? 0 : (LOOKS_WITHOUT_BEAT - seen.looks) * BEAT_MS
     },
-    async start() {
+    async start(isOutdated = async () => false) {
       if (file !== undefined) {
         // Locked before there is a row: a row without a lock is that of a process that has ended.
         unlock = (await import('../db/file-lock.ts')).tryLock(lockOf(id))
         await db.write(sql`insert into sixwire_processes (id, beat) values (${id}, 0)`)
       }
       await look()
-      watching = watch()
+      watching = watch(isOutdated)
     },
     async stop(isSettled) {
       if (!watching) return

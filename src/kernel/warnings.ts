@@ -51,7 +51,7 @@ function isPlaintextPostgres(databaseUrl: string, environmentMode: string | unde
   if (host === '' || host.startsWith('/') || isLoopback(host)) return false
   const isSsl = ['1', 'true'].includes(searchParams.get('ssl') ?? '')
   const mode = searchParams.get('sslmode') ?? environmentMode ?? 'disable'
-  return !isSsl && mode === 'disable'
+  return !isSsl && (mode === 'disable' || mode === 'prefer')
 }
 
 /** Whether a secret has few different characters, or repeats a part of itself. */
