@@ -251,6 +251,7 @@ eachEngine((engine) => {
     const cases: [query: Record<string, unknown>, status: number, path?: string, token?: string][] = [
       [{}, 400, '/query/collection'],
       [{ collection: 'drafts' }, 400, '/query/collection'],
+      [{ collection: 'a b' }, 400, '/query/collection'],
       [{ collection: 'books', filter: { year: { $what: 1 } } }, 400, '/query/filter/year/$what'],
       [{ collection: 'parts', filter: { cost: 1 } }, 400, '/query/filter'],
       [{ collection: 'parts', fields: 'cost' }, 400, '/query/fields'],
