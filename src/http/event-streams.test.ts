@@ -109,6 +109,20 @@ describe('an event stream', () => {
       assert.equal(count(), 0)
     })
 
+    test('comes in chunks, of which the last one tells that it has ended and was not cut', async (t) => {
+      const { app, sinks } = await ofSuite(t)
+      const socket = connect(Number(new URL(app.url).port), '127.0.0.1').setEncoding('utf8')
+      let text = ''
+      socket.on('data', (part) => (text += part))
+      const closed = once(socket, 'close')
+      socket.write('GET /ticker/open HTTP/1.1\r\nhost: localhost\r\n\r\n')
+      await until(() => text.endsWith('\r\n\r\nc\r\ndata: open\n\n\r\n'))
+      assert.match(text, /^transfer-encoding: chunked\r$/im)
+      for (const sink of sinks) sink.end('data: last\n\n')
+      await closed
+      assert.ok(text.endsWith('\r\nc\r\ndata: last\n\n\r\n0\r\n\r\n'))
+    })
+
     test('goes to a client of HTTP/1.0 without chunks', async (t) => {
       const { app, sinks } = await ofSuite(t)
       const socket = connect(Number(new URL(app.url).port), '127.0.0.1')

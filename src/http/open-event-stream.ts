@@ -5,13 +5,7 @@ import type { FastifyReply } from 'fastify'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Caller, CallerWatch } from './access.ts'
-import {
-  EVENTS_TYPE,
-  type EndReason,
-  type EventReceiver,
-  type EventSink,
-  type EventStream,
-} from './event-stream.ts'
+import type { EndReason, EventReceiver, EventSink, EventStream } from './event-stream.ts'
 import { countedFor } from './limits.ts'
 
 /** What may wait before a write; that may be larger itself. */
@@ -61,9 +55,6 @@ export function sendHead(reply: FastifyReply, contentType: string): void {
     // Nothing else is answered on the connection.
     connection: 'close',
   }
-  // The end of the connection is that of the stream: https://www.rfc-editor.org/rfc/rfc9112#section-6.3. Chunks would make
-  // three pieces of each event.
-  if (contentType === EVENTS_TYPE) reply.raw.removeHeader('transfer-encoding')
   reply.raw.writeHead(200, headers)
   // On its own: Node keeps a head that is sent with a first text in dozens of parts for as long as the stream is open.
   reply.raw.flushHeaders()
