@@ -6,7 +6,7 @@ import type { Database } from '../../../db/database.ts'
 import { changesOf, type LoggedChange } from './change.ts'
 import type { Cursors } from './cursor.ts'
 import { FeedEvent } from './event.ts'
-import type { ChangeFollower, ResetReason } from './follower.ts'
+import type { ChangeFollower } from './follower.ts'
 import { Followers, type Member } from './followers.ts'
 import { LiveLog, type PageTaker } from './live-log.ts'
 import {
@@ -17,6 +17,7 @@ import {
   type ChangePage,
   type LogEnd,
   type LogView,
+  type ResetReason,
 } from './log.ts'
 import type { PageSize } from './log-rows.ts'
 import { PingTurns } from './ping-turns.ts'

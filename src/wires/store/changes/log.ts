@@ -8,7 +8,6 @@ import {
   type LogState,
   type PageSize,
 } from './log-rows.ts'
-import type { ResetReason } from './follower.ts'
 import { isBefore, type LogPosition } from './position.ts'
 
 /** The log at one moment. */
@@ -36,6 +35,9 @@ export type ChangePage = LogView & {
 
 /** A position in a log, such as its end. */
 export type LogEnd = { readonly generation: string; readonly position: LogPosition }
+
+/** Why a follower has to list again: the log does not reach back so far, a backup was restored, or rights have changed. */
+export type ResetReason = 'expired' | 'restored' | 'changed'
 
 /** What a page has at most. */
 export const PAGE: PageSize = { limit: 500, bytes: 4_194_304 }
