@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Caller, CallerWatch } from './access.ts'
-import { type EndReason, type EventReceiver, type EventSink, type EventStream } from './event-stream.ts'
+import type { EndReason, EventReceiver, EventSink, EventStream } from './event-stream.ts'
 import { countedFor } from './limits.ts'
 
 /** What may wait before a write; that may be larger itself. */

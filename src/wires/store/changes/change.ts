@@ -1,7 +1,7 @@
 import { parseJson } from '../../../base/json.ts'
 import type { Json } from '../documents/query/filter.ts'
 import type { OwnedDocument } from '../documents/sql/document-rows.ts'
-import type { LogRow } from './log-rows.ts'
+import { endOf, positionOf, type LogRow } from './log-rows.ts'
 import type { LogPosition } from './position.ts'
 
 /** A document in one state. */
@@ -14,6 +14,8 @@ export type State = { readonly owner: string; readonly json: () => Json }
 export type LoggedChange = {
   readonly collection: string
   readonly id: string
+  /** Behind which it comes: of the row before it. */
+  readonly after: LogPosition
   /** Of its first change. A follower that has received the event has received everything up to this position. */
   readonly position: LogPosition
   /** Of the last. */
@@ -26,17 +28,18 @@ export type LoggedChange = {
   readonly now: (State & OwnedDocument) | undefined
 }
 
-/** The changes that rows of the log eventFor, one for each document, in the order of their first changes. */
-export function changesOf(rows: readonly LogRow[]): LoggedChange[] {
+/** The changes of rows behind a position, one for each document, in the order of their first changes. */
+export function changesOf(rows: readonly LogRow[], after: LogPosition): LoggedChange[] {
   const changes = new Map<string, Writable>()
+  let previous = after
   for (const row of rows) {
     const key = `${row.collection} ${row.id}`
     let change = changes.get(key)
-    if (!change) changes.set(key, (change = changeOf(row)))
-    change.until = { xid: row.xid, seq: row.seq! }
+    if (!change) changes.set(key, (change = changeOf(row, previous)))
+    change.until = previous = positionOf(row)
     // Of rows that were read at several moments the last has the latest.
     change.now = nowOf(row)
-    change.seenAt = { xid: row.end_xid, seq: row.end_seq }
+    change.seenAt = endOf(row)
     if (row.old !== null) change.before.push(stateOf(row.owner, row.old))
   }
   return [...changes.values()]
@@ -44,12 +47,14 @@ export function changesOf(rows: readonly LogRow[]): LoggedChange[] {
 
 type Writable = { -readonly [Name in keyof LoggedChange]: LoggedChange[Name] } & { before: State[] }
 
-function changeOf({ generation, collection, id, xid, seq, at }: LogRow): Writable {
-  const position = { xid, seq: seq! }
+function changeOf(row: LogRow, after: LogPosition): Writable {
+  const { generation, collection, id, at } = row
+  const position = positionOf(row)
   return {
     collection,
     id,
     generation,
+    after,
     position,
     until: position,
     seenAt: position,

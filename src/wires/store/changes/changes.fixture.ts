@@ -39,7 +39,7 @@ export const pathOf = (query: Record<string, unknown>): string =>
 
 /** Waits until all that was written can be read from the log: transactions of other tests on the same PostgreSQL hold it up. */
 export const readable = ({ app: { db } }: Pick<TestApp, 'app'>): Promise<void> =>
-  until(async () => (await db.get(selectStateSql))!.is_held === 0)
+  until(async () => (await db.get(selectStateSql()))!.is_held === 0)
 
 /** Follows changes until the test ends. */
 export async function follow(

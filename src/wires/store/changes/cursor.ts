@@ -11,8 +11,8 @@ export function createCursors(key: Key) {
   let last = { text: '', place: '' }
   return {
     /** The part of a place in the log. It is encrypted: how much is written is nobody's business. */
-    placeOf({ generation, position: { xid, seq } }: LogEnd): string {
-      const text = JSON.stringify([generation, xid, seq])
+    placeOf({ generation, position: { xid, seq, at } }: LogEnd): string {
+      const text = JSON.stringify([generation, xid, seq, at])
       if (text !== last.text) last = { text, place: key.seal(text) }
       return last.place
     },
@@ -32,8 +32,9 @@ export function createCursors(key: Key) {
     read(text: string): LogEnd & { readonly audience: string } {
       const [place = '', audience = ''] = text.split('.')
       try {
-        const [generation, xid, seq] = JSON.parse(key.open(place)) as [string, number, number]
-        return { generation, position: { xid, seq }, audience }
+        // Cursors of earlier versions have no time.
+        const [generation, xid, seq, at = 0] = JSON.parse(key.open(place)) as [string, ...number[]]
+        return { generation, position: { xid: xid!, seq: seq!, at }, audience }
       } catch {
         throw invalid({
           path: '/query/cursor',

@@ -7,10 +7,9 @@ import { AnsweredDocument, FieldsParameter } from '../documents/request-schemas.
 import type { Cursors } from './cursor.ts'
 import type { Feed } from './feed.ts'
 import { followingOf } from './following.ts'
-import type { Following, ResetReason } from './follower.ts'
-import type { LogEnd } from './log.ts'
+import type { Following } from './follower.ts'
+import { resetReason, type LogEnd, type ResetReason } from './log.ts'
 import { pollOf } from './poll.ts'
-import { isBefore } from './position.ts'
 import { streamOf, type NewFollower } from './stream.ts'
 import { parseWatches, type WatchParameters } from './watch-request.ts'
 
@@ -97,19 +96,17 @@ async function begin(
   const end = await feed.enter()
   const bind = () => followingOf({ collections, cursors }, requests, caller)
   const following = await bind()
-  const reset = last && (await resetAt(last, { following, end, feed }))
+  const reset = last && (await resetAt(last, following, feed))
   const { generation, position } = last && !reset ? last : end
   return { following, boundAt: end.position, caller: countedAs, bind, position, generation, reset }
 }
 
-/** Why a caller with a cursor has to list again, as far as the end of the log shows it. */
+/** Why a caller with a cursor has to list again. */
 async function resetAt(
   { audience, generation, position }: LogEnd & { audience: string },
-  { following, end, feed }: { following: Following; end: LogEnd; feed: Feed },
+  following: Following,
+  feed: Feed,
 ): Promise<ResetReason | undefined> {
   if (audience !== following.audience) return 'changed'
-  if (generation === end.generation && !isBefore(end.position, position)) return undefined
-  // Another process may have come further.
-  const current = await feed.readEnd()
-  return generation !== current.generation || isBefore(current.position, position) ? 'restored' : undefined
+  return resetReason({ generation, position }, await feed.readLog(position))
 }

@@ -32,12 +32,11 @@ export class FeedEvent {
   }
 
   #write(watch: number, isOneOf: boolean): string {
-    const { generation, position } = this.change
-    const at = isOneOf ? { ...position, seq: position.seq - 1 } : position
+    const { generation, after, position } = this.change
     return eventText(
       this.#event.event,
       `{${this.#fields(watch)}}`,
-      this.#placeOf({ generation, position: at }),
+      this.#placeOf({ generation, position: isOneOf ? after : position }),
     )
   }
 

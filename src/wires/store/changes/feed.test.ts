@@ -11,6 +11,7 @@ import { storedColumn, storedSql } from '../documents/sql/document-rows.ts'
 import { follow, pathOf, readable, shortOf, type Stream } from './changes.fixture.ts'
 import { selectChangesSql } from './log-rows.ts'
 import { readPage, type ChangePage } from './log.ts'
+import { LOG_START } from './position.ts'
 
 const MIB = 1_048_576
 
@@ -157,7 +158,7 @@ eachEngine((engine) => {
     }
     const pages: ChangePage[] = []
     let page: ChangePage
-    do pages.push((page = await readPage(db, pages.at(-1)?.next ?? { xid: 0, seq: 0 }, ['books'])))
+    do pages.push((page = await readPage(db, pages.at(-1)?.next ?? LOG_START, ['books'])))
     while (page.isFull || page.isHeld)
     assert.ok(pages.every(({ bytes }) => bytes < 6 * MIB))
     assert.deepEqual(
@@ -221,7 +222,7 @@ eachEngine((engine) => {
     const read = (seq: number, bytes: number) => {
       documents = 0
       return connection.run(
-        selectChangesSql('sqlite', { xid: 0, seq }, ['books'], { limit: 500, bytes }).render('sqlite'),
+        selectChangesSql('sqlite', { xid: 0, seq, at: 0 }, ['books'], { limit: 500, bytes }).render('sqlite'),
       ).length
     }
     assert.equal(read(0, 1_000_000), 9)

@@ -6,10 +6,19 @@ import type { Database } from '../../../db/database.ts'
 import { changesOf, type LoggedChange } from './change.ts'
 import type { Cursors } from './cursor.ts'
 import { FeedEvent } from './event.ts'
-import type { ChangeFollower, ResetReason } from './follower.ts'
+import type { ChangeFollower } from './follower.ts'
 import { Followers, type Member } from './followers.ts'
 import { LiveLog, type PageTaker } from './live-log.ts'
-import { limitAfter, readLogEnd, readPage, type ChangePage, type LogEnd } from './log.ts'
+import {
+  limitAfter,
+  readLog,
+  readPage,
+  resetReason,
+  type ChangePage,
+  type LogEnd,
+  type LogView,
+  type ResetReason,
+} from './log.ts'
 import type { PageSize } from './log-rows.ts'
 import { PingTurns } from './ping-turns.ts'
 import { isBefore, laterOf, type LogPosition } from './position.ts'
@@ -57,9 +66,9 @@ export class Feed implements PageTaker {
     return this.#live.start()
   }
 
-  /** Where the log ends now. */
-  readEnd(): Promise<LogEnd> {
-    return readLogEnd(this.#context.db)
+  /** The log as it is now, for one who wants to go on from a position. */
+  readLog(position: LogPosition): Promise<LogView> {
+    return readLog(this.#context.db, position)
   }
 
   /** Adds a follower. The changes that it missed since its position are delivered first. */
@@ -143,16 +152,16 @@ export class Feed implements PageTaker {
   async takePage(page: ChangePage, before: LogEnd, end: LogEnd): Promise<void> {
     const reason = resetReason(before, page)
     if (reason) this.#resetAll(reason, before, end)
-    else await this.#deliverPage(page)
+    else await this.#deliverPage(page, before.position)
     this.#delivered = page.next
   }
 
-  async #deliverPage(page: ChangePage): Promise<void> {
+  async #deliverPage(page: ChangePage, before: LogPosition): Promise<void> {
     if (this.#newcomers.size === 0) this.#recent.add(page)
     else this.#recent.clear(page.next)
     // Before anything is delivered: the page does not have what they follow.
     for (const follower of this.#newcomers) this.#fallBehind(follower)
-    const changes = changesOf(page.rows)
+    const changes = changesOf(page.rows, before)
     // And with what a change of a source takes away, the page may be more than they may see.
     for (const change of changes)
       for (const { watch, members } of this.#followers.nearSource(change))
@@ -249,17 +258,17 @@ export class Feed implements PageTaker {
   async #deliverNext(follower: ChangeFollower, size: PageSize): Promise<ChangePage | undefined> {
     const recent = this.#recent.since(follower.position)
     if (recent && follower.generation === this.#live.end!.generation) {
-      const changes = changesOf(recent.rows)
+      const changes = changesOf(recent.rows, follower.position)
       if (!changes.some((one) => isStale(one, follower))) {
         await this.#deliverTo(follower, changes, recent.next)
         return undefined
       }
     }
     const { watches, sources } = follower.following
-    const { resets, caller } = follower
+    const { resets, caller, position: before } = follower
     const page = await readPage(
       this.#context.db,
-      follower.position,
+      before,
       [...watches, ...sources].map(({ collection }) => collection),
       { caller, ...size },
     )
@@ -268,7 +277,7 @@ export class Feed implements PageTaker {
     if (reason) this.#reset(follower, reason, { generation: page.generation, position: page.next })
     else {
       follower.seenAt = page.end
-      await this.#deliverTo(follower, changesOf(page.rows), page.next)
+      await this.#deliverTo(follower, changesOf(page.rows, before), page.next)
     }
     return page
   }
@@ -340,9 +349,3 @@ export class Feed implements PageTaker {
 /** Whether a follower has received states that are newer than a change, or of another log. */
 const isStale = ({ generation, seenAt }: LoggedChange, follower: ChangeFollower): boolean =>
   generation !== follower.generation || isBefore(seenAt, follower.seenAt)
-
-/** Why nobody can go on from a position: its changes are deleted, or it is one of another log, or of one that was put back. */
-function resetReason({ generation, position }: LogEnd, page: ChangePage): ResetReason | undefined {
-  if (page.generation !== generation || isBefore(page.end, position)) return 'restored'
-  return isBefore(position, page.floor) ? 'expired' : undefined
-}

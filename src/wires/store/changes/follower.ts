@@ -1,9 +1,7 @@
 import type { FeedEvent } from './event.ts'
+import type { ResetReason } from './log.ts'
 import type { LogPosition } from './position.ts'
 import type { DocumentWatch } from './watch.ts'
-
-/** Why a follower has to list again: the log does not reach back so far, a backup was restored, or rights have changed. */
-export type ResetReason = 'expired' | 'restored' | 'changed'
 
 /** Where a follower's events go. */
 export type Output = {

@@ -1,11 +1,13 @@
 import { sql, type Dialect, type Sql } from '../../../db/sql.ts'
 import type { LogPosition } from './position.ts'
 
+type Place = Omit<LogPosition, 'at'>
+
 /** What a row takes beside the document in it. */
 const ROW_BYTES = 100
 
 /** The last of the changes that are older than a time; no row if there is none. Only those are passed, and one more. */
-export const selectOlderSql = (dialect: Dialect, before: number): Sql<LogPosition> =>
+export const selectOlderSql = (dialect: Dialect, before: number): Sql<Place> =>
   dialect === 'sqlite'
     ? sql`
         select 0 as xid, seq from store_changes
@@ -20,7 +22,7 @@ export const selectOlderSql = (dialect: Dialect, before: number): Sql<LogPositio
         order by store_changes.xid desc, seq desc limit 1`
 
 /** The last change of those that are too many: behind it there are so many bytes. */
-export const selectExcessSql = (dialect: Dialect, bytes: number): Sql<LogPosition> => {
+export const selectExcessSql = (dialect: Dialect, bytes: number): Sql<Place> => {
   const newest = sql.literal(dialect === 'sqlite' ? 'seq desc' : 'xid desc, seq desc')
   const size = sql.either({
     sqlite: sql`coalesce(octet_length(old), 0)`,
@@ -39,11 +41,7 @@ export const selectExcessSql = (dialect: Dialect, bytes: number): Sql<LogPositio
 }
 
 /** Deletes the first changes up to a position. */
-export const deleteFirstSql = (
-  dialect: Dialect,
-  { xid, seq }: LogPosition,
-  count: number,
-): Sql<LogPosition> =>
+export const deleteFirstSql = (dialect: Dialect, { xid, seq }: Place, count: number): Sql<Place> =>
   dialect === 'sqlite'
     ? sql`
         delete from store_changes where seq in (
@@ -57,6 +55,6 @@ export const deleteFirstSql = (
         returning cast(cast(xid as text) as bigint) as xid, seq`
 
 /** Notes up to where changes are deleted. */
-export const raiseFloorSql = ({ xid, seq }: LogPosition): Sql => sql`
+export const raiseFloorSql = ({ xid, seq }: Place): Sql => sql`
   update store_feed set floor_xid = ${xid}, floor_seq = ${seq}
   where (floor_xid, floor_seq) < (${xid}, ${seq})`

@@ -35,7 +35,7 @@ async function deleteUpTo(
   lastSql: ReturnType<typeof selectOlderSql>,
   stopping: AbortSignal,
 ): Promise<void> {
-  const [last] = await db.scan<LogPosition>(lastSql, { limitMs: SCAN_LIMIT_MS })
+  const [last] = await db.scan(lastSql, { limitMs: SCAN_LIMIT_MS })
   if (!last) return
   // Before the rows are deleted: a follower that is behind the floor then receives `reset`, and misses nothing.
   await db.write(raiseFloorSql(last))

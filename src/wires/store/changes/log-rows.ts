@@ -1,6 +1,6 @@
 import { isOneOf } from '../../../db/is-one-of.ts'
 import { sql, type Dialect, type Sql } from '../../../db/sql.ts'
-import type { LogPosition } from './position.ts'
+import { LOG_START, type LogPosition } from './position.ts'
 
 /** A row of the log with the document as it is now; without one, `seq` is null. */
 export type LogRow = LogState & {
@@ -30,23 +30,51 @@ export type LogState = {
   /** Changes up to here can be read now. */
   readonly end_xid: number
   readonly end_seq: number
+  readonly end_at: number
   /** Whether changes behind the end wait for an older transaction that is running. */
   readonly is_held: number
+  /** Whether the row at the position that was asked for is still that row. */
+  readonly is_same: number
 }
 
 const XMIN = sql`pg_snapshot_xmin(pg_current_snapshot())`
 
-const END = sql.either({
-  sqlite: sql`0 as end_xid,
-    coalesce((select seq from sqlite_sequence where name = 'store_changes'), 0) as end_seq, 0 as is_held`,
-  postgres: sql`cast(cast(${XMIN} as text) as bigint) as end_xid, 0 as end_seq,
-    exists (select from store_changes where xid >= ${XMIN}) as is_held`,
+/** The last row that can be read, or up to where rows are deleted. */
+const LAST = sql.either({
+  sqlite: sql`select 0 as xid, seq, at from store_changes order by seq desc limit 1`,
+  postgres: sql`
+    select cast(cast(xid as text) as bigint) as xid, seq, at from store_changes where xid < ${XMIN}
+    order by store_changes.xid desc, seq desc limit 1`,
 })
 
-const STATE = sql`f.generation, f.floor_xid, f.floor_seq, ${END}`
+const IS_HELD = sql.either({
+  sqlite: sql`0`,
+  postgres: sql`exists (select from store_changes where xid >= ${XMIN})`,
+})
 
-/** The state of the log. */
-export const selectStateSql: Sql<LogState> = sql`select ${STATE} from store_feed f`
+const isSame = ({ xid, seq, at }: LogPosition): Sql => sql`
+  ((f.floor_xid = ${xid} and f.floor_seq = ${seq}) or exists (
+    select 1 from store_changes where at = ${at} and ${sql.either({
+      sqlite: sql`seq = ${seq}`,
+      postgres: sql`(xid, seq) = (cast(cast(${xid} as text) as xid8), cast(${seq} as bigint))`,
+    })}))`
+
+const stateSql = (position: LogPosition): Sql => sql`
+  f.generation, f.floor_xid, f.floor_seq, coalesce(last.xid, f.floor_xid) as end_xid,
+  coalesce(last.seq, f.floor_seq) as end_seq, coalesce(last.at, 0) as end_at, ${IS_HELD} as is_held,
+  ${isSame(position)} as is_same`
+
+const FEED = sql`store_feed f left join (${LAST}) as last on true`
+
+/** The state of the log, and whether a position is one of it. */
+export const selectStateSql = (position = LOG_START): Sql<LogState> =>
+  sql`select ${stateSql(position)} from ${FEED}`
+
+/** Where the log ends. */
+export const endOf = ({ end_xid: xid, end_seq: seq, end_at: at }: LogState): LogPosition => ({ xid, seq, at })
+
+/** Where a row is. */
+export const positionOf = ({ xid, seq, at }: LogRow): LogPosition => ({ xid, seq: seq!, at })
 
 const isAfter = ({ xid, seq }: LogPosition): Sql =>
   sql`${sql.either({
@@ -86,11 +114,11 @@ export const selectChangesSql = (
   const order = sql.literal(isSqlite ? 'seq' : 'xid, seq')
   const isRead = isStrict ? sql`p.through <= ${bytes}` : sql.literal('true')
   return sql`
-    select ${STATE}, ${sql.literal(isSqlite ? '0' : 'cast(cast(p.xid as text) as bigint)')} as xid, p.seq, c.collection, c.id,
+    select ${stateSql(after)}, ${sql.literal(isSqlite ? '0' : 'cast(cast(p.xid as text) as bigint)')} as xid, p.seq, c.collection, c.id,
       c.version, c.owner, c.at, case when ${isRead} then ${sql.literal(isSqlite ? 'json(c.old)' : 'c.old')} end as old,
       d.version as now_version, d.owner as now_owner, case when p.place = 1 and ${isRead} then d.body end as body, p.found,
       ${isRead} as is_read
-    from store_feed f left join (
+    from ${FEED} left join (
       select p.*, count(*) over () as found, row_number() over (order by ${order}) as row,
         sum(old_bytes + case when place = 1 then now_bytes else 0 end)
           over (order by ${order} rows unbounded preceding) as through

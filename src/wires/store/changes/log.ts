@@ -1,17 +1,30 @@
 import type { Database } from '../../../db/database.ts'
-import { selectChangesSql, selectStateSql, type LogRow, type LogState, type PageSize } from './log-rows.ts'
-import type { LogPosition } from './position.ts'
+import {
+  endOf,
+  positionOf,
+  selectChangesSql,
+  selectStateSql,
+  type LogRow,
+  type LogState,
+  type PageSize,
+} from './log-rows.ts'
+import { isBefore, type LogPosition } from './position.ts'
 
-/** A part of the log, as it was read at one moment. */
-export type ChangePage = {
+/** The log at one moment. */
+export type LogView = {
   readonly generation: string
   /** Changes up to here are not there any more. */
   readonly floor: LogPosition
+  readonly end: LogPosition
+  /** Whether the position that was asked for is one of this log. */
+  readonly isSame: boolean
+}
+
+/** A part of the log, as it was read at one moment. */
+export type ChangePage = LogView & {
   readonly rows: readonly LogRow[]
   /** The position behind the page. */
   readonly next: LogPosition
-  /** Where the log ends. */
-  readonly end: LogPosition
   /** Whether more may follow at once. */
   readonly isFull: boolean
   /** Whether changes wait for a transaction that is running. */
@@ -20,8 +33,11 @@ export type ChangePage = {
   readonly bytes: number
 }
 
-/** The end of the log. */
+/** A position in a log, such as its end. */
 export type LogEnd = { readonly generation: string; readonly position: LogPosition }
+
+/** Why a follower has to list again: the log does not reach back so far, a backup was restored, or rights have changed. */
+export type ResetReason = 'expired' | 'restored' | 'changed'
 
 /** What a page has at most. */
 export const PAGE: PageSize = { limit: 500, bytes: 4_194_304 }
@@ -65,11 +81,27 @@ export async function readLivePage(
 
 /** Reads where the log ends. */
 export async function readLogEnd(db: Database): Promise<LogEnd> {
-  const state = (await db.get(selectStateSql))!
-  return { generation: state.generation, position: endOf(state) }
+  const { generation, end } = await readLog(db)
+  return { generation, position: end }
 }
 
-const endOf = ({ end_xid: xid, end_seq: seq }: LogState): LogPosition => ({ xid, seq })
+/** Reads the state of the log, for one who wants to go on from a position. */
+export const readLog = async (db: Database, position?: LogPosition): Promise<LogView> =>
+  viewOf((await db.get(selectStateSql(position)))!)
+
+const viewOf = (state: LogState): LogView => ({
+  generation: state.generation,
+  floor: { xid: state.floor_xid, seq: state.floor_seq, at: 0 },
+  end: endOf(state),
+  isSame: state.is_same === 1,
+})
+
+/** Why nobody can go on from a position: its changes are deleted, or it is one of another log, or of one that was put back. */
+export function resetReason({ generation, position }: LogEnd, log: LogView): ResetReason | undefined {
+  if (log.generation !== generation || isBefore(log.end, position)) return 'restored'
+  if (isBefore(position, log.floor)) return 'expired'
+  return log.isSame ? undefined : 'restored'
+}
 
 /** The page that a read of up to `limit` rows returned. */
 export function pageOf(all: readonly LogRow[], limit: number): ChangePage {
@@ -78,11 +110,9 @@ export function pageOf(all: readonly LogRow[], limit: number): ChangePage {
   const last = rows.at(-1)
   const isFull = last !== undefined && (last.found === limit || rows.length < last.found)
   return {
-    generation: state.generation,
-    floor: { xid: state.floor_xid, seq: state.floor_seq },
+    ...viewOf(state),
     rows,
-    next: isFull ? { xid: last.xid, seq: last.seq! } : endOf(state),
-    end: endOf(state),
+    next: isFull ? positionOf(last) : endOf(state),
     isFull,
     isHeld: state.is_held === 1,
     // A document that is in several rows is one text.

@@ -96,7 +96,7 @@ const publishSome = ({ db, events, log }: PublisherContext): Promise<boolean> =>
     async (tx) => {
       const reader = await lockReader(tx)
       if (!reader) return false
-      const after = { xid: reader.xid, seq: reader.seq }
+      const after = { xid: reader.xid, seq: reader.seq, at: 0 }
       const page = pageOf(
         await tx.all(selectChangesSql(tx.dialect, after, undefined, { ...PAGE, limit: ROWS_A_TURN })),
         ROWS_A_TURN,

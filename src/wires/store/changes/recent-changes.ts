@@ -1,6 +1,6 @@
 import { PAGE, type ChangePage } from './log.ts'
-import type { LogRow } from './log-rows.ts'
-import { isBefore, type LogPosition } from './position.ts'
+import { positionOf, type LogRow } from './log-rows.ts'
+import { isBefore, LOG_START, type LogPosition } from './position.ts'
 
 const BYTES_MAX = 33_554_432
 /** What a row takes in memory beside its documents. */
@@ -11,8 +11,8 @@ export class RecentChanges {
   readonly #pages: ChangePage[] = []
   #bytes = 0
   /** Everything between the two is in the pages. */
-  #from: LogPosition = { xid: 0, seq: 0 }
-  #next: LogPosition = this.#from
+  #from = LOG_START
+  #next = LOG_START
 
   add(page: ChangePage): void {
     this.#next = page.next
@@ -41,7 +41,7 @@ export class RecentChanges {
     const rows: LogRow[] = []
     for (const page of this.#pages) {
       if (!isBefore(position, page.next)) continue
-      for (const row of page.rows) if (isBefore(position, { xid: row.xid, seq: row.seq! })) rows.push(row)
+      for (const row of page.rows) if (isBefore(position, positionOf(row))) rows.push(row)
       if (rows.length >= PAGE.limit) return { rows, next: page.next }
     }
     return { rows, next: this.#next }

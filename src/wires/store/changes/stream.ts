@@ -1,7 +1,8 @@
 import { eventStream, type EventReceiver, type EventSink } from '../../../http/event-stream.ts'
 import { endText, eventText, type FeedEvent } from './event.ts'
 import type { Feed } from './feed.ts'
-import type { ChangeFollower, Output, ResetReason } from './follower.ts'
+import type { ChangeFollower, Output } from './follower.ts'
+import type { ResetReason } from './log.ts'
 
 /** A follower that is about to begin. */
 export type NewFollower = Omit<

@@ -74,12 +74,13 @@ function changeOf({ before, now }: { before: readonly Stored[]; now: Stored | un
     const json = JSON.parse(JSON.stringify(document)) as Json
     return { owner, json: () => json }
   }
-  const position = { xid: 0, seq: 1 }
+  const position = { xid: 0, seq: 1, at: 0 }
   return {
     collection: 'books',
     id: 'a',
     at: 0,
     generation: '',
+    after: position,
     position,
     until: position,
     seenAt: position,

@@ -47,6 +47,8 @@ export function parseWatches(
   if (watch === undefined) {
     if (collection === undefined)
       throw invalid({ path: '/query/collection', message: 'Name a collection, or several in watch.' })
+    if (!isCollectionName(collection))
+      throw invalid({ path: '/query/collection', message: 'It must be the name of a collection.' })
     const parsed = filter === undefined ? everything : parseFilter(filter)
     return checkEffort([
       watchRequest(collectionOf, { name: collection, filter: parsed, fields, at: '/query' }),
