@@ -93,7 +93,7 @@ export type Auth = {
    * Signs in with the token of the link: `POST /auth/verify-magic-link`.
    *
    * @param options.confirmed after the user has confirmed that the link is their own
-   * @throws CallError OTHER_BROWSER if another browser has asked for the link: ask the user, then repeat with `confirmed`
+   * @throws CallError OTHER_BROWSER if this browser has not asked for the link: ask the user, then repeat with `confirmed`
    */
   verifyMagicLink(token: string, options?: { confirmed?: boolean | undefined }): Promise<SignedInUser>
   /** Sends a code of six digits to sign in: by email `sendMagicLink` does the same, by SMS it is `POST /auth/sms-code`. */

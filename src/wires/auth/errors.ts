@@ -27,7 +27,7 @@ export const authErrors = defineErrors({
   ],
   other_browser: [
     409,
-    'This link was requested in another browser: ask the user whether they requested it, then repeat with confirmed: true.',
+    'This link was not requested in this browser: ask the user whether they requested it, then repeat with confirmed: true.',
   ],
   email_taken: [409, 'This address has an account already: sign in, or use another address.'],
   account_locked: [423, 'Too many wrong passwords or codes for this address: wait before the next attempt.'],

@@ -118,7 +118,7 @@ export const AuthOptions = Type.Object({
     minimum: 0,
     default: 10,
     description:
-      'For how long a used refresh token returns the current one, for a client whose answer was lost.',
+      'For how long a used refresh token returns the current one. Later only the one before an unused token is accepted.',
   }),
   impersonationNotice: Type.Boolean({
     default: false,

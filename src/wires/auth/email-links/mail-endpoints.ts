@@ -105,7 +105,7 @@ export function mailEndpoints({
       {
         summary: 'Sign in with the token of an email',
         description:
-          'Also verifies the address. An account whose address was not verified before loses its password, second factors, phone number and all sessions. A link that was requested with a `browser` and is opened in another one is answered with `OTHER_BROWSER` and not used: with `confirmed` it signs in.',
+          'Also verifies the address. An account whose address was not verified before loses its password, second factors, phone number and all sessions. A link whose request had another `browser`, or none while this call has one, is answered with `OTHER_BROWSER` and not used: with `confirmed` it signs in.',
         access: 'public',
         limit: '30/min',
         body: json(

@@ -111,10 +111,9 @@ export function createTokenRedemption(
 
     async verifyMagicLink(token, { id, browser, confirmed }) {
       const link = await mailTokens.read('magic-link', token)
-      if (link.browserHash !== null && !confirmed) {
-        const isSame = browser !== undefined && browserHash(browser) === link.browserHash
-        if (!isSame) throw authErrors.other_browser()
-      }
+      // Also a link without a browser: an attacker would request the link of their own account without one.
+      const hash = browser === undefined ? null : browserHash(browser)
+      if (hash !== link.browserHash && !confirmed) throw authErrors.other_browser()
       return signIn(link, id)
     },
 

@@ -16,7 +16,8 @@ export type RefreshTokens = {
   issue(sessionId: string): { refreshToken: string; insertSql: Sql }
   /**
    * Exchanges a token for its successor and extends its session. Used again within the grace period it returns the
-   * session's current token; later it ends the session, because then two parties hold the token.
+   * session's current token. Later it returns its successor if that is unused, as the client may have lost the answer;
+   * otherwise it ends the session, because then two parties hold the token.
    *
    * A session without a second factor is not extended once its account has one, and its token stays as it is.
    *
@@ -48,7 +49,7 @@ export const extendedSql = (now: number, idleMs: number): Sql => sql`
  * @param options.secret `SIXWIRE_SECRET`
  * @param options.idleMs lifetime of a session after a refresh
  * @param options.sessionMs lifetime of a session at most
- * @param options.graceMs for how long a used token returns the current one
+ * @param options.graceMs for how long a used token returns the current one, also if its successor was used
  */
 export function createRefreshTokens(
   { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
@@ -73,15 +74,25 @@ export function createRefreshTokens(
     const tokenRow = await find(token)
     if (!tokenRow || tokenRow.kind !== kind) throw invalidToken()
     const sessionId = tokenRow.session_id
-    if (tokenRow.used_at !== null && tokenRow.used_at + graceMs <= clock.now()) {
-      await db.write(sql`delete from auth_sessions where id = ${sessionId}`)
-      log.warn({ session: sessionId }, 'a used refresh token was sent again: its session was revoked')
-      throw invalidToken()
+    const successor = key.mac(token)
+    const isLate = tokenRow.used_at !== null && tokenRow.used_at + graceMs <= clock.now()
+    if (isLate) {
+      const [[revoked]] = await db.batch([
+        sql<{ id: string }>`
+          delete from auth_sessions where id = ${sessionId} and not exists (
+            select 1 from auth_refresh_tokens where hash = ${sha256(successor)} and used_at is null)
+          returning id`,
+      ])
+      if (revoked) {
+        log.warn({ session: sessionId }, 'a used refresh token was sent again: its session was revoked')
+        throw invalidToken()
+      }
     }
     const refused = await refusal(sessionId)
     if (refused) throw refused
     // A row that is not used: its session has expired.
     if (tokenRow.used_at === null) throw invalidToken()
+    if (isLate) return { sessionId, refreshToken: successor }
     let refreshToken = token
     for (let row: Row | undefined = tokenRow; row?.used_at !== null; row = await find(refreshToken)) {
       if (!row) throw invalidToken() // the session has just ended

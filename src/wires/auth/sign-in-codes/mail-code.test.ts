@@ -235,8 +235,15 @@ describe('a code in the mail of a link', () => {
       assert.equal((await follow(app(), token, { browser: BROWSER })).status, 200)
       const other = await askFor(email, BROWSER)
       assert.equal((await follow(app(), other.token, { confirmed: true })).status, 200)
-      const free = await askFor(email)
-      assert.equal((await follow(app(), free.token, { browser: BROWSER })).status, 200)
+    })
+
+    test('and a link that was asked for without a browser: it asks first in any browser', async () => {
+      const email = newAddress()
+      const { token } = await askFor(email)
+      const answered = await follow(app(), token, { browser: BROWSER })
+      assert.deepEqual([answered.status, answered.code], [409, 'OTHER_BROWSER'])
+      assert.equal(await app().app.service('auth').users.find(email), undefined)
+      assert.equal((await follow(app(), token, { browser: BROWSER, confirmed: true })).status, 200)
     })
   })
 
