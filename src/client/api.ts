@@ -2635,7 +2635,7 @@ export interface Api {
       newPassword: string
     }
     reply: Confirmation
-    errors: 'INVALID_CREDENTIALS' | 'ACCOUNT_LOCKED'
+    errors: 'INVALID_CREDENTIALS' | 'ACCOUNT_LOCKED' | 'RECENT_SIGN_IN_REQUIRED'
   }
   /** Get the options of a sign-in with a passkey */
   'POST /auth/passkeys/sign-in-options': {

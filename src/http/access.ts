@@ -1,9 +1,12 @@
-/**
- * What a user must have proven within the last 10 minutes, by a sign-in or `POST /auth/confirm`, to call a route:
- * - `user`: who the user is, in any way;
- * - `factor`: a second factor, if the account has one.
- */
+/** What a user has proven, by a sign-in or `POST /auth/confirm`: who they are in any way, or a second factor too. */
 export type Proof = 'user' | 'factor'
+
+/**
+ * When a route requires a proof of the last 10 minutes, which is one of a second factor if the account has one:
+ * - `recent`: always;
+ * - `console`: in a session of the console.
+ */
+export type RequiredProof = 'recent' | 'console'
 
 /** The role of an account: `admin` may do everything, `viewer` reads what an administrator reads and changes nothing. */
 export type AccountRole = 'user' | 'viewer' | 'admin'
@@ -28,9 +31,6 @@ export const ACCESS = ['public', 'optional', 'session', 'user', 'admin', 'operat
  */
 export type Access = (typeof ACCESS)[number]
 
-/** What a route asks for: of all users, or only of those in a session of the console. */
-export type RequiredProof = Proof | { readonly console: Proof }
-
 /** A user, identified by the session of the access token. */
 export type UserCaller = {
   kind: 'user'
@@ -45,7 +45,7 @@ export type UserCaller = {
   isReadOnly?: boolean
   /** The administrator who acts as this user. */
   impersonator?: { id: string; email: string } | undefined
-  /** What was proven in this session within the last 10 minutes: who the user is, or a second factor too; absent: nothing. */
+  /** What was proven in this session within the last 10 minutes; absent: nothing. */
   recentProof?: Proof | undefined
   /** Whether the account has a second factor. */
   hasFactor?: boolean

@@ -19,7 +19,7 @@ const MULTIPART = 'multipart/form-data'
 
 /** A body with a file, which no example can hold. */
 const WITH_FILE =
-  '--b\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhello\r\n--b--\r\n'
+  '--b\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\n{}\r\n--b--\r\n'
 
 const NO_CONTRACT = '/params/contractAddress: is the address of no contract on the chain ethereum'
 

@@ -49,8 +49,8 @@ export type RouteSpec = {
    */
   irreversible?: boolean
   /**
-   * What a user must have proven within the last 10 minutes, with `{ console: … }` only in a session of the console. Service
-   * keys need no proof.
+   * Whether a user must have proven within the last 10 minutes who they are: `recent`, or `console` for a session of the console
+   * only. Of an account with a second factor only that is a proof. Service keys need none.
    */
   proof?: RequiredProof
   /** Whether a route that is no GET changes nothing, such as a preview: viewers may call it, and keys of the scope `:read`. */

@@ -105,8 +105,6 @@ const RATE: Field = {
   fits: (value) => typeof value === 'string' && new RegExp(RATE_LIMIT).test(value),
 }
 
-const isProof = (value: unknown): boolean => value === 'user' || value === 'factor'
-
 const LIMIT: FieldsOf<RouteLimit> = {
   rate: RATE,
   name: optional(TEXT),
@@ -121,10 +119,8 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   access: oneOf(ACCESS),
   irreversible: optional(SWITCH), // see checkAccess
   proof: optional({
-    takes: '"user" or "factor", or an object like { console: "user" }',
-    fits: (value) =>
-      isProof(value) ||
-      (isPlain(value) && Object.keys(value).join() === 'console' && isProof(value['console'])),
+    takes: '"recent" or "console"',
+    fits: (value) => value === 'recent' || value === 'console',
   }),
   changesNothing: optional(SWITCH),
   sealed: optional(SWITCH),

@@ -4,7 +4,6 @@ import {
   type Admission,
   type Audience,
   type Caller,
-  type RequiredProof,
   type RowFilter,
   type UserCaller,
 } from '../http/access.ts'
@@ -27,21 +26,18 @@ export type Policy = Admission & {
 }
 
 /**
- * Requires that the user has proven something within the last 10 minutes.
+ * Requires that the user has proven within the last 10 minutes who they are, by a second factor if the account has one: who has
+ * the password alone must not remove what protects from that, nor make a key that does.
  *
  * @throws RECENT_SIGN_IN_REQUIRED
  */
-export function requireProof(caller: UserCaller, required: RequiredProof | undefined): void {
-  const { recentProof, hasFactor, sessionKind } = caller
-  const proof =
-    typeof required !== 'object' ? required : sessionKind === 'console' ? required.console : undefined
-  if (proof === undefined) return
-  if (recentProof === undefined) throw errors.recent_sign_in_required()
-  if (proof === 'factor' && hasFactor && recentProof !== 'factor')
+export function requireProof({ recentProof, hasFactor }: UserCaller): void {
+  if (hasFactor && recentProof !== 'factor')
     throw errors.recent_sign_in_required({
       message:
         'This requires a second factor within the last 10 minutes: call POST /auth/confirm with a code or a passkey, and repeat it.',
     })
+  if (recentProof === undefined) throw errors.recent_sign_in_required()
 }
 
 /** Whether all records are within reach: for administrators, service keys, and viewers, who change none of them. */
@@ -78,6 +74,10 @@ export function createPolicy(
   requireVerifiedEmail: () => boolean,
 ): Policy {
   const needsAdmin = () => errors.forbidden({ message: 'This requires the role "admin".' })
+  const actsAsUser = () =>
+    errors.forbidden({
+      message: 'This session acts as the user: it changes nothing of the account itself.',
+    })
   const requiresVerifiedEmail = (): boolean => name === 'guarded' && requireVerifiedEmail()
   return {
     name,
@@ -110,7 +110,9 @@ export function createPolicy(
       // An unknown value grants access to nobody.
       if (!ACCESS.includes(access) || (needsRole && !hasRole)) throw needsAdmin()
       if (caller.isReadOnly) requireReading(caller, { isOwnAccount, isReading, sealed })
-      requireProof(caller, proof)
+      if (caller.impersonator && isOwnAccount && !isReading) throw actsAsUser()
+      if (proof === 'recent' || (proof === 'console' && caller.sessionKind === 'console'))
+        requireProof(caller)
     },
     rowFilter(caller, audience = name === 'open' ? 'user' : 'owner') {
       if (audience === 'public') return { owner: undefined }

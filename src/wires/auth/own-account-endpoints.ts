@@ -1,6 +1,7 @@
 import { json } from '../../http/bodies.ts'
 import type { UserCaller } from '../../http/access.ts'
 import { endpoint } from '../../http/route.ts'
+import { requireProof } from '../../kernel/policy.ts'
 import { errors } from '../../base/errors.ts'
 import { parseJson } from '../../base/json.ts'
 import { Type } from '../../base/schema.ts'
@@ -110,6 +111,8 @@ export function ownAccountEndpoints({
     changePassword: endpoint(
       {
         summary: 'Change the password and revoke all other sessions',
+        description:
+          'Requires the current password, and of an account with a second factor a proof of that within the last 10 minutes.',
         access: 'session',
         body: json(
           Type.Object(
@@ -121,9 +124,10 @@ export function ownAccountEndpoints({
           ),
         ),
         reply: { 200: Message },
-        errors: [authErrors.invalid_credentials, authErrors.account_locked],
+        errors: [authErrors.invalid_credentials, authErrors.account_locked, errors.recent_sign_in_required],
       },
       async ({ body, caller, actor, record }) => {
+        if (caller.hasFactor) requireProof(caller)
         await passwordLogin.changePassword(caller, body, { actor, record })
         return { message: 'The password is changed, and all other sessions are revoked.' }
       },

@@ -65,7 +65,7 @@ export function createOwnAccount(
       const { id, email } = caller
       const user = await users.byId(id)
       if (!user) throw unauthorized()
-      if (password === undefined || caller.hasFactor) requireProof(caller, 'factor')
+      if (password === undefined || caller.hasFactor) requireProof(caller)
       if (password !== undefined && !(await passwordLogin.verifyCredentials(email, password, origin)))
         throw authErrors.invalid_credentials({ message: 'The password is wrong.' })
       // The version: if the password has changed since it was verified, the new one is required.

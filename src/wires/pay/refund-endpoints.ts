@@ -68,7 +68,7 @@ export function refundEndpoints({
           'Without an amount, all that is left is refunded. In production, and under the policy guarded, administrators and service keys only.',
         access: 'admin',
         irreversible: true,
-        proof: { console: 'user' },
+        proof: 'console',
         scope: OPERATOR_SCOPE,
         idempotent: true,
         // Two people who refund the same payment under one key mean one refund.

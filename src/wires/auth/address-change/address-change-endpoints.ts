@@ -35,7 +35,7 @@ export function addressChangeEndpoints({
         description:
           'The link is valid for 24 hours, and voids earlier ones. The answer is the same whether or not the address has an account, which gets no email. The address of the account is told if it is verified. An account and an address get 5 of these emails at once, then one every 12 minutes.',
         access: 'session',
-        proof: 'factor',
+        proof: 'recent',
         limit: '20/min',
         idempotent: true,
         body: json(Type.Object({ email: NewEmail }, { title: 'ChangeEmailRequest' })),

@@ -57,7 +57,7 @@ export const keyEndpoints = ({ serviceKeys }: { serviceKeys: ServiceKeys }) => (
       summary: 'Create a service key',
       description: 'The answer shows the key, once. By administrators only: a key cannot create other keys.',
       access: 'operator',
-      proof: 'user',
+      proof: 'recent',
       sealed: true,
       body: json(
         Type.Object(
@@ -92,7 +92,7 @@ export const keyEndpoints = ({ serviceKeys }: { serviceKeys: ServiceKeys }) => (
       summary: 'Revoke a service key',
       description: 'At once, on every replica. It stays in the list.',
       access: 'operator',
-      proof: 'user',
+      proof: 'recent',
       params: Type.Object({ id: Type.String({ examples: ['01arz3ndektsv4rrffq69g5fav'] }) }),
       reply: { 200: Message },
       errors: [errors.not_found],

@@ -64,7 +64,7 @@ export const userActionEndpoints = ({ accounts }: { accounts: Accounts }) => ({
     },
     async ({ params: { id }, caller, actor }) => {
       // It gives the role.
-      if (await accounts.isNamedAdmin({ id })) requireProof(requireAdministrator(caller), 'user')
+      if (await accounts.isNamedAdmin({ id })) requireProof(requireAdministrator(caller))
       const { email } = await accounts.verify({ id }, actor)
       return { message: `${email} is verified.` }
     },
@@ -75,7 +75,7 @@ export const userActionEndpoints = ({ accounts }: { accounts: Accounts }) => ({
       description:
         'Creates a session of its own kind, for 15 minutes and without a refresh token, which only reads unless `readOnly` is false. It proves nothing: it can change no password, factor or address. It is in the audit log with the reason, ends if the administrator loses the role, and never is of another administrator or viewer.',
       access: 'operator',
-      proof: 'user',
+      proof: 'recent',
       sealed: true,
       params: UserId,
       body: json(

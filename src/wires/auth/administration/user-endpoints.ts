@@ -75,7 +75,7 @@ export const userEndpoints = ({ accounts, passwords }: { accounts: Accounts; pas
     async ({ body: { verified, ...account }, caller, actor, recordId }) => {
       const isPromoted = account.role !== undefined && account.role !== 'user'
       if (isPromoted || (await accounts.isNamedAdmin(account.email)))
-        requireProof(requireAdministrator(caller), 'user')
+        requireProof(requireAdministrator(caller))
       const { id } = await accounts.create({ ...account, id: recordId, isVerified: verified }, actor)
       return detailsReplyOf(await accounts.details({ id }))
     },
@@ -114,9 +114,9 @@ export const userEndpoints = ({ accounts, passwords }: { accounts: Accounts; pas
       errors: [errors.not_found, errors.conflict, authErrors.email_taken, errors.recent_sign_in_required],
     },
     async ({ params: { id }, body: { email, name, metadata, role, disabled }, caller, actor }) => {
-      if (role !== undefined) requireProof(requireAdministrator(caller), 'user')
+      if (role !== undefined) requireProof(requireAdministrator(caller))
       // A reset by the new address opens the account, and while that is not verified, removes the second factors.
-      if (email !== undefined) requireProof(requireAdministrator(caller), 'factor')
+      if (email !== undefined) requireProof(requireAdministrator(caller))
       await accounts.update({ id }, { email, name, metadata, role, disabled }, actor)
       return detailsReplyOf(await accounts.details({ id }))
     },
@@ -127,7 +127,7 @@ export const userEndpoints = ({ accounts, passwords }: { accounts: Accounts; pas
       description:
         'With all sessions and everything to sign in with. Records of other wires, such as documents, are not deleted. The last administrator cannot be deleted, nor can administrators delete themselves here.',
       access: 'operator',
-      proof: 'user',
+      proof: 'recent',
       params: UserId,
       reply: { 200: Message },
       errors: [errors.not_found, errors.conflict],

@@ -77,7 +77,7 @@ export function passkeyEndpoints({
         description:
           'For `navigator.credentials.create`. The challenge is valid for 5 minutes and one answer.',
         access: 'session',
-        proof: 'factor',
+        proof: 'recent',
         body: Empty,
         reply: { 200: PasskeyRegistrationOptions },
         errors: [errors.provider_not_configured, errors.conflict],
@@ -90,7 +90,7 @@ export function passkeyEndpoints({
         description:
           'An account may have 20. With its first second factor it gets ten recovery codes, which are not shown again.',
         access: 'session',
-        proof: 'factor',
+        proof: 'recent',
         // Ten recovery codes take half a second of processor time, which others' codes wait for.
         limit: '30/min',
         body: json(
@@ -146,7 +146,7 @@ export function passkeyEndpoints({
         description:
           'Recovery codes and trusted devices go with the last second factor. `CONFLICT` if the account must have one and this is the last.',
         access: 'session',
-        proof: 'factor',
+        proof: 'recent',
         params: Id,
         reply: { 200: Message },
         errors: [errors.not_found, errors.conflict],

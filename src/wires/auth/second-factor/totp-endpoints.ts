@@ -38,7 +38,7 @@ export function totpEndpoints({ totp, ownFactors }: { totp: Totp; ownFactors: Ow
         description:
           'Valid for 10 minutes: it counts once POST /auth/totp/verify has a code of it. A new one replaces it.',
         access: 'session',
-        proof: 'factor',
+        proof: 'recent',
         limit: LIMIT,
         reply: { 200: TotpOffer },
         errors: [errors.recent_sign_in_required],
@@ -55,7 +55,7 @@ export function totpEndpoints({ totp, ownFactors }: { totp: Totp; ownFactors: Ow
         description:
           'Takes a code of the secret of POST /auth/totp, which replaces an earlier one. A secret has five tries. Answers recovery codes with the first factor of the account.',
         access: 'session',
-        proof: 'factor',
+        proof: 'recent',
         limit: LIMIT,
         body: json(
           Type.Object(
@@ -88,7 +88,7 @@ export function totpEndpoints({ totp, ownFactors }: { totp: Totp; ownFactors: Ow
         summary: 'Remove the authenticator app',
         description: 'Recovery codes and trusted devices go with the last factor of the account.',
         access: 'session',
-        proof: 'factor',
+        proof: 'recent',
         reply: { 200: Message },
         errors: [errors.not_found, errors.conflict, errors.recent_sign_in_required],
       },
@@ -103,7 +103,7 @@ export function totpEndpoints({ totp, ownFactors }: { totp: Totp; ownFactors: Ow
         summary: 'Replace the recovery codes',
         description: 'The older ones are void.',
         access: 'session',
-        proof: 'factor',
+        proof: 'recent',
         limit: '10/min',
         reply: {
           200: Type.Object({ recoveryCodes: RecoveryCodeList }, { title: 'RecoveryCodes' }),

@@ -93,7 +93,7 @@ export function sessionEndpoints(sessions: Sessions) {
       {
         summary: 'Revoke all other sessions',
         access: 'session',
-        proof: 'user',
+        proof: 'recent',
         reply: { 200: Message },
       },
       async ({ caller, record }) => {

@@ -104,7 +104,7 @@ export function createSessionList(
     },
 
     async revoke(caller, sessionId) {
-      if (sessionId !== caller.sessionId) requireProof(caller, 'user')
+      if (sessionId !== caller.sessionId) requireProof(caller)
       const revoked = await db.write(
         sql`delete from auth_sessions where id = ${sessionId} and user_id = ${caller.id} returning id`,
       )

@@ -17,7 +17,7 @@ export function phoneEndpoints({ phones, texts }: { phones: Phones; texts: Texts
         description:
           'POST /auth/phone/verify takes the code, which is valid for 10 minutes and five attempts. A number gets 3 of these messages at once, then one every 20 minutes, and so does an account.',
         access: 'session',
-        proof: 'factor',
+        proof: 'recent',
         limit: '20/hour',
         idempotent: true,
         body: json(Type.Object({ phone: Phone }, { title: 'PhoneRequest' })),
@@ -37,7 +37,7 @@ export function phoneEndpoints({ phones, texts }: { phones: Phones; texts: Texts
         description:
           'Replaces the number that the account had. From then on POST /auth/sms-code sends a code to sign in to it.',
         access: 'session',
-        proof: 'factor',
+        proof: 'recent',
         limit: '30/min',
         body: json(Type.Object({ code: Code }, { title: 'VerifyPhoneRequest' })),
         reply: { 200: Type.Object({ phone: Type.String() }, { title: 'VerifiedPhone' }) },
@@ -53,7 +53,7 @@ export function phoneEndpoints({ phones, texts }: { phones: Phones; texts: Texts
       {
         summary: 'Remove the phone number of the account',
         access: 'session',
-        proof: 'factor',
+        proof: 'recent',
         reply: { 200: Message },
         errors: [errors.not_found],
       },

@@ -92,7 +92,7 @@ export const walletEndpoints = ({
       description:
         'An address can have one wallet on a server, over all accounts. In a session of the console the user must have signed in, or confirmed it, within the last 10 minutes.',
       access: 'user',
-      proof: { console: 'user' },
+      proof: 'console',
       idempotent: true,
       body: json(
         Type.Object(

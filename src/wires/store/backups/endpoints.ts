@@ -130,6 +130,7 @@ export function backupEndpoints({ backups, clock }: { backups: Backups; clock: C
         description:
           'A tar, compressed by zstd: tar --zstd -xf opens it. Supports ranges and conditional requests. It holds what the rules of collections keep from others, so it is for administrators and service keys under each policy.',
         access: 'operator',
+        sealed: true,
         scope: BACKUP_SCOPE,
         params: OneBackup,
         headers: ContentHeaders,

@@ -53,7 +53,7 @@ export function restoreEndpoints(restores: Restores) {
         access: 'admin',
         limit: LIMIT,
         irreversible: true,
-        proof: { console: 'user' },
+        proof: 'console',
         params: OneBackup,
         reply: {
           200: Type.Object(

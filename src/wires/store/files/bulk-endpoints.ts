@@ -74,7 +74,7 @@ export function fileBulkEndpoints({ db, bulk }: { db: Database; bulk: FileBulk }
             path: '/body/expected',
             message: 'is required: call with dryRun first, which answers the number',
           })
-        if (caller.kind === 'user') requireProof(caller, 'user')
+        if (caller.kind === 'user') requireProof(caller)
         return { dryRun: false, ...(await bulk.remove(selection, body.expected, actor, options)) }
       },
     ),

@@ -66,7 +66,7 @@ export function bulkEndpoints(context: BulkContext & { collections: Collections;
       },
       async ({ params: { collection }, body, caller, actor, ip, signal }) => {
         const isDeletion = body.action === 'delete' && body.dryRun !== true
-        if (isDeletion && caller.kind === 'user') requireProof(caller, 'user')
+        if (isDeletion && caller.kind === 'user') requireProof(caller)
         const options = { caller: countedFor({ caller, ip }), signal }
         return changeMany(
           context,

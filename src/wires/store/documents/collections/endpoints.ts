@@ -75,7 +75,7 @@ export function collectionEndpoints({
         description:
           'Deletes all of them at once, if there are exactly as many as the call says, and no document of another collection refers to one. Hooks do not run. The indexes and the files stay.',
         access: 'operator',
-        proof: 'user',
+        proof: 'recent',
         params: Type.Object({ collection: CollectionName }),
         query: Type.Object({
           documents: Type.Integer({
