@@ -9,10 +9,7 @@ const LOW = 1_024
  * Undefined where there is no limit.
  */
 export function connectionLimit(log: Logger): number | undefined {
-  const report = process.report.getReport() as {
-    userLimits?: { open_files: { soft: number | 'unlimited' } }
-  }
-  const descriptors = report.userLimits?.open_files.soft
+  const descriptors = userLimits()?.open_files.soft
   if (typeof descriptors !== 'number') return undefined
   const connections = Math.max(descriptors - RESERVED, Math.floor(descriptors / 2))
   if (descriptors < LOW)
@@ -20,4 +17,18 @@ export function connectionLimit(log: Logger): number | undefined {
       `this process may open ${descriptors} files: more than ${connections} connections are refused; raise its limit (ulimit -n, LimitNOFILE)`,
     )
   return connections
+}
+
+type UserLimits = { open_files: { soft: number | 'unlimited' } }
+
+function userLimits(): UserLimits | undefined {
+  const report = process.report as typeof process.report & { excludeNetwork: boolean }
+  const { excludeNetwork } = report
+  // Otherwise the process waits while the host name of each open connection is looked up.
+  report.excludeNetwork = true
+  try {
+    return (report.getReport() as { userLimits?: UserLimits }).userLimits
+  } finally {
+    report.excludeNetwork = excludeNetwork
+  }
 }

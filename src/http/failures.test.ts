@@ -98,6 +98,14 @@ someEngine((engine) => {
       }
     })
 
+    test('an unknown route with many slashes, which are not searched for its end', async () => {
+      for (const path of ['/auth/me//', `/auth/me${'/'.repeat(50_000)}x`]) {
+        const { status, body } = await app.request('GET', path)
+        assert.equal(status, 404)
+        assert.match(body.error.message, /: \/docs lists all routes\.$/)
+      }
+    })
+
     test('a compressed body, with what is taken instead', async () => {
       const { status, body, headers } = await post(gzipSync('{"a":1}'), { 'content-encoding': 'gzip' })
       assert.deepEqual([status, body.error.code], [415, 'UNSUPPORTED_MEDIA_TYPE'])

@@ -255,7 +255,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   engine.setErrorHandler(answerError)
   const unknownAddress = ({ url }: FastifyRequest): ApiError => {
     const path = pathOf(url)
-    const meant = path.replace(/^\/api(?=\/)/, '').replace(/(?<=.)\/+$/, '')
+    // One slash at the end: a search for several takes time that grows with the square of an address.
+    const meant = path.replace(/^\/api(?=\/)/, '').replace(/(?<=.)\/$/, '')
     const hint =
       meant !== path && findAddress(meant)
         ? `did you mean ${meant.slice(0, 200)}?`

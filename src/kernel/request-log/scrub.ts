@@ -9,8 +9,9 @@ const ID = new RegExp(idPattern)
 // Keys of providers, service keys, tokens, and whatever follows the name of a scheme of HTTP.
 const TOKEN =
   /\b(?:(?:sk|rk|pk|whsec|ghp|xox[a-z])[_-][\w-]{6,}|AKIA[A-Z\d]{12,}|eyJ[\w-]{8,}(?:\.[\w-]*){0,2})|\b(?:Bearer|Basic)\s+\S+/g
-const USER_OF_ADDRESS = /([a-z][a-z\d+.-]*:\/\/)[^\s/@?#]+@/gi
-const QUERY_OF_ADDRESS = /([a-z][a-z\d+.-]*:\/\/[^\s?#"']+)[?#][^\s"')]+/gi
+// Parts have a limit: else the time grows with the square of a text, such as the address of a request.
+const USER_OF_ADDRESS = /([a-z][a-z\d+.-]{0,39}:\/\/)[^\s/@?#]+@/gi
+const QUERY_OF_ADDRESS = /([a-z][a-z\d+.-]{0,39}:\/\/[^\s?#"']{1,500})[?#][^\s"')]+/gi
 const NAME_AND_VALUE = /([\w-]{2,40})("?\s*[=:]\s*"?)([^\s"',;&]+)/g
 
 /** Text for the log without what could open something: tokens, passwords in addresses, values of names like `secret=`. */

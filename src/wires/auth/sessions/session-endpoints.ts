@@ -32,7 +32,7 @@ export function sessionEndpoints(sessions: Sessions) {
       {
         summary: 'Exchange a refresh token for a new pair of tokens',
         description:
-          'A refresh token is single-use. If it is used again after 10 seconds, its session is revoked.',
+          'A refresh token is single-use. If it is used again after 10 seconds, its session is revoked, unless its successor was never used: that is answered again.',
         access: 'public',
         limit: '60/min',
         body: json(
