@@ -28,6 +28,23 @@ test('quotes, commas and line breaks in cells, with either end of lines', async 
   assert.deepEqual(await read(...Array.from(text)), expected)
 })
 
+test('a heading that comes in many pieces is read once', async (t) => {
+  const { prototype } = String
+  const iterator = prototype[Symbol.iterator]
+  t.after(() => {
+    prototype[Symbol.iterator] = iterator
+  })
+  let characters = 0
+  prototype[Symbol.iterator] = function countingIterator() {
+    characters += this.length
+    return iterator.call(this)
+  }
+  const [first] = await read(...';'.repeat(90).split(''))
+  assert.equal(first!.length, 92)
+  // To find the separator of each piece, and of all of them, and to take the cells apart.
+  assert.ok(characters <= 4 * 90, String(characters))
+})
+
 test('what is no CSV is refused with its line', async () => {
   for (const [text, fault] of [
     ['a\n"b', /line 2: a quote is not closed/],

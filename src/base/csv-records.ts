@@ -50,7 +50,7 @@ export async function* csvRecords(
   }
   for await (const piece of fromWholeHeading(text, charactersMax)) {
     const isFirst = separator === undefined
-    separator ??= readHeading(piece).separator
+    separator ??= headingReader()(piece).separator
     for (const character of isFirst ? piece.replace(/^\ufeff/, '') : piece) {
       const isLineFeed = character === '\n'
       if (isLineFeed && wasReturn && state !== 'quoted') {
@@ -87,6 +87,7 @@ export async function* csvRecords(
 
 /** The pieces of a text, of which the first has the whole heading. */
 async function* fromWholeHeading(text: AsyncIterable<string>, charactersMax: number): AsyncGenerator<string> {
+  const read = headingReader()
   let first = ''
   let isWhole = false
   for await (const piece of text) {
@@ -95,22 +96,27 @@ async function* fromWholeHeading(text: AsyncIterable<string>, charactersMax: num
       continue
     }
     first += piece
-    isWhole = first.length > charactersMax || readHeading(first).isWhole
+    isWhole = read(piece).isWhole || first.length > charactersMax
     if (isWhole) yield first
   }
   if (!isWhole) yield first
 }
 
-function readHeading(text: string): { separator: CsvSeparator; isWhole: boolean } {
+/** Reads a heading piece by piece: which separator it has most of so far, and whether it has ended. */
+function headingReader(): (piece: string) => { separator: CsvSeparator; isWhole: boolean } {
   const counts = CSV_SEPARATORS.map(() => 0)
+  let hasBegun = false
   let isQuoted = false
-  let isWhole = false
-  for (const character of text.replace(/^[\ufeff\r\n]+/, '')) {
-    isWhole = !isQuoted && (character === '\r' || character === '\n')
-    if (isWhole) break
-    if (character === '"') isQuoted = !isQuoted
-    const at = isQuoted ? -1 : CSV_SEPARATORS.indexOf(character as CsvSeparator)
-    if (at !== -1) counts[at]!++
+  return (piece) => {
+    let isWhole = false
+    for (const character of hasBegun ? piece : piece.replace(/^[\ufeff\r\n]+/, '')) {
+      hasBegun = true
+      isWhole = !isQuoted && (character === '\r' || character === '\n')
+      if (isWhole) break
+      if (character === '"') isQuoted = !isQuoted
+      const at = isQuoted ? -1 : CSV_SEPARATORS.indexOf(character as CsvSeparator)
+      if (at !== -1) counts[at]!++
+    }
+    return { separator: CSV_SEPARATORS[counts.indexOf(Math.max(...counts))]!, isWhole }
   }
-  return { separator: CSV_SEPARATORS[counts.indexOf(Math.max(...counts))]!, isWhole }
 }

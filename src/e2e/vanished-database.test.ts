@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, rm, truncate } from 'node:fs/promises'
+import { mkdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
@@ -29,6 +29,11 @@ eachEngine((engine) => {
         await app.close()
       }
     }
+    // What a disk of its own has, and a write that was cut off, are no files of an installation.
+    const mounted = await temporaryFolder(t)
+    await mkdir(join(mounted, 'uploads', 'lost+found'), { recursive: true })
+    await writeFile(join(mounted, 'uploads', '.probe'), '')
+    await start({ ...PRODUCTION, DATA_DIR: mounted, DATABASE_URL: await engine.freshUrl() })
     const DATABASE_URL = await engine.freshUrl()
     await assert.rejects(start({ ...PRODUCTION, DATABASE_URL }), {
       name: 'StartError',

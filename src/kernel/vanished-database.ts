@@ -39,6 +39,9 @@ const hasTables = (db: Database): Promise<boolean> =>
     },
   )
 
+/** No object has such a name: a file system, or a write that was cut off, leaves it. */
+const isTrace = (name: string): boolean => !name.startsWith('.') && name !== 'lost+found'
+
 /** What earlier starts have left in the data folder. */
 async function tracesIn(dataDir: string): Promise<string[]> {
   const [secret, ...folders] = await Promise.all([
@@ -49,7 +52,7 @@ async function tracesIn(dataDir: string): Promise<string[]> {
     ),
     ...['uploads', 'backups'].map((name) =>
       readdir(join(dataDir, name)).then(
-        (names) => (names.length > 0 ? [name] : []),
+        (names) => (names.some(isTrace) ? [name] : []),
         () => [],
       ),
     ),

@@ -226,7 +226,7 @@ export function documentEndpoints({
         description:
           'Answers as the list does, of parameters that are too long for an address: a filter of many ids.',
         access: 'optional',
-        readsOnly: true,
+        changesNothing: true,
         params: InCollection,
         body: json(ListBody),
         timeLimitMs: listLimitMs,

@@ -98,6 +98,8 @@ eachEngine((engine) => {
       (await ask({}, '')).status,
       (await app.request('GET', `/store/${name}`, { token: '' })).status,
     )
+    const { key } = await app.app.service('auth').keys.create('reader', ['store:read'])
+    assert.equal((await ask({ filter }, key)).status, 200)
   })
 
   test('a parameter that a document does not take is refused', async () => {

@@ -1,5 +1,13 @@
 // compile.ts loads this when a schema is first used.
-import { _, Ajv2020, str, type CodeKeywordDefinition, type ErrorObject, type Options } from 'ajv/dist/2020.js'
+import {
+  _,
+  Ajv2020,
+  str,
+  type CodeKeywordDefinition,
+  type ErrorObject,
+  type KeywordCxt,
+  type Options,
+} from 'ajv/dist/2020.js'
 
 import { once } from '../../../../base/once.ts'
 import { FORMATS } from './formats.ts'
@@ -108,18 +116,19 @@ const withoutInnerFaults = (contains: CodeKeywordDefinition): CodeKeywordDefinit
   },
 })
 
-/** Ends the check where enough is wrong. What an alternative found is certain only once all alternatives are known. */
+/** Ends the check. What an alternative has found is certain only once all alternatives are known. */
+function throwEffort({ gen, it }: KeywordCxt): void {
+  const error = gen.scopeValue('func', { ref: EffortError })
+  const isCertain = !it.compositeRule && it.schemaEnv === it.schemaEnv.root
+  gen.throw(isCertain ? _`new ${error}(vErrors)` : _`new ${error}()`)
+}
+
+/** Ends the check where enough is wrong. */
 const withFaultLimit = (keyword: CodeKeywordDefinition): CodeKeywordDefinition => ({
   ...keyword,
   code(context) {
-    const { gen, it } = context
     const [subschema, report] = [context.subschema.bind(context), context.error.bind(context)]
-    const error = gen.scopeValue('func', { ref: EffortError })
-    const isCertain = !it.compositeRule && it.schemaEnv === it.schemaEnv.root
-    const limit = () =>
-      gen.if(_`errors > ${FAULTS_MAX}`, () =>
-        gen.throw(isCertain ? _`new ${error}(vErrors)` : _`new ${error}()`),
-      )
+    const limit = () => context.gen.if(_`errors > ${FAULTS_MAX}`, () => throwEffort(context))
     context.subschema = (...values) => {
       limit()
       return subschema(...values)
@@ -138,9 +147,7 @@ const withFaultLimit = (keyword: CodeKeywordDefinition): CodeKeywordDefinition =
 const withEffort = (reference: CodeKeywordDefinition): CodeKeywordDefinition => ({
   ...reference,
   code(context) {
-    const { gen } = context
-    const error = gen.scopeValue('func', { ref: EffortError })
-    gen.if(_`this.references-- < 1`, () => gen.throw(_`new ${error}()`))
+    context.gen.if(_`this.references-- < 1`, () => throwEffort(context))
     reference.code(context)
   },
 })

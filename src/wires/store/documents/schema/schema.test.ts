@@ -96,6 +96,9 @@ describe('a document is checked by its schema', () => {
   test('the first 20 faults are listed', () => {
     const names = Array.from({ length: 30 }, (_, i) => `f${i}`)
     assert.equal(faults({ required: names }, {}).length, 20)
+    const lines = { type: 'array', items: { $ref: '#/$defs/Line' } }
+    const schema = { $defs: { Line: { required: ['a'] } }, properties: { lines } }
+    assert.equal(faults(schema, { lines: Array.from({ length: 3_000 }, () => ({})) }).length, 20)
   })
 
   test('what one alternative refuses is no fault where another one accepts it', () => {
