@@ -52,7 +52,6 @@ function exactly(filter: FilterTree): Sql {
 }
 
 const names = [
-  '',
   ' ',
   '"',
   '\\',
