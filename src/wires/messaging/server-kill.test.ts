@@ -163,9 +163,10 @@ someEngine((engine) => {
         body: TEXT,
         headers: KEY,
       })
+      const { logId, ...details } = body.error.details
       assert.deepEqual(
-        [status, body.error.code, body.error.details],
-        [500, 'SEND_FAILED', { channel: 'sms', provider: 'twilio' }],
+        [status, body.error.code, details, typeof logId],
+        [500, 'SEND_FAILED', { channel: 'sms', provider: 'twilio' }, 'string'],
       )
       assert.match(body.error.message, /not sent again/)
     }
