@@ -29,6 +29,28 @@ const BODIES: Readonly<Record<string, object>> = {
 /** Of these the password in the call is the proof of an account without a factor. */
 const BY_PASSWORD = ['POST /auth/change-password', 'DELETE /auth/me']
 
+/** By what an operator changes something without a proof. A new route is named here, or requires one. */
+const WITHOUT_PROOF = [
+  'DELETE /auth/users/:id/sessions',
+  'DELETE /auth/users/:id/sessions/:sid',
+  'DELETE /core/jobs/:id',
+  'DELETE /store/backups/:id',
+  'POST /auth/users/:id/invite',
+  'POST /auth/users/:id/reset',
+  'POST /auth/users/:id/unlock',
+  'POST /core/jobs/:id/retry',
+  'POST /core/jobs/retry',
+  'POST /core/logs/faults/:id/resolve',
+  'POST /core/webhooks/:name/enable',
+  'POST /core/webhooks/deliveries/:id/retry',
+  'POST /messaging/logs/:id/resend',
+  'POST /onchain/transactions/:hash/cancel',
+  'POST /onchain/transactions/:hash/speed-up',
+  'POST /pay/events/:id/replay',
+  'POST /store/:collection/import',
+  'POST /store/backup',
+]
+
 /** It requires a sign-in of its own. */
 const APART = 'POST /console/session'
 
@@ -103,6 +125,17 @@ eachEngine((engine) => {
       const conditional = routes().filter(({ spec }) => isConditional(spec))
       assert.deepEqual(conditional.map((one) => one.key).toSorted(), Object.keys(BODIES).toSorted())
       assert.ok(routes().length > 25, `${routes().length} routes`)
+    })
+
+    test('is each that an operator changes something by, except those that are named here', () => {
+      const unproven = app()
+        .app.routes.flatMap((wire) => wire.routes)
+        .filter(({ method, spec: { access, proof, changesNothing } }) => {
+          const isOfOperators = access === 'operator' || access === 'admin'
+          return isOfOperators && method !== 'GET' && !changesNothing && proof === undefined
+        })
+        .filter(({ spec }) => !isConditional(spec))
+      assert.deepEqual(unproven.map((one) => one.key).toSorted(), WITHOUT_PROOF)
     })
 
     test('refuses a session that has proven nothing for ten minutes', async () => {
