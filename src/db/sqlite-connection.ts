@@ -160,9 +160,9 @@ export class SqliteConnection {
     // As numbers, those beyond 2^53 could not be read.
     rows.setReadBigInts(true)
     const columns = columnsOf(rows).slice(0, -1)
-    // One transaction, so that both statements see the same moment; its end also drops the table.
-    this.#db.exec(`pragma query_only = 0; begin; create temp table gathered (${columns.join(', ')})`)
     try {
+      // One transaction, so that both statements see the same moment; its end also drops the table.
+      this.#db.exec(`pragma query_only = 0; begin; create temp table gathered (${columns.join(', ')})`)
       this.#isGathering = true
       const insert = this.#db.prepare(`insert into gathered values (${columns.map(() => '?').join(', ')})`)
       let count = 0

@@ -223,6 +223,16 @@ test('a query that takes all memory of its thread ends that thread alone', async
   assert.deepEqual(program.lines(), ['UNAVAILABLE', '1', 'UNAVAILABLE', '1', 'a'])
 })
 
+test('a scan whose table of gathered rows cannot be made leaves its thread as it was', async (t) => {
+  const db = await open(urlOf(await temporaryFolder(t)), t)
+  const one = sql`select 1 as one`
+  await assert.rejects(
+    db.scan(sql.gathering(one, sql`select 1 as a, 2 as a, 1 as matches`)),
+    /duplicate column/,
+  )
+  assert.deepEqual(await db.scan(sql.gathering(one, sql`select 1 as a, 1 as matches`)), [{ one: 1 }])
+})
+
 test('an open database keeps no process alive that has nothing to do', async (t) => {
   const folder = await temporaryFolder(t)
   const program = await startDatabaseScript(
