@@ -14,6 +14,7 @@ export async function startProxy(target: string) {
   const sockets = new Set<Socket>()
   let fateOf: (request: string) => Fate = () => 'pass'
   let roundTrips = 0
+  let isSilent = false
 
   function accept(client: Socket): void {
     const server = connect(Number(port), hostname)
@@ -31,12 +32,12 @@ export async function startProxy(target: string) {
       awaitsAnswer = true
       if (fate === 'pass') fate = fateOf(bytes.toString('latin1'))
       if (fate === 'lose request') end()
-      else if (fate !== 'silence') server.write(bytes)
+      else if (fate !== 'silence' && !isSilent) server.write(bytes)
     })
     server.on('data', (bytes) => {
       awaitsAnswer = false
       if (fate === 'lose answer') end()
-      else if (fate !== 'silence') client.write(bytes)
+      else if (fate !== 'silence' && !isSilent) client.write(bytes)
     })
   }
 
@@ -57,6 +58,10 @@ export async function startProxy(target: string) {
         fateOf = () => 'pass'
         return fate
       }
+    },
+    /** Lets nothing through any more, and keeps the connections: a server that hangs. */
+    silence: (): void => {
+      isSilent = true
     },
     /** Breaks every connection and takes no new one. */
     down: async (): Promise<void> => {

@@ -3,6 +3,8 @@ import type { Caller } from './access.ts'
 /** What the log and the metrics record of an answer. */
 export type AnswerRecord = {
   requestId: string
+  /** The trace id of the request's `traceparent`, if it had a valid one. */
+  traceId?: string | undefined
   method: string
   /** The route's pattern; undefined if no route answered. */
   route: string | undefined

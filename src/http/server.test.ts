@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
 import { eachEngine, endOfSuite } from '../testing/engines.ts'
+import { until } from '../testing/until.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import { exchange } from '../testing/exchange.ts'
 import { rawExchange } from './raw-exchange.fixture.ts'
@@ -136,6 +137,30 @@ eachEngine((engine) => {
     }
     const undecodable = await app.request('GET', '/%zz')
     assert.match(undecodable.headers.get('x-request-id')!, /^[0-9a-z]{26}$/)
+  })
+
+  test('the log line of an answer has the trace id of a valid traceparent', async () => {
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
+    const lineOf = async (id: string, traceparent: string) => {
+      await app.request('GET', '/health', { headers: { 'x-request-id': id, traceparent } })
+      const isOf = (line: string) => line.includes(`"requestId":"${id}"`) && line.includes('"status"')
+      await until(() => app.log().split('\n').some(isOf))
+      return app.log().split('\n').find(isOf)!
+    }
+    for (const [at, valid] of [
+      `00-${trace}-00f067aa0ba902b7-01`,
+      `01-${trace}-00f067aa0ba902b7-01-more`,
+    ].entries())
+      assert.equal(JSON.parse(await lineOf(`valid-${at}`, valid)).traceId, trace)
+    for (const [at, invalid] of [
+      `00-${trace}-00f067aa0ba902b7-01-more`,
+      `ff-${trace}-00f067aa0ba902b7-01`,
+      `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
+      `00-${trace}-${'0'.repeat(16)}-01`,
+      `00-${trace.toUpperCase()}-00f067aa0ba902b7-01`,
+      trace,
+    ].entries())
+      assert.doesNotMatch(await lineOf(`invalid-${at}`, invalid), /traceId/)
   })
 
   test('answers say that they are not to be sniffed, framed or run', async () => {

@@ -111,6 +111,9 @@ const SECURITY_HEADERS = {
 }
 const HSTS = { 'strict-transport-security': 'max-age=31536000; includeSubDomains' }
 
+const TRACEPARENT =
+  /^(?!ff|00.{53}.)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?![^-])/
+
 /** Makes the HTTP server: everything between a socket and a handler. */
 export async function createServer(options: ServerOptions): Promise<Server> {
   const answerError = createAnswerError(options)
@@ -225,6 +228,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       ;(request as AdmittedRequest).share?.release()
       options.onAnswer({
         requestId: request.id,
+        traceId: traceIdOf(request.headers['traceparent']),
         method: request.method,
         route: request.routeOptions.url ?? (request as AdmittedRequest).address?.path,
         path: pathOf(request.url),
@@ -369,6 +373,14 @@ function endWith(
 }
 
 const isWithin = (url: string, prefix: string): boolean => `${pathOf(url)}/`.startsWith(`${prefix}/`)
+
+/**
+ * The trace id of a `traceparent`. A version after 00 may have more fields.
+ *
+ * @see https://www.w3.org/TR/trace-context/#traceparent-header
+ */
+const traceIdOf = (traceparent: unknown): string | undefined =>
+  typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined
 
 /** A URL without its query. */
 function pathOf(url: string): string {

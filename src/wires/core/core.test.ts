@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { before, describe, test } from 'node:test'
 
 import { createApp } from '../../app.ts'
+import { startProxy } from '../../db/postgres-proxy.fixture.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../../testing/engines.ts'
 import { startPostgres } from '../../testing/postgres.ts'
@@ -119,6 +120,22 @@ eachEngine((engine) => {
       })
     })
   })
+
+  if (engine.name === 'postgres')
+    test('/metrics has those of the process while the database hangs, and says that it does', async (t) => {
+      const proxy = await startProxy(await engine.migratedUrl())
+      t.after(proxy.down)
+      const app = await startApp(t, engine, { databaseUrl: proxy.url })
+      await app.request('GET', '/metrics')
+      proxy.silence()
+      app.clock.advance(10_000) // a write that succeeded counts for so long
+      const { status, text } = await app.request('GET', '/metrics')
+      assert.equal(status, 200)
+      assert.match(text, /^process_resident_memory_bytes \d+$/m)
+      assert.match(text, /^http_request_duration_seconds_count/m)
+      assert.match(text, /^sixwire_database_writable 0$/m)
+      assert.doesNotMatch(text, /^sixwire_database_size_bytes\{/m)
+    })
 
   test('/info is not there in production', async (t) => {
     const app = await startApp(t, engine, { environment: { NODE_ENV: 'production', HOST: '127.0.0.1' } })
