@@ -29,21 +29,25 @@ export type Whole = {
   warnings: readonly string[]
 }
 
-/** Makes or changes the tables of the frame, of each wire and of the sandbox. Returns all migrations of this program. */
-export async function migrate(parts: Parts): Promise<readonly Migration[]> {
+/** Makes or changes the tables of the frame, of each wire and of the sandbox. */
+export async function migrate(
+  parts: Parts,
+): Promise<{ migrations: readonly Migration[]; hasMigrated: boolean }> {
   const { db, clock, settings } = parts
   const { log } = parts.log
   await refuseVanished({ db, settings, log }, parts.newDatabase)
   const migrations = await readAllMigrations(parts)
-  await migrateWithLog({ db, clock, log }, migrations)
-  return migrations
+  return { migrations, hasMigrated: await migrateWithLog({ db, clock, log }, migrations) }
 }
 
-async function startWires(whole: Whole, migrations: readonly Migration[]): Promise<void> {
+async function startWires(
+  whole: Whole,
+  { migrations, hasMigrated }: Awaited<ReturnType<typeof migrate>>,
+): Promise<void> {
   const { parts, frame, life, warnings } = whole
   const { running, sandbox } = parts
   for (const line of warnings) parts.log.log.warn(line)
-  await parts.processes.start(() => endIfOutdated(whole, migrations))
+  await parts.processes.start(() => endIfOutdated(whole, migrations), hasMigrated)
   frame.requestLog.start()
   await frame.idempotency.start()
   await frame.delivery.start()
@@ -90,9 +94,9 @@ export async function listen(whole: Whole): Promise<string> {
   const address = await server.listen({ host, port }).catch((error: unknown) => {
     throw listenError(error, host, port)
   })
-  const migrations = await migrate(parts)
+  const migrated = await migrate(parts)
   await recordServedPolicy(parts.db, parts.settings)
-  await startWires(whole, migrations)
+  await startWires(whole, migrated)
   await whole.schedule.start()
   await parts.jobs.start()
   for (const one of parts.running) await one.ready?.(() => life.goOn())

@@ -58,6 +58,9 @@ test('the common errors have the codes and states of the specification', () => {
     HEADERS_TOO_LARGE: 431,
     INTERNAL_ERROR: 500,
     NOT_IMPLEMENTED: 501,
+    STORAGE_DAMAGED: 500,
+    STORAGE_FULL: 507,
+    STORAGE_READ_ONLY: 503,
     UNAVAILABLE: 503,
   })
 })

@@ -310,7 +310,7 @@ eachEngine((engine) => {
     assert.deepEqual(await db.write(count), [{ n: 1 }])
   })
 
-  test('a server that has become read-only answers unavailable, and works when it no longer is', async (t) => {
+  test('a server that has become read-only says so, and works when it no longer is', async (t) => {
     const { admin, url } = await setUp(t, engine)
     const setting = (value: string) =>
       admin.query(`do $$ begin execute format('alter database %I set ${value}', current_database()); end $$`)
@@ -318,8 +318,9 @@ eachEngine((engine) => {
     const standby = await openDatabase(url)
     t.after(() => standby.close())
     assert.deepEqual(await standby.get(read), { n: 0 })
-    await assert.rejects(standby.write(count), unavailable)
-    await assert.rejects(standby.batch([count]), unavailable)
+    const readOnly = { code: 'STORAGE_READ_ONLY', status: 503 }
+    await assert.rejects(standby.write(count), readOnly)
+    await assert.rejects(standby.batch([count]), readOnly)
     // `do` itself may write only where that is said.
     await admin.query('set default_transaction_read_only = off')
     await setting('default_transaction_read_only = off')

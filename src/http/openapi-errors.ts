@@ -11,13 +11,13 @@ export function errorsOf({ spec, method, path }: Route): ErrorKind[] {
     errors.internal_error,
     errors.storage_damaged,
     errors.unavailable,
-    errors.storage_read_only,
-    errors.storage_full,
     ...(spec.errors ?? []),
   ])
   if (spec.body || spec.query || spec.params || spec.headers || spec.idempotent)
     kinds.add(errors.validation_error)
   if (method !== 'GET') {
+    kinds.add(errors.storage_read_only)
+    kinds.add(errors.storage_full)
     kinds.add(errors.validation_error)
     kinds.add(errors.payload_too_large)
     kinds.add(errors.unsupported_media_type)

@@ -79,6 +79,7 @@ const NOT_IDEMPOTENT = [
   'POST /pay/events/:id/replay',
   'POST /store/files/bulk',
   'POST /store/files/:id/link',
+  'POST /store/:collection/query',
   'POST /store/:collection/import',
   'POST /store/backup/:id/restore',
 ]

@@ -7,11 +7,13 @@ const INTERVAL_MS = 5_000
  * Runs the migrations that the database does not have. Unless it is new, the log names them, and every five seconds the one
  * that is running: a large table takes minutes, in which the operator must not take the start for one that hangs. Likewise
  * while another process runs them.
+ *
+ * @returns whether this process has changed tables that were there
  */
 export async function migrateWithLog(
   { db, clock, log }: { db: Pick<Database, 'migrate'>; clock: Clock; log: { info(line: string): void } },
   migrations: readonly Migration[],
-): Promise<void> {
+): Promise<boolean> {
   const begun = clock.elapsed()
   const seconds = (): string => `${Math.round((clock.elapsed() - begun) / 1000)} s`
   let current: MigrationProgress | undefined
@@ -38,6 +40,7 @@ export async function migrateWithLog(
       current = progress
     })
     if (hasLogged) write(`the tables are up to date (${seconds()})`)
+    return current !== undefined
   } finally {
     clearTimer()
   }

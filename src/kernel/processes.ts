@@ -32,18 +32,26 @@ export type Processes = {
    * known; Infinity if nothing is known of it.
    */
   freeInMs(process: string | null): number
+  /** Whether processes of an older version may go on beside this one: it has changed the tables while they ran. */
+  hasOlder(): boolean
 }
 
 /** Where nothing is known of other processes: leases alone decide. */
-export const NO_PROCESSES: Processes = { id: '', onEnd: () => undefined, freeInMs: () => Infinity }
+export const NO_PROCESSES: Processes = {
+  id: '',
+  onEnd: () => undefined,
+  freeInMs: () => Infinity,
+  hasOlder: () => false,
+}
 
 export type ProcessWatch = Processes & {
   /**
    * Enters this process, and releases what those held that are known to have ended.
    *
    * @param isOutdated called with each look: whether this process must not go on, which ends the looks
+   * @param hasMigrated whether this process has changed the tables
    */
-  start(isOutdated?: () => Promise<boolean>): Promise<void>
+  start(isOutdated?: () => Promise<boolean>, hasMigrated?: boolean): Promise<void>
   /** @param isSettled whether this process holds no claims any more */
   stop(isSettled: boolean): Promise<void>
 }
@@ -64,6 +72,7 @@ export function createProcesses(
   const file = sqliteFileOf(databaseUrl)
   let unlock: (() => void) | undefined
   let watching: Promise<void> | undefined
+  let hasOlder = false
 
   const lockOf = (process: string): string => `${file}-process-${process}`
 
@@ -147,19 +156,21 @@ export function createProcesses(
   return {
     id,
     onEnd: (one) => void releases.push(one),
+    hasOlder: () => hasOlder,
     freeInMs(process) {
       if (process === id) return 0
       const seen = others.get(process ?? '')
       if (!seen) return Infinity
       return seen.isAlive && seen.looks <= 1 ? 0 : (LOOKS_WITHOUT_BEAT - seen.looks) * BEAT_MS
     },
-    async start(isOutdated = async () => false) {
+    async start(isOutdated = async () => false, hasMigrated = false) {
       if (file !== undefined) {
         // Locked before there is a row: a row without a lock is that of a process that has ended.
         unlock = (await import('../db/file-lock.ts')).tryLock(lockOf(id))
         await db.write(sql`insert into sixwire_processes (id, beat) values (${id}, 0)`)
       }
       await look()
+      hasOlder = hasMigrated && others.size > 0
       watching = watch(isOutdated)
     },
     async stop(isSettled) {

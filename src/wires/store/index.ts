@@ -12,6 +12,7 @@ import { backupEndpoints } from './backups/endpoints.ts'
 import { scheduleBackups } from './backups/schedule.ts'
 import { openChanges } from './changes/open.ts'
 import { declaredIndexes } from './documents/indexes/definition.ts'
+import { outdateWordsSql } from './documents/indexes/index-rows.ts'
 import { concealedOf } from './documents/fields/view.ts'
 import { relationIndexes } from './documents/relations/incoming.ts'
 import { openDocuments } from './documents/open.ts'
@@ -182,6 +183,12 @@ export const store = defineWire({
             ...searchIndexes(one),
           ]),
         ])
+        if (context.processes.hasOlder()) {
+          await db.write(outdateWordsSql)
+          context.log.warn(
+            'an older version of this program runs on the database: what it writes now is found by search after the next start only',
+          )
+        }
         void logFaultsOf(storages, context.log)
       },
       ready: (goOn) => indexes.complete(goOn),

@@ -89,6 +89,7 @@ describe('undoing a change of address', () => {
         sql`insert into auth_recovery_codes (user_id, salt, hash) values (${_id}, 'x', 'x')`,
         sql`insert into auth_phones (phone, user_id, verified_at) values (${_id}, ${_id}, ${clock.now()})`,
         sql`update auth_users set second_factor_at = ${clock.now()} where id = ${_id}`,
+        sql`update auth_sessions set factor_proven_at = ${clock.now()} where user_id = ${_id}`,
       ])
       const body = { currentPassword: PASSWORD, newPassword: NEW_PASSWORD }
       assert.equal((await send(app(), 'POST /auth/change-password', { token, body })).status, 200)

@@ -82,6 +82,9 @@ export function isSame(one: Definition, row: IndexRow): boolean {
 export const formatOf = ({ isSearch }: Pick<Index, 'isSearch'>): number =>
   isSearch ? TOKEN_FORMAT : KEY_FORMAT
 
+/** The words of all collections are built again at the next start. */
+export const outdateWordsSql: Sql = sql`update store_indexes set format = 0 where is_search`
+
 /** The version, in each row, and the indexes: one statement, so that both are of one moment. */
 export const selectSetSql = (collection: string): Sql<VersionedRow> => sql`
   select s.version, ${columns} from store_index_sets s

@@ -475,8 +475,8 @@ describe('a hostile document of 1 MiB is checked soon', () => {
     const isText = { type: 'string' }
     const cases: [schema: object, value: object, paths: string[]][] = [
       [{ items: isText }, numbers(300_000), first],
-      [{ additionalProperties: isText }, { ...numbers(300_000) }, first],
-      [{ additionalProperties: false }, { ...numbers(300_000) }, first],
+      [{ additionalProperties: isText }, Object.fromEntries(numbers(300_000).entries()), first],
+      [{ additionalProperties: false }, Object.fromEntries(numbers(300_000).entries()), first],
       [{ contains: { anyOf: [isText, { type: 'null' }] } }, numbers(300_000), ['/body/v']],
       [{ items: { anyOf: [isText, { type: 'null' }] } }, numbers(300_000), first],
     ]

@@ -1,11 +1,15 @@
 // The words of documents that were there before, while others write; and what replaces all documents.
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import { pathToFileURL } from 'node:url'
 
 import type { Config } from '../../../../app.ts'
 import { sql } from '../../../../db/sql.ts'
+import { defineWire } from '../../../../kernel/wire.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
-import { eachEngine } from '../../../../testing/engines.ts'
+import { eachEngine, temporaryFolder } from '../../../../testing/engines.ts'
 import { fileOf } from '../../backups/restore.fixture.ts'
 import { archiveOf, documentOf, entriesOf } from '../../backups/archive.fixture.ts'
 import { indexesOf, readyIndexes } from '../indexes/indexes.fixture.ts'
@@ -19,8 +23,8 @@ eachEngine((engine) => {
   /** Starts servers on one database. */
   async function startsOn(t: TestContext) {
     const databaseUrl = await engine.migratedUrl()
-    return (collections: Collections = {}): Promise<TestApp> =>
-      startApp(t, engine, { databaseUrl, config: { store: { collections } } })
+    return (collections: Collections = {}, wires: Config['wires'] = []): Promise<TestApp> =>
+      startApp(t, engine, { databaseUrl, config: { store: { collections }, wires } })
   }
   const searchedBy = (...search: string[]) =>
     ({ books: { read: 'user', create: 'user', update: 'user', search } }) as const
@@ -76,6 +80,32 @@ eachEngine((engine) => {
     assert.equal(await totalOf(last, token, 'old'), DOCUMENTS)
     await readyIndexes(last)
     await assertWords(last)
+  })
+
+  test('what a server of an older version writes beside a newer one is found after the next start', async (t) => {
+    const start = await startsOn(t)
+    const older = await start(searchedBy('title'))
+    const { token } = await older.register()
+    await seed(older, token)
+    const folder = await temporaryFolder(t)
+    await writeFile(join(folder, '001-later.sql'), 'create table later (id text primary key);')
+    const later = defineWire({
+      name: 'later',
+      migrations: pathToFileURL(`${folder}/`),
+      setup: () => ({ routes: [], service: undefined }),
+    })
+    const newer = await start(searchedBy('title'), [later()])
+    await searchable(newer, 'books', token)
+    // As an older version stores a document: without words.
+    await older.app.db.write(sql`delete from store_search where id in (select max(id) from store_documents)`)
+    assert.equal(await totalOf(newer, token, 'old'), DOCUMENTS - 1)
+    assert.match(newer.log(), /an older version of this program runs on the database/)
+    await older.stop()
+    await newer.stop()
+    const last = await start(searchedBy('title'), [later()])
+    await searchable(last, 'books', token)
+    assert.equal(await totalOf(last, token, 'old'), DOCUMENTS)
+    assert.doesNotMatch(last.log(), /an older version/)
   })
 
   test('what a server writes that has not heard of the index is found, whenever it writes', async (t) => {
