@@ -169,6 +169,7 @@ const OF_OTHER_TESTS = new Set([
   'GET /messaging/preview',
   'POST /auth/users',
   'GET /pay/summary',
+  'GET /store/changes',
   'GET /pay/events',
   'GET /pay/events/{id}',
   'POST /pay/events/{id}/replay',
