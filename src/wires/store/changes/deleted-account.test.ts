@@ -14,8 +14,8 @@ const config = {
 } as const
 const query = { collection: 'books' }
 
-async function create({ request }: TestApp, token: string, title: string): Promise<string> {
-  const answer = await request('POST', '/store/books', { token, body: { title } })
+async function create(app: TestApp, token: string, title: string): Promise<string> {
+  const answer = await app.request('POST', '/store/books', { token, body: { title } })
   assert.equal(answer.status, 201, answer.text)
   return answer.body._id
 }
