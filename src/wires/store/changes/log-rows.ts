@@ -64,7 +64,9 @@ const stateSql = (position: LogPosition): Sql => sql`
   coalesce(last.seq, f.floor_seq) as end_seq, coalesce(last.at, 0) as end_at, ${IS_HELD} as is_held,
   ${isSame(position)} as is_same`
 
-const FEED = sql`store_feed f left join (${LAST}) as last on true`
+// Of the last rows a deleted account may have taken some with it.
+const FEED = sql`
+  store_feed f left join (${LAST}) as last on (last.xid, last.seq) >= (f.floor_xid, f.floor_seq)`
 
 /** The state of the log, and whether a position is one of it. */
 export const selectStateSql = (position = LOG_START): Sql<LogState> =>
