@@ -182,8 +182,9 @@ eachEngine((engine) => {
       const { body } = await upload(app, tokens.owner, file)
       for (const wanted of ['text/tab-separated-values', 'text/*']) {
         const list = await app.request('GET', `/store/files?contentType=${wanted}`, { token: tokens.owner })
+        assert.equal(list.status, 200, list.text)
         assert.ok(
-          list.body.data.some(({ _id }: { _id: string }) => _id === body._id),
+          list.body.files.some(({ _id }: { _id: string }) => _id === body._id),
           list.text,
         )
       }
