@@ -3,7 +3,8 @@ import { runCommand } from './commands/run.ts'
 // Its reader has gone, as behind `| head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
-  process.exit()
+  // A server goes on, as its log does.
+  if (process.argv[2] !== 'start') process.exit()
 })
 
 // Whatever a wire of an application may have left open: the command is done. Without `await`, which a module that is loaded

@@ -1,6 +1,8 @@
 // `sixwire check` asks the providers, each over its own protocol; a command opens no port.
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { Server } from 'node:net'
+import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 
 import { runHere } from '../testing/command.ts'
@@ -9,6 +11,7 @@ import { freePort } from '../testing/free-port.ts'
 import { startMailServer } from '../testing/mail-server.ts'
 import { applicationFolder, startProgram } from '../testing/program.ts'
 import { startSilence } from '../testing/silence.ts'
+import { until } from '../testing/until.ts'
 import { environmentOf, startTextServer } from '../wires/messaging/providers.fixture.ts'
 
 /** The address of a mail server that takes mail from one user only, as that user or with another password. */
@@ -34,6 +37,27 @@ test('a command whose reader has gone ends without a word', async (t) => {
   program.closeOutput()
   await program.ended
   assert.doesNotMatch(program.errors(), /EPIPE/)
+})
+
+test('a server whose reader has gone goes on', async (t) => {
+  const folder = await applicationFolder(t, {
+    'sixwire.config.ts': `
+      import { writeFileSync } from 'node:fs'
+      process.stdout.on('error', () => writeFileSync('has-no-reader', ''))
+      setInterval(() => console.log('a line of the application'), 20)
+      export default {}`,
+  })
+  const port = await freePort()
+  const program = startProgram(t, ['start'], { folder, environment: { PORT: String(port) } })
+  await program.until(/a line of the application/)
+  program.closeOutput()
+  await until(() => existsSync(join(folder, 'has-no-reader')))
+  await until(() =>
+    fetch(`http://localhost:${port}/health`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  )
 })
 
 test('a line of .env that is ignored is named', async (t) => {
