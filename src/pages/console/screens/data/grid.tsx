@@ -76,7 +76,7 @@ export default function Grid({ collection }: { collection: string }) {
           <Tools
             {...{ collection, columns, choose, again }}
             query={gridQueryOf(place.value.query, known)}
-            fields={fields.map(({ path }) => path)}
+            fields={known && fields.map(({ path }) => path)}
           />
         </>
       )}
@@ -154,7 +154,8 @@ type ToolsProps = {
   collection: string
   query: GridQuery
   columns: readonly string[]
-  fields: readonly string[]
+  /** Undefined until they are known. */
+  fields: readonly string[] | undefined
   choose: (names: readonly string[] | undefined) => void
   again: () => void
 }
@@ -183,10 +184,15 @@ function Tools({ collection, query, columns, fields, choose, again }: ToolsProps
   ]
   return (
     <>
-      <Tool title="Build filter" open={() => openLate(() => import('./builder.tsx'), { fields })} />
+      <Tool
+        title="Build filter"
+        open={() => openLate(() => import('./builder.tsx'), { fields: fields ?? [] })}
+        disabled={!fields}
+      />
       <Tool
         title="Columns"
-        open={() => openLate(() => import('./columns.tsx'), { columns, fields, choose })}
+        open={() => openLate(() => import('./columns.tsx'), { columns, fields: fields ?? [], choose })}
+        disabled={!fields}
       />
       <Tool
         title="Export"
