@@ -253,7 +253,7 @@ sql.once = <R>(query: Sql<R>): Sql<R> => new Once(query.strings, query.parts)
 /**
  * A scan on SQLite of rows that call functions, of however many documents: they are read into the temporary table `gathered`
  * first, at the same moment. Node keeps the arguments of functions until a statement answers a row, so `sixwire_pass` lets a
- * row through now and then that does not match.
+ * row through now and then that does not match. In a snapshot the table is there until its end, for what is read behind it.
  *
  * @param rows their last column, which the table does not have, tells whether they match
  * @param most how many matching rows are enough

@@ -160,9 +160,11 @@ export class SqliteConnection {
     // As numbers, those beyond 2^53 could not be read.
     rows.setReadBigInts(true)
     const columns = columnsOf(rows).slice(0, -1)
+    const isSnapshot = this.inTransaction
     try {
       // One transaction, so that both statements see the same moment; its end also drops the table.
-      this.#db.exec(`pragma query_only = 0; begin; create temp table gathered (${columns.join(', ')})`)
+      if (!isSnapshot) this.#db.exec('begin')
+      this.#db.exec(`pragma query_only = 0; create temp table gathered (${columns.join(', ')})`)
       this.#isGathering = true
       const insert = this.#db.prepare(`insert into gathered values (${columns.map(() => '?').join(', ')})`)
       let count = 0
@@ -176,7 +178,7 @@ export class SqliteConnection {
       return this.run(statement)
     } finally {
       this.#isGathering = false
-      if (this.inTransaction) this.#db.exec('rollback')
+      if (this.inTransaction && !isSnapshot) this.#db.exec('rollback')
       this.#db.exec('pragma query_only = 1')
     }
   }

@@ -2,6 +2,7 @@ import { sql, type Sql } from '../../../../db/sql.ts'
 import { PREVIEW_BYTES } from '../preview/preview.ts'
 import { previewSql } from '../preview/preview-sql.ts'
 import type { ListSource, PageReads } from './list-source.ts'
+import type { ParsedList } from './parsed-list.ts'
 import type { Plan } from '../plan/plan.ts'
 import { conjunctsOf } from '../query/filter.ts'
 import { listFault } from '../query/sort.ts'
@@ -107,15 +108,18 @@ export function matchingRows(
   const isById = list.order.keys.length === 0 && !list.order.byScore
   // Candidates are in no order, and to sort them would call the functions for all of them at once.
   const inOrder = isById && candidates === undefined
-  // Beside the function, which hides them: the primary key is searched by them.
-  const keys = [
-    ...conjunctsOf(list.filter).flatMap((one) => idMatches(one) ?? []),
-    ...(cursor && isById ? [afterPositionSql(list.order, cursor.position, listEngines.sqlite.order)] : []),
-  ]
+  // The primary key is searched by it.
+  const afterId =
+    cursor && isById ? [afterPositionSql(list.order, cursor.position, listEngines.sqlite.order)] : []
   const gathered = {
-    rows: sql`${candidates ? sql`with ${candidates}` : NOTHING} select ${columns}, (${condition}) as matches from ${from}
-      where ${sql.join([scope, ...keys, sql`${sql.stoppable(sql`sixwire_pass((${condition}))`, unless)}`], ' and ')}
-      ${inOrder ? list.readOrder : NOTHING}`,
+    rows: gatheredRows(list, {
+      from,
+      where: sql.join([scope, ...afterId], ' and '),
+      condition,
+      ...(unless && { unless }),
+      ...(candidates && { ctes: candidates }),
+      readOrder: inOrder ? list.readOrder : NOTHING,
+    }),
     most: inOrder && knownTotal !== undefined ? limit + offset + 1 : Infinity,
   }
   return {
@@ -129,6 +133,19 @@ export function matchingRows(
     orderBy: list.orderByColumns,
     limited: NOTHING,
   }
+}
+
+/** What `sql.gathering` gathers of documents that must be looked into: the ids and sort keys of those that match. */
+export function gatheredRows(
+  list: ParsedList,
+  { from, where, condition, unless, ctes, readOrder = NOTHING }: Candidates & { readonly readOrder?: Sql },
+): Sql {
+  // Beside the function, which hides them: the primary key is searched by them.
+  const ids = conjunctsOf(list.filter).flatMap((one) => idMatches(one) ?? [])
+  const passes = sql`${sql.stoppable(sql`sixwire_pass((${condition}))`, unless)}`
+  return sql`
+    ${ctes ? sql`with ${ctes}` : NOTHING} select d.id${list.sortColumns}, (${condition}) as matches from ${from}
+    where ${sql.join([where, ...ids, passes], ' and ')} ${readOrder}`
 }
 
 /**

@@ -75,4 +75,13 @@ export const testScans = (documents: number, characters: number): void =>
           [total, 2, false],
         )
       })
+
+    for (const format of ['ndjson', 'csv'])
+      test(`an export of a pattern as ${format}, sorted, among ${documents} documents`, async () => {
+        const filter = JSON.stringify({ 'w.t': { $regex: `x(?:2|${one})$` } })
+        const parameters = new URLSearchParams({ format, filter, sort: '-n' }).toString()
+        const exported = await app.request('GET', `/store/large/export?${parameters}`, { token })
+        assert.equal(exported.status, 200, exported.text)
+        assert.deepEqual(exported.text.match(/id\d{9}/g), [`id${100_000_000 + documents - 1}`, 'id100000002'])
+      })
   })

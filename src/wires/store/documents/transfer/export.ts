@@ -12,6 +12,7 @@ import type { Actor } from '../../../../http/actor.ts'
 import type { Audit } from '../../../../kernel/audit/audit.ts'
 import { SERVICE_FIELDS } from '../document-json.ts'
 import { parseProjection, project, type Projection } from '../fields/projection.ts'
+import { gatheredRows } from '../lists/page.ts'
 import { parseList } from '../lists/parsed-list.ts'
 import { listFault } from '../query/sort.ts'
 import { cellOf, headingOf, valueAt, type CsvColumn } from './cells.ts'
@@ -61,17 +62,29 @@ export async function exportDocuments(
   const projection = projectionOf(query)
   const list = parseList(query, db.dialect)
   const owned = query.owner === undefined ? sql`` : sql`and d.owner = ${query.owner}`
-  const where = sql`d.collection = ${collection} ${owned} and ${list.where}`
+  const scope = sql`d.collection = ${collection} ${owned}`
+  const { from, where, orderBy } = list.callsFunctions
+    ? {
+        // The limit keeps it apart, so that SQLite sorts ids and keys, not documents.
+        from: sql`(select * from temp.gathered as m order by ${list.orderByColumns} limit -1) as m cross join store_documents d`,
+        where: sql`d.collection = ${collection} and d.id = m.id`,
+        orderBy: list.orderByColumns,
+      }
+    : { from: DOCUMENTS, where: sql`${scope} and ${list.where}`, orderBy: list.orderBy }
   const rows = sql<{ line: string }>`
-    select ${hasOwners ? OWNED_TEXT : TEXT} as line from store_documents d
-    where ${where} order by ${list.orderBy}`
+    select ${hasOwners ? OWNED_TEXT : TEXT} as line from ${from} where ${where} order by ${orderBy}`
   await db.batch([
     audit.entrySql(actor, { action: 'documents.exported', target: `collection:${collection}`, after: query }),
   ])
   const out = new PassThrough({ highWaterMark: BUFFER_BYTES })
   const begun = Promise.withResolvers<void>()
   const parts = async function* (snapshot: Snapshot): AsyncGenerator<string> {
-    const columns = query.format === 'csv' ? await columnsOf(snapshot, where, query, projection) : undefined
+    if (list.callsFunctions) {
+      const matching = gatheredRows(list, { from: DOCUMENTS, where: scope, condition: list.where })
+      await snapshot.all(sql.gathering(sql`select 1`, matching))
+    }
+    const fields = sql`${from} cross join ${FIELDS} where ${where}`
+    const columns = query.format === 'csv' ? await columnsOf(snapshot, fields, query, projection) : undefined
     if (columns) yield csvHeadings(columns.map(headingOf))
     for await (const lines of linesIn(snapshot.lines(rows))) {
       yield lines.map((line) => shownLine(line.toString(), columns, projection)).join('')
@@ -99,6 +112,11 @@ export async function exportDocuments(
   return out
 }
 
+const DOCUMENTS = sql`store_documents d`
+const FIELDS = sql.either({
+  sqlite: sql`json_each(d.doc) as field`,
+  postgres: sql`lateral json_object_keys(d.body) as field (key)`,
+})
 const TEXT = sql`${sql.either({ sqlite: sql`d.body`, postgres: sql`cast(d.body as text)` })}`
 const OWNED_TEXT = sql`'{"$owner":"' || d.owner || '",' || substr(${TEXT}, 2)`
 
@@ -112,27 +130,23 @@ function projectionOf({ fields, owners }: ExportQuery): Projection | undefined {
 /** The columns of a table: the fields that are asked for, or all that a document has. */
 async function columnsOf(
   snapshot: Snapshot,
-  where: Sql,
+  fields: Sql,
   { owners }: ExportQuery,
   projection: Projection | undefined,
 ): Promise<readonly CsvColumn[]> {
   const first = [...(owners ? [OWNER] : []), '_id']
   const all = projection?.keeps
     ? projection.paths
-    : (await namesIn(snapshot, where))
+    : (await namesIn(snapshot, fields))
         .filter((name) => projection?.chosen.get(name) !== 'all')
         .map((name) => [name])
   return [...first.map((name) => [name]), ...all.filter((column) => column.length > 1 || column[0] !== '_id')]
 }
 
 /** The names of all fields of documents, those of the server first. @throws VALIDATION_ERROR if they are too many */
-async function namesIn(snapshot: Snapshot, where: Sql): Promise<readonly string[]> {
+async function namesIn(snapshot: Snapshot, fields: Sql): Promise<readonly string[]> {
   const rows = await snapshot.all(
-    sql<{ name: string }>`
-      select distinct field.key as name from store_documents d cross join ${sql.either({
-        sqlite: sql`json_each(d.doc) as field`,
-        postgres: sql`lateral json_object_keys(d.body) as field (key)`,
-      })} where ${where} limit ${COLUMNS_MAX + 1}`,
+    sql<{ name: string }>`select distinct field.key as name from ${fields} limit ${COLUMNS_MAX + 1}`,
   )
   if (rows.length > COLUMNS_MAX)
     throw invalid({
