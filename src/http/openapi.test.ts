@@ -336,7 +336,7 @@ eachEngine((engine) => {
       const it = described('GET /health')
       const [health, failure] = schemasOf(it, 503)
       assert.ok(Object.hasOwn(health!['properties'] as object, 'wires'))
-      assert.deepEqual(codesIn(failure), ['STORAGE_READ_ONLY', 'UNAVAILABLE'])
+      assert.deepEqual(codesIn(failure), ['UNAVAILABLE'])
       assert.equal(it.responses['200']!.description, 'OK')
       assert.match(it.responses['503']!.description, /^Service Unavailable\n\n.*`UNAVAILABLE`: /s)
     })
