@@ -64,7 +64,7 @@ function TextFilter({ name, label, ...rest }: Exclude<ListFilter, { kind: 'choic
           event.currentTarget.blur()
         } else if (event.key === 'Enter') {
           clearTimeout(timer.current)
-          setQuery({ [name]: text })
+          setQuery({ [name]: event.currentTarget.value })
         }
       }}
     />

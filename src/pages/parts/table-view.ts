@@ -29,11 +29,23 @@ export function useView(scroller: Scroller): { top: number; height: number; read
  * row to row, `x` to mark one.
  */
 export function useRowKeys(
-  { scroller, cursor, moveTo }: { scroller: Scroller; cursor: number; moveTo: (index: number) => void },
+  {
+    scroller,
+    cursor,
+    moveTo,
+    isAwaited,
+  }: {
+    scroller: Scroller
+    cursor: number
+    moveTo: (index: number) => void
+    /** Cleared by each key, for the reader does something else. */
+    isAwaited: { current: boolean }
+  },
   mark: (isRange: boolean) => void,
 ): void {
   const keys = useRef<(event: KeyboardEvent) => void>(undefined)
   keys.current = (event) => {
+    isAwaited.current = false
     const key = singleKey(event)
     const isIn = scroller.current?.contains(document.activeElement) ?? false
     const filters = scroller.current?.closest('.records')?.querySelector('.filters')

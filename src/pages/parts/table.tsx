@@ -63,6 +63,8 @@ export function Table<T>(props: TableProps<T>) {
   // The row of the keyboard, whose link has the focus when the reader comes by Tab.
   const [cursor, setCursor] = useState(0)
   const hasFocus = useRef(false)
+  /** Whether the row of the keyboard gets the focus once there are rows: the list may be loading when the reader goes to it. */
+  const isAwaited = useRef(false)
   const first = Math.max(0, Math.floor(top / ROW) - BEYOND)
   const last = Math.min(rows.length, Math.ceil((top + height) / ROW) + BEYOND)
 
@@ -78,7 +80,9 @@ export function Table<T>(props: TableProps<T>) {
   // A row that has the focus may be gone when the list is loaded again.
   const hadFocus = scroller.current?.contains(document.activeElement) ?? false
   useLayoutEffect(() => {
-    if (hadFocus && rows.length > 0 && !scroller.current!.contains(document.activeElement)) moveTo(cursor)
+    const isWanted = hadFocus || isAwaited.current
+    if (rows.length === 0) isAwaited.current = isWanted
+    else if (isWanted && !scroller.current!.contains(document.activeElement)) moveTo(cursor)
   }, [rows])
 
   useLayoutEffect(() => {
@@ -88,6 +92,7 @@ export function Table<T>(props: TableProps<T>) {
   function moveTo(index: number): void {
     const next = Math.max(0, Math.min(rows.length - 1, index))
     hasFocus.current = true
+    isAwaited.current = rows.length === 0
     setCursor(next)
     const element = scroller.current!
     const headHeight = ROW
@@ -100,7 +105,7 @@ export function Table<T>(props: TableProps<T>) {
     linkAt(next)?.focus({ preventScroll: true })
   }
 
-  useRowKeys({ scroller, cursor, moveTo }, (isRange) => {
+  useRowKeys({ scroller, cursor, moveTo, isAwaited }, (isRange) => {
     const id = order[cursor]
     if (actions && id !== undefined) selection.mark(id, isRange)
   })
