@@ -7,7 +7,7 @@ import { sql, type Sql } from '../../db/sql.ts'
 import type { Caller } from '../../http/access.ts'
 import { storeErrors } from './errors.ts'
 
-/** For so long a reservation counts after its last bytes, if its process ends. */
+/** How long a reservation counts after its last bytes if its process ends. */
 const RESERVED_MS = 60_000
 /** How much is reserved at a time, after the first bytes. */
 const RESERVED_BYTES = 1_048_576
@@ -17,7 +17,7 @@ const WAIT_MS = 100
 /** A quota is far if less than this part of it is taken, and if a write takes less than the other part. */
 const FAR = 1 / 2
 const SMALL = 1 / 100_000
-/** For so long it stays far: nobody stores as many as 50,000 documents within it. */
+/** How long a sum that was far from the quota counts as far: nobody stores as many as 50,000 documents within it. */
 const FAR_MS = 1_000
 const OWNERS_MAX = 10_000
 /** What of a body may be something else than the file. */
@@ -146,7 +146,7 @@ export function createQuota(
     }
 
     /** Of uploads that leave no room for each other the first one waits until the later ones have failed. */
-    async function takeInTurn(bytes: number): Promise<void> {
+    async function reserveInOrder(bytes: number): Promise<void> {
       for (const end = clock.elapsed() + WAIT_MAX_MS; ; await clock.sleep(WAIT_MS)) {
         try {
           return await take(bytes)
@@ -168,10 +168,10 @@ export function createQuota(
     async function takeMore(bytes: number, contentLength: number): Promise<void> {
       const ahead = Math.max(bytes, Math.min(bytes + RESERVED_BYTES, contentLength))
       // The first bytes may be all.
-      if (reserved === 0 || ahead === bytes) return takeInTurn(bytes)
+      if (reserved === 0 || ahead === bytes) return reserveInOrder(bytes)
       await take(ahead).catch((error: unknown) => {
         if (!isExceeded(error)) throw error
-        return takeInTurn(bytes)
+        return reserveInOrder(bytes)
       })
     }
 
@@ -179,7 +179,7 @@ export function createQuota(
       id,
       async *pass(bytes, contentLength) {
         if (isLimited && contentLength !== undefined && contentLength > OTHER_BYTES)
-          await takeInTurn(contentLength - OTHER_BYTES)
+          await reserveInOrder(contentLength - OTHER_BYTES)
         let size = 0
         for (let next = await bytes.next(); !next.done; next = await bytes.next()) {
           size += next.value.length
