@@ -26,7 +26,7 @@ import { createJobs } from './kernel/jobs/jobs.ts'
 import { createLifecycle, type Stage } from './kernel/lifecycle.ts'
 import { createLog } from './kernel/log.ts'
 import type { DeclaredMetric } from './kernel/metrics.ts'
-import { declareStreamMetrics } from './kernel/stream-metrics.ts'
+import { declareLoadMetrics } from './kernel/load-metrics.ts'
 import type { LogOperations } from './kernel/request-log/operations.ts'
 import { checkScreens } from './kernel/screens/check-screens.ts'
 import type { ShownScreen } from './kernel/screens/screen.ts'
@@ -225,7 +225,10 @@ async function assemble(parts: Parts): Promise<App> {
     figures: () => figuresOf(parts),
     settings: () => inForce(parts),
   }
-  const countStreamEnd = declareStreamMetrics(frame.metrics, () => server.streams())
+  const countStreamEnd = declareLoadMetrics(frame.metrics, db, {
+    streams: () => server.streams(),
+    waiting: () => server.waiting(),
+  })
   const life = createLifecycle({
     quiet() {
       sandbox?.endStreams()

@@ -55,6 +55,13 @@ export class Coalescer<T, R> {
     return this.#lanes.size > 0 || this.#running.size > 0
   }
 
+  /** How many calls wait. */
+  get waiting(): number {
+    let count = 0
+    for (const { calls } of this.#lanes.values()) count += calls.length
+    return count
+  }
+
   call(item: T): Promise<R> {
     const id = this.#options.laneOf?.(item)
     let lane = this.#lanes.get(id)

@@ -43,6 +43,11 @@ export class FairSemaphore {
     return this.#total
   }
 
+  /** How many wait. */
+  get waiting(): number {
+    return this.#waitingCount
+  }
+
   /** Whether this much can be taken at once. */
   isFree(caller: string, weight: number): boolean {
     return !this.#waiting.has(caller) && this.#fitsCaller(caller, weight) && this.#fitsTotal(caller, weight)

@@ -104,6 +104,14 @@ export type ScanOptions = {
   readonly signal?: AbortSignal
 }
 
+/** What a process has under way in its database. */
+export type DatabaseLoad = {
+  /** How many calls wait, by what for. */
+  readonly waiting: Readonly<Record<string, number>>
+  /** To a server, beside those of scans. */
+  readonly connections?: { readonly used: number; readonly idle: number }
+}
+
 /** The reads of a snapshot, one after the other. */
 export type Snapshot = {
   /** Reads one row; undefined if there is none. */
@@ -129,6 +137,9 @@ export type Snapshot = {
  */
 export type Database = {
   readonly dialect: Dialect
+
+  /** What this process has under way. */
+  load(): DatabaseLoad
 
   /** Whether a statement of this process has found a part of the file of SQLite damaged. */
   readonly isDamaged?: boolean

@@ -5,7 +5,7 @@ import type { Statement } from './sql.ts'
 import { types } from './postgres-values.ts'
 
 export const STATEMENT_LIMIT_MS = 30_000
-export const CONNECT_LIMIT_MS = 5_000
+const CONNECT_LIMIT_MS = 5_000
 // Longer than the server's own limit: only a server that is gone without a word answers nothing for so long.
 const SILENCE_LIMIT_MS = 35_000
 // `pg` and the tables hold any character; SQL_ASCII keeps the bytes as they are.
@@ -30,6 +30,10 @@ export const localSettings: Statement = { text: `select ${settings(true)}`, para
 /** How long a statement of a connection may take: what `?statement_timeout=` of its address says, or our own limit. */
 export const statementLimitOf = (client: pg.ClientBase): number =>
   Number((client as unknown as Inner).connectionParameters.statement_timeout) || STATEMENT_LIMIT_MS
+
+/** How long it may take to connect: what `?connect_timeout=` of an address says, in seconds as for libpq, or our own limit. */
+export const connectLimitOf = (url: string): number =>
+  Number(new URL(url).searchParams.get('connect_timeout')) * 1000 || CONNECT_LIMIT_MS
 
 const pooled = new WeakSet<pg.ClientBase>()
 
@@ -66,7 +70,7 @@ export function openPool(url: string, connections: number): pg.Pool {
   const options = {
     connectionString: url,
     max: connections,
-    connectionTimeoutMillis: CONNECT_LIMIT_MS,
+    connectionTimeoutMillis: connectLimitOf(url),
     query_timeout: SILENCE_LIMIT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,

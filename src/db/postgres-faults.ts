@@ -31,10 +31,17 @@ const OUT_OF_ORDER = /^(?:53|55P03|57|58)/
  */
 export type Kind = 'lost' | 'silent' | 'conflict' | 'stale' | 'refused'
 
+/** A server that answers neither its statements nor a new connection. */
+export class SilentServerError extends Error {
+  constructor() {
+    super('the server answers nothing any more')
+  }
+}
+
 /** @param error what `pg` threw while it connected or ran a statement */
 export function kindOf(error: unknown): Kind {
   if (error instanceof RangeError) return 'refused' // a number that is too large to be read
-  if (!(error instanceof pg.DatabaseError)) return isTimeout(error) ? 'silent' : 'lost'
+  if (!(error instanceof pg.DatabaseError)) return isSilence(error) ? 'silent' : 'lost'
   const { code = '', message } = error
   if (CONFLICTS.has(code)) return 'conflict'
   if (code === READ_ONLY || (code === CHANGED_PLAN && message.startsWith('cached plan'))) return 'stale'
@@ -45,8 +52,9 @@ export function kindOf(error: unknown): Kind {
 export const isFromServer = (error: unknown): boolean => error instanceof pg.DatabaseError
 
 // Of `pg` itself, which gives its timeouts no code: while connecting, or waiting for an answer.
-const isTimeout = (error: unknown): boolean =>
-  error instanceof Error && !('code' in error) && /timeout/i.test(error.message)
+const isSilence = (error: unknown): boolean =>
+  error instanceof SilentServerError ||
+  (error instanceof Error && !('code' in error) && /timeout/i.test(error.message))
 
 const STORAGE: Record<string, ErrorKind> = {
   [READ_ONLY]: errors.storage_read_only,

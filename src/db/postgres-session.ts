@@ -5,6 +5,7 @@ import { cancelStatement } from './postgres-cancel.ts'
 import { isPooled, localSettings, statementLimitOf } from './postgres-connection.ts'
 import { errorOf, isFromServer, kindOf, type Kind } from './postgres-faults.ts'
 import { Pipeline, type PipelineAnswer, type NamedStatement } from './postgres-pipeline.ts'
+import type { PostgresSilence } from './postgres-silence.ts'
 import type { Statement } from './sql.ts'
 
 const NAMED_STATEMENTS = 500
@@ -64,6 +65,7 @@ export class StatementNames {
 export class PostgresSession {
   readonly #pool: pg.Pool
   readonly #names: StatementNames
+  readonly #silence: PostgresSilence
   #client: pg.PoolClient | undefined
   #isSpoilt = false
   /** `begin …` with its settings, until they are sent in front of the first statement. */
@@ -78,9 +80,10 @@ export class PostgresSession {
   /** Whether the commit of what was sent last may have happened though it was not answered. */
   mayHaveCommitted = false
 
-  constructor(pool: pg.Pool, names: StatementNames) {
+  constructor(pool: pg.Pool, names: StatementNames, silence: PostgresSilence) {
     this.#pool = pool
     this.#names = names
+    this.#silence = silence
   }
 
   async open(): Promise<void> {
@@ -173,8 +176,10 @@ export class PostgresSession {
     this.mayHaveCommitted = commits !== 'never'
     const sentAt = performance.now()
     const sent = [...first.map(unnamed), ...statements]
+    const answered = this.#silence.watch(this.#client!)
     return new Promise((resolve, reject) => {
       const pipeline = new Pipeline(sent, (error, answers) => {
+        answered()
         if (!error) resolve(answers!.slice(first.length))
         else reject(this.#failure(error, statements, pipeline.answered - first.length, sentAt))
         // The server answered a statement by an error, so it did not come to the commit after the last.

@@ -4,6 +4,7 @@ import pg from 'pg'
 import { eachEngine, type Engine } from '../testing/engines.ts'
 import type { Database } from './database.ts'
 import { openDatabase } from './open.ts'
+import { SilentServerError } from './postgres-faults.ts'
 import { startProxy } from './postgres-proxy.fixture.ts'
 import { sql } from './sql.ts'
 
@@ -287,6 +288,25 @@ eachEngine((engine) => {
     await assert.rejects(db.batch([count]), unavailable)
     assert.deepEqual(await counters(), [0, 0])
     assert.deepEqual(await db.write(count), [{ n: 1 }])
+  })
+
+  test('a server that hangs ends all calls under way, long before the limit of a statement', async (t) => {
+    const { db, proxy, counters } = await setUp(t, engine, '?connect_timeout=1')
+    const calls = () => [db.get(read), db.write(count), db.batch([countAlso])]
+    await Promise.all(calls())
+    proxy.silence()
+    for (const call of calls())
+      await assert.rejects(call, ({ code, cause }) => {
+        assert.equal(code, 'UNAVAILABLE')
+        assert.ok(cause instanceof SilentServerError, String(cause))
+        return true
+      })
+    assert.deepEqual(await counters(), [1, 1])
+  })
+
+  test('a statement that takes long is waited for while the server answers others', async (t) => {
+    const { db } = await setUp(t, engine)
+    assert.deepEqual(await db.get(sql`select 1 as n from pg_sleep(1.5)`), { n: 1 })
   })
 
   test('a query beyond the limit is ended by the server', async (t) => {

@@ -10,6 +10,7 @@ import { runBatch } from './batch.ts'
 import type {
   BatchRows,
   Database,
+  DatabaseLoad,
   Migration,
   MigrationProgress,
   ScanOptions,
@@ -27,12 +28,13 @@ import {
   type AppliedMigration,
 } from './pending-migrations.ts'
 import { withChecksum } from './migrations.ts'
-import { CONNECT_LIMIT_MS, openPool, STATEMENT_LIMIT_MS } from './postgres-connection.ts'
+import { connectLimitOf, openPool, STATEMENT_LIMIT_MS } from './postgres-connection.ts'
 import { kindOf, type Kind } from './postgres-faults.ts'
 import { InsertGroups } from './postgres-inserts.ts'
 import { ReadGroups } from './postgres-reads.ts'
 import { isUnmet, requiringRow, rowsOfRequired } from './postgres-required.ts'
 import { PostgresSession, StatementNames } from './postgres-session.ts'
+import { PostgresSilence } from './postgres-silence.ts'
 import { PostgresSignals } from './postgres-signals.ts'
 import { PostgresSnapshot } from './postgres-snapshot.ts'
 import { types } from './postgres-values.ts'
@@ -75,6 +77,7 @@ export class PostgresDatabase implements Database {
   /** Whether scans could take all processors, which other requests need on both sides. */
   readonly #isSparing: boolean
   readonly #names = new StatementNames()
+  readonly #silence: PostgresSilence
   readonly #running = new PendingPromises()
   readonly #snapshots = new Set<PostgresSnapshot>()
   readonly #reads = new ReadGroups(
@@ -92,6 +95,7 @@ export class PostgresDatabase implements Database {
     this.#url = url
     this.#pool = pool
     this.#scanPool = scanPool
+    this.#silence = new PostgresSilence(url)
     this.#signals = new PostgresSignals(url, (query) => this.write(query))
     this.#isSparing = isLoopback(new URL(url).hostname) && availableParallelism() < SCAN_PLACES
     this.#scans = new ScanQueue(undefined, this.#isSparing ? 1 : undefined)
@@ -246,7 +250,7 @@ export class PostgresDatabase implements Database {
 
   async snapshot<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
     this.#refuseWhenClosed()
-    const snapshot = new PostgresSnapshot(this.#url, CONNECT_LIMIT_MS)
+    const snapshot = new PostgresSnapshot(this.#url, connectLimitOf(this.#url))
     this.#snapshots.add(snapshot)
     try {
       return await runSnapshot(snapshot, work)
@@ -270,7 +274,7 @@ export class PostgresDatabase implements Database {
     pool: pg.Pool,
   ): Promise<T> {
     for (let attempt = 1, pause = 0; ; attempt++) {
-      const session = new PostgresSession(pool, this.#names)
+      const session = new PostgresSession(pool, this.#names, this.#silence)
       try {
         await session.open()
         return await work(session)
@@ -282,6 +286,14 @@ export class PostgresDatabase implements Database {
         session.release()
       }
       await delay(pause)
+    }
+  }
+
+  load(): DatabaseLoad {
+    const { waitingCount, totalCount, idleCount } = this.#pool
+    return {
+      waiting: { connection: waitingCount, scan: this.#scans.waiting },
+      connections: { used: totalCount - idleCount, idle: idleCount },
     }
   }
 

@@ -35,6 +35,11 @@ export class ScanQueue {
     this.#crowdedPlaces = crowdedPlaces
   }
 
+  /** How many scans wait. */
+  get waiting(): number {
+    return this.#waitingCount
+  }
+
   /** Whether further scans wait beside the next one. */
   get isCrowded(): boolean {
     return this.#waitingCount > 1

@@ -65,6 +65,11 @@ export class SqliteWriter {
     return this.#tasks.isBusy
   }
 
+  /** How many writes and transactions wait. */
+  get waiting(): number {
+    return this.#tasks.waiting
+  }
+
   #call(task: WriterTask): Promise<unknown> {
     if (this.#closed) throw errors.unavailable({ cause: new Error('the database is closed') })
     return this.#tasks.call(task)

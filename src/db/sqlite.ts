@@ -7,6 +7,7 @@ import { runBatch } from './batch.ts'
 import type {
   BatchRows,
   Database,
+  DatabaseLoad,
   Migration,
   MigrationProgress,
   ScanOptions,
@@ -94,6 +95,10 @@ export class SqliteDatabase implements Database {
 
   async all<R = Row>(query: Sql<R>): Promise<R[]> {
     return this.#read((reader) => reader.run(query.render('sqlite'))) as R[]
+  }
+
+  load(): DatabaseLoad {
+    return { waiting: { write: this.#writer.waiting, scan: this.#scans.waiting } }
   }
 
   revision(): number {

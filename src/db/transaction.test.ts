@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { eachEngine } from '../testing/engines.ts'
+import { until } from '../testing/until.ts'
 import { openFresh } from './database.fixture.ts'
 import { ConstraintError, type Database, type Transaction } from './database.ts'
 import { sql } from './sql.ts'
@@ -37,6 +38,31 @@ eachEngine((engine) => {
     })
     assert.equal(seen, 5)
     assert.equal(await read(db), 5)
+  })
+
+  test('what waits for a transaction is told as load', async () => {
+    const [entered, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let begun = 0
+    const many = engine.name === 'sqlite' ? 1 : 10 // the writer, and all connections
+    const hold = () =>
+      db.transaction(async (tx) => {
+        await read(tx)
+        if (++begun === many) entered.resolve()
+        await mayEnd.promise
+      })
+    const held = Array.from({ length: many }, hold)
+    await entered.promise
+    const write = db.write(sql`update counters set n = 1 where id = 'a'`)
+    await until(() => Object.values(db.load().waiting).includes(1))
+    assert.deepEqual(
+      db.load(),
+      engine.name === 'sqlite'
+        ? { waiting: { write: 1, scan: 0 } }
+        : { waiting: { connection: 1, scan: 0 }, connections: { used: 10, idle: 0 } },
+    )
+    mayEnd.resolve()
+    await Promise.all([...held, write])
+    assert.ok(Object.values(db.load().waiting).every((waiting) => waiting === 0))
   })
 
   test('leaves nothing where the work throws, whenever it does', async () => {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { before, describe, test } from 'node:test'
 
 import { someEngine, endOfSuite } from '../testing/engines.ts'
+import { until } from '../testing/until.ts'
 import { bytes, FILE, head, MULTIPART, open, readAnswer, startBodies, type Bodies } from './bodies.fixture.ts'
 
 someEngine((engine) => {
@@ -172,7 +173,7 @@ someEngine((engine) => {
     })
   })
 
-  test('a caller who sends more large bodies at once than may wait is answered 429', async () => {
+  test('a caller who sends more large bodies at once than may wait is answered 429, and metrics say so', async () => {
     const { token } = await it.app.register()
     // Four of them are under way, because JSON counts four times, and 256 wait.
     const length = `content-length: 1000000\r\ncontent-type: application/json`
@@ -183,6 +184,9 @@ someEngine((engine) => {
     assert.equal(answer.status, 429)
     assert.match(answer.head, /^retry-after: 5$/im)
     assert.equal(JSON.parse(answer.body).error.code, 'TOO_MANY_CONCURRENT')
+    const metrics = async () => (await it.app.request('GET', '/metrics')).text
+    assert.match(await metrics(), /^sixwire_requests_waiting\{limit="bodies"\} 256$/m)
+    await until(async () => /^sixwire_requests_refused_total\{code="TOO_MANY_CONCURRENT"\} 1$/m.test(await metrics()))
     // Others are not held up.
     const other = await it.app.register()
     const body = { text: 'x'.repeat(100_000) }

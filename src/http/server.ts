@@ -40,7 +40,7 @@ import { limitReceiving } from './receiving.ts'
 import { METHODS, type Method, type RouteGroup } from './route.ts'
 import { createRouteContext, type DispatchOptions } from './route-context.ts'
 import { limitSending } from './sending.ts'
-import { limitsOfProcess } from './shares.ts'
+import { limitsOfProcess, type Limits } from './shares.ts'
 import { lazySerializer } from './serialization.ts'
 import { createValidation, type RequestPart } from './validation.ts'
 import { countWork } from './work.ts'
@@ -94,6 +94,8 @@ export type Server = {
   listen(options: { host: string; port: number }): Promise<string>
   /** How many event streams are open. */
   streams(): number
+  /** How many requests wait for a share of a limit. */
+  waiting(): Record<keyof Limits, number>
   /** Ends all event streams, and opens no more. */
   endStreams(): Promise<void>
   /** Resolves when no request is running, nor work for a request whose client has disconnected. */
@@ -320,6 +322,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     engine,
     listen: (where) => engine.listen(where),
     streams: () => streams.count,
+    waiting: () => ({
+      requests: limits.requests.waiting,
+      bodies: limits.bodies.waiting,
+      answers: limits.answers.waiting,
+    }),
     endStreams: () => streams.stop(),
     idle: () => work.idle(),
     close: () => engine.close(),

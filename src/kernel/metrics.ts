@@ -1,3 +1,4 @@
+import { errors } from '../base/errors.ts'
 import { StartError } from '../base/start-error.ts'
 import { within } from '../base/within.ts'
 import type { RecordEvent } from '../http/event-log.ts'
@@ -16,6 +17,12 @@ const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
   'nodejs_active_resources_total',
+]
+const REFUSALS: readonly string[] = [
+  errors.rate_limited.code,
+  errors.too_many_concurrent.code,
+  errors.too_many_streams.code,
+  errors.unavailable.code,
 ]
 const REQUESTS = 'http_request_duration_seconds'
 
@@ -160,6 +167,13 @@ export function createMetrics(): Metrics {
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
   })
 
+  const countRefused = counter({
+    name: 'sixwire_requests_refused_total',
+    help: 'Requests that were refused because somebody or the server has too much to do, by the code of the answer',
+    labels: ['code'],
+    known: REFUSALS.map((code) => ({ code })),
+  })
+
   const countAll = counter({
     name: 'sixwire_events_total',
     help: 'What happened to accounts, sessions and keys, as in the log, by this process since its start',
@@ -181,8 +195,10 @@ export function createMetrics(): Metrics {
       for (const listen of listeners.get(event) ?? []) listen(ids)
     },
     declared: () => [...declared.values()],
-    observe: ({ method, route = '(none)', status, ms }) =>
-      recordRequest({ method, path: route, status: String(status) }, ms / 1000),
+    observe({ method, route = '(none)', status, ms, code = '' }) {
+      recordRequest({ method, path: route, status: String(status) }, ms / 1000)
+      if (REFUSALS.includes(code)) countRefused({ code })
+    },
     read: async () => (await open()).read(),
   }
 }

@@ -59,6 +59,7 @@ export function refusedWhileRestoring(db: Database): Database {
     batch: (steps) => refusing(db.batch(steps)),
     transaction: (work, options) => refusing(db.transaction(work, options)),
     snapshot: (work) => db.snapshot(work),
+    load: () => db.load(),
     revision: () => db.revision(),
     listen: (channel, heard) => db.listen(channel, heard),
     notify: (channel) => db.notify(channel),
