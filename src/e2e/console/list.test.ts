@@ -262,6 +262,20 @@ describe('a list of the console', { skip: withoutChromium }, () => {
       await page.keyboard.press('Escape')
     })
 
+    test('takes keys from the moment at which it is there', async (t) => {
+      const { page, go } = await openConsole(t, app(), { at: '#/account' })
+      await page.getByRole('link', { name: /this one/ }).waitFor()
+      await page.evaluate(`new MutationObserver((_, observer) => {
+        if (!document.querySelector('.filters input')) return
+        observer.disconnect()
+        document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '/', bubbles: true }))
+        globalThis.focused = document.activeElement.getAttribute('aria-label')
+      }).observe(document.body, { childList: true, subtree: true })`)
+      await go('#/users')
+      await page.getByRole('heading', { name: 'Users', level: 1 }).waitFor()
+      assert.equal(await page.evaluate('globalThis.focused'), 'Search address or name')
+    })
+
     test('asks at most once in 2 s while it is live, and nothing while its tab is hidden', async () => {
       const { page } = admin
       let requests = 0

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import { place, setQuery } from './router.tsx'
 
@@ -42,7 +42,7 @@ function TextFilter({ name, label, ...rest }: Exclude<ListFilter, { kind: 'choic
   const [text, setText] = useState(inAddress)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   // The reader went back, or to a link with another filter.
-  useEffect(() => setText(inAddress), [inAddress])
+  useLayoutEffect(() => setText(inAddress), [inAddress])
   useEffect(() => () => clearTimeout(timer.current), [])
   const input = (
     <input

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 const STORED = 'sixwire console: single keys'
 
@@ -22,4 +23,23 @@ export function singleKey(event: KeyboardEvent): string | undefined {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isTyped(event)) return
   if (document.querySelector('dialog[open]')) return
   return event.key.length > 1 || singleKeys.value ? event.key : undefined
+}
+
+/**
+ * Calls `handle`, as it was rendered last, for each key, from the moment on at which the page shows what it belongs to: a plain
+ * effect comes a frame later, and who types at once loses a key.
+ *
+ * @param options `capture`: before those who listen without
+ */
+export function useKeyDown(
+  handle: (event: KeyboardEvent) => void,
+  { capture = false }: { capture?: boolean } = {},
+): void {
+  const latest = useRef(handle)
+  latest.current = handle
+  useLayoutEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => latest.current(event)
+    document.addEventListener('keydown', onKeyDown, { capture })
+    return () => document.removeEventListener('keydown', onKeyDown, { capture })
+  }, [])
 }

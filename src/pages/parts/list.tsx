@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
 import { Filters, type ListFilter } from './filters.tsx'
-import { singleKey } from './keyboard.ts'
+import { singleKey, useKeyDown } from './keyboard.ts'
 import { Problem } from './load.tsx'
 import { go, place, setQuery } from './router.tsx'
 import { useRows, type LoadRows } from './rows.ts'
@@ -105,13 +105,9 @@ export function List<T>(props: ListProps<T>) {
 export function Pane({ at, children }: { at: readonly string[]; children: ComponentChildren }) {
   const ref = useRef<HTMLElement>(null)
   const close = () => go(addressOf(at))
-  useEffect(() => {
-    function onKeyDown(event: KeyboardEvent): void {
-      if (singleKey(event) === 'Escape') close()
-    }
-    document.addEventListener('keydown', onKeyDown)
-    return () => document.removeEventListener('keydown', onKeyDown)
-  }, [])
+  useKeyDown((event) => {
+    if (singleKey(event) === 'Escape') close()
+  })
   return (
     <section class="pane" aria-label="Details" ref={ref} tabIndex={-1}>
       <button type="button" class="close small" aria-label="Close the details" onClick={close}>

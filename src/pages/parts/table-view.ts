@@ -1,6 +1,6 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 
-import { singleKey } from './keyboard.ts'
+import { singleKey, useKeyDown } from './keyboard.ts'
 
 type Scroller = { readonly current: HTMLDivElement | null }
 
@@ -43,8 +43,7 @@ export function useRowKeys(
   },
   mark: (isRange: boolean) => void,
 ): void {
-  const keys = useRef<(event: KeyboardEvent) => void>(undefined)
-  keys.current = (event) => {
+  useKeyDown((event) => {
     isAwaited.current = false
     const key = singleKey(event)
     const isIn = scroller.current?.contains(document.activeElement) ?? false
@@ -65,10 +64,5 @@ export function useRowKeys(
       event.preventDefault()
       moveTo(cursor - 1)
     } else if (key === 'x' || key === 'X') mark(event.shiftKey)
-  }
-  useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent) => keys.current?.(event)
-    document.addEventListener('keydown', onKeyDown)
-    return () => document.removeEventListener('keydown', onKeyDown)
-  }, [])
+  })
 }

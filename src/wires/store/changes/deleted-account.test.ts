@@ -75,6 +75,8 @@ eachEngine((engine) => {
     assert.deepEqual(await ownersIn(app), [])
     await client.query('commit')
     await readable(app)
+    // Before that, the list that follows a reset would have it.
+    await stream.receives('ready', 'reset restored')
     await create(app, admin, 'next')
     await stream.receives('ready', 'reset restored', 'put next')
   })

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import { singleKey } from '../../../parts/keyboard.ts'
 import { List } from '../../../parts/list.tsx'
@@ -105,7 +105,7 @@ const columnOf = (collection: string, path: string): ListColumn<GridRow> => ({
 function useEditing(rows: { current: ReadonlyMap<string, GridRow> }, columns: readonly string[]): void {
   // If it cannot be loaded, the cell that is edited says so.
   useEffect(() => void loadCellEditor().catch(() => undefined), [])
-  useEffect(() => {
+  useLayoutEffect(() => {
     function edit(target: Element | null, paths: readonly string[]): boolean {
       const link = target?.closest('tr')?.querySelector<HTMLAnchorElement>('.open')
       const row = link ? rows.current.get(link.hash.split('?')[0]!.split('/').at(-1)!) : undefined

@@ -1,8 +1,9 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 
 import { etags } from '../../../../../client/collection.ts'
 import { JsonDiff } from '../../../../parts/json-diff.tsx'
 import { JsonEditor } from '../../../../parts/json-editor.tsx'
+import { useKeyDown } from '../../../../parts/keyboard.ts'
 import { Late } from '../../../../parts/late.tsx'
 import { Show, useLoad } from '../../../../parts/load.tsx'
 import { href, Link } from '../../../../parts/router.tsx'
@@ -46,7 +47,12 @@ function DocumentEditor(props: OpenDocument) {
   const { collection, id, onChange } = props
   const open = useDocument(props)
   const { base, draft, theirs, error, value, baseFields, isChanged, isReadOnly, isSaving = false } = open
-  useSaveKey(open.save)
+  // Wherever the focus is.
+  useKeyDown((event) => {
+    if (event.key !== 's' || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return
+    event.preventDefault()
+    void open.save()
+  })
   const orFaults = (show: (fields: DocumentFields) => preact.ComponentChildren) => () =>
     'fields' in value ? (
       show(value.fields)
@@ -134,21 +140,6 @@ function DocumentEditor(props: OpenDocument) {
       </div>
     </>
   )
-}
-
-/** Ctrl-S and Cmd-S save, wherever the focus is. */
-function useSaveKey(save: () => Promise<void>): void {
-  const latest = useRef(save)
-  latest.current = save
-  useEffect(() => {
-    function onKeyDown(event: KeyboardEvent): void {
-      if (event.key !== 's' || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return
-      event.preventDefault()
-      void latest.current()
-    }
-    addEventListener('keydown', onKeyDown)
-    return () => removeEventListener('keydown', onKeyDown)
-  }, [])
 }
 
 function Heading(props: {
