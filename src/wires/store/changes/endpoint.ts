@@ -98,7 +98,7 @@ async function begin(
   const following = await bind()
   const reset = last && (await resetAt(last, following, feed))
   const { generation, position } = last && !reset ? last : end
-  return { following, boundAt: end.position, caller: countedAs, bind, position, generation, reset }
+  return { following, boundAt: position, caller: countedAs, bind, position, generation, reset }
 }
 
 /** Why a caller with a cursor has to list again. */

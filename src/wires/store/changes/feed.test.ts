@@ -137,6 +137,32 @@ eachEngine((engine) => {
     await stream.receives('ready', 'put a', 'reset changed', 'reset changed', 'put c')
   })
 
+  test('who loses a team and is in it again, before the feed knows of either, lists again', async (t) => {
+    const { app, db, user, token, create } = await setUp(t, engine)
+    const membership = await create('memberships', { user, team: 'a' })
+    const query = { collection: 'tasks' }
+    const stream = await follow(t, app.url, { token, query })
+    await receives(stream, 'ready')
+    const early = stream.lastId()
+    // What was written in one transaction is read at once, as commits are that a longer one holds up: a client may list between
+    // those, and then has nothing of its team.
+    const change = (fields: object) => {
+      const text = JSON.stringify({ ...membership, user, team: 'a', ...fields })
+      return sql`
+        update store_documents set ${storedColumn} = ${storedSql(text)}, version = version + 1
+        where id = ${membership._id}`
+    }
+    await db.batch([change({ team: 'b' }), change({})])
+    await stream.receives('ready', 'reset changed')
+    await db.write(change({ note: 'of no meaning for the teams' }))
+    await create('tasks', { title: 'a', team: 'a' })
+    await stream.receives('ready', 'reset changed', 'put a')
+
+    // Nor before its client comes back.
+    const again = await follow(t, app.url, { token, query, lastEventId: early })
+    await receives(again, 'reset changed')
+  })
+
   test('an event is one line, however the document was written', async (t) => {
     const { app, db } = await setUp(t, engine)
     const stream = await follow(t, app.url, { query: { collection: 'books' } })

@@ -3,10 +3,11 @@ import { setImmediate } from 'node:timers/promises'
 import type { Logger } from '../../../base/logger.ts'
 import type { Clock } from '../../../base/clock.ts'
 import type { Database } from '../../../db/database.ts'
+import { valuesAt } from '../documents/fields/field-path.ts'
 import { changesOf, type LoggedChange } from './change.ts'
 import type { Cursors } from './cursor.ts'
 import { FeedEvent } from './event.ts'
-import type { ChangeFollower } from './follower.ts'
+import type { ChangeFollower, Source } from './follower.ts'
 import { Followers, type Member } from './followers.ts'
 import { LiveLog, type PageTaker } from './live-log.ts'
 import {
@@ -239,7 +240,7 @@ export class Feed implements PageTaker {
       while (mayGoOn() && (!follower.boundAt || isBefore(follower.position, this.#live.end!.position))) {
         let page: ChangePage | undefined
         if (follower.boundAt) page = await this.#deliverNext(follower, size)
-        else await this.#bindAgain(follower, follower.position)
+        else await this.#bindAgain(follower, follower.position, false)
         size = { limit: limitAfter(page), bytes: Math.min(2 * size.bytes, PAGE_BYTES.most) }
       }
       if (mayGoOn()) follower.isBehind = false
@@ -288,11 +289,20 @@ export class Feed implements PageTaker {
     next: LogPosition,
   ): Promise<void> {
     const { resets, following, boundAt } = follower
-    const isOfSource = (change: LoggedChange) =>
-      isBefore(boundAt!, change.until) &&
-      following.sources.some((one) => one.collection === change.collection && eventFor(one, change))
     // First of all: the states of all the others are of a later moment.
-    if (changes.some(isOfSource)) return this.#bindAgain(follower, next)
+    const ofSources = changes.flatMap((change) =>
+      isBefore(boundAt!, change.until)
+        ? following.sources
+            .filter((source) => source.collection === change.collection && eventFor(source, change))
+            .map((source) => ({ source, change }))
+        : [],
+    )
+    if (ofSources.length > 0)
+      return this.#bindAgain(
+        follower,
+        next,
+        ofSources.some(({ source, change }) => hasOtherValues(source, change)),
+      )
     let began = performance.now()
     for (const change of changes) {
       for (const [number, watch] of following.watches.entries()) {
@@ -331,19 +341,30 @@ export class Feed implements PageTaker {
     follower.output.reset(reason)
   }
 
-  /** A source of a follower has changed: it follows what it may see now, and lists again if that is something else. */
-  async #bindAgain(follower: ChangeFollower, until: LogPosition): Promise<void> {
-    const end = this.#live.end!
+  /**
+   * A source of a follower has changed up to a position: it follows what it may see now, and lists again if that is something else,
+   * or was in between: its client may have listed then.
+   */
+  async #bindAgain(follower: ChangeFollower, until: LogPosition, hasChanged: boolean): Promise<void> {
+    const { generation } = this.#live.end!
     const { resets } = follower
     const following = await follower.bind()
     if (follower.isClosed || follower.resets !== resets) return
-    follower.boundAt = laterOf(end.position, until)
-    if (following.audience === follower.following.audience) return
+    follower.boundAt = until
+    if (!hasChanged && following.audience === follower.following.audience) return
     this.#followers.remove(follower)
     follower.following = following
     this.#add(follower)
-    this.#reset(follower, 'changed', end)
+    this.#reset(follower, 'changed', { generation, position: until })
   }
+}
+
+/** Whether the values that a source had, before or between changes, are not those that it has now. */
+function hasOtherValues(source: Source, { before, now }: LoggedChange): boolean {
+  const values = [...before, now].map((state) =>
+    state && source.has(state) ? JSON.stringify(valuesAt(state.json(), source.path)) : '[]',
+  )
+  return new Set(values).size > 1
 }
 
 /** Whether a follower has received states that are newer than a change, or of another log. */

@@ -1,3 +1,4 @@
+import type { Path } from '../documents/query/path.ts'
 import type { FeedEvent } from './event.ts'
 import type { ResetReason } from './log.ts'
 import type { LogPosition } from './position.ts'
@@ -11,11 +12,14 @@ export type Output = {
   ping?(): void
 }
 
+/** Documents from which a value of `store.user` is read, and where in them. */
+export type Source = DocumentWatch & { readonly path: Path }
+
 /** What a caller follows, with the values of the caller in it. */
 export type Following = {
   readonly watches: readonly DocumentWatch[]
   /** Documents by which the watches change: those that `store.user` is read from. */
-  readonly sources: readonly DocumentWatch[]
+  readonly sources: readonly Source[]
   /** The second part of its cursors: another one for another caller, other rules or other watches. */
   readonly audience: string
 }

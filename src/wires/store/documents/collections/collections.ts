@@ -65,12 +65,12 @@ export function createCollections(
     get: (name: string): CollectionDefinition => declared.get(name) ?? { ...undeclared, name },
     /** Somebody who reads and writes documents, for the time of one request. */
     viewer: (caller: Caller | undefined): Viewer => createViewer(caller, readValue),
-    /** The documents that values of `store.user` are read from for a user. */
+    /** The documents that values of `store.user` are read from for a user, and where in them. */
     sourcesOf: (names: readonly string[], subject: RuleSubject) =>
       names.flatMap((name) => {
-        const { collection, template } = sources.get(name)!
+        const { collection, template, path } = sources.get(name)!
         const filter = bindTemplate(template, subject.values)
-        return filter ? [{ collection, filter }] : []
+        return filter ? [{ collection, filter, path }] : []
       }),
     /** Whether a user's lists of the collection are those of the user's own documents. */
     isByOwner(name: string): boolean {
