@@ -121,6 +121,8 @@ for (const { name, server: startServer, skip, isComplete } of SERVERS)
       // The trial is done before: not all tests have it among their calls.
       await storage.write('first', inPieces(SMALL))
       await storage.remove('first')
+      // Its last call, which nothing waits for.
+      await until(() => proxy.calls.includes('ListMultipartUploads'))
     })
     beforeEach(() => proxy.heal())
 
