@@ -186,7 +186,9 @@ someEngine((engine) => {
     assert.equal(JSON.parse(answer.body).error.code, 'TOO_MANY_CONCURRENT')
     const metrics = async () => (await it.app.request('GET', '/metrics')).text
     assert.match(await metrics(), /^sixwire_requests_waiting\{limit="bodies"\} 256$/m)
-    await until(async () => /^sixwire_requests_refused_total\{code="TOO_MANY_CONCURRENT"\} 1$/m.test(await metrics()))
+    await until(async () =>
+      /^sixwire_requests_refused_total\{code="TOO_MANY_CONCURRENT"\} 1$/m.test(await metrics()),
+    )
     // Others are not held up.
     const other = await it.app.register()
     const body = { text: 'x'.repeat(100_000) }

@@ -9,35 +9,40 @@ type ServerLoad = {
   waiting(): Readonly<Record<string, number>>
 }
 
+/** A gauge with one label: a value by each of its values. */
+const gaugeOf = (
+  metrics: WireMetrics,
+  name: string,
+  help: string,
+  label: string,
+  read: () => Readonly<Record<string, number>>,
+): void =>
+  metrics.gauge<string>({ name, help, labels: [label] }, async () =>
+    Object.entries(read()).map(([key, value]) => ({ labels: { [label]: key }, value })),
+  )
+
 /** Declares what tells which resource ends first. Returns what counts an event stream that has ended. */
 export function declareLoadMetrics(
   metrics: WireMetrics,
   db: Database,
   server: ServerLoad,
 ): (reason: string) => void {
-  const gaugeOf = <const L extends string>(
-    name: string,
-    help: string,
-    label: L,
-    read: () => Readonly<Record<string, number>>,
-  ): void =>
-    metrics.gauge({ name, help, labels: [label] }, async () =>
-      Object.entries(read()).map(([key, value]) => ({ labels: { [label]: key } as Record<L, string>, value })),
-    )
-
   gaugeOf(
+    metrics,
     'sixwire_requests_waiting',
     'Requests of this process that wait, by the limit that they share: requests, bodies or answers',
     'limit',
     () => server.waiting(),
   )
   gaugeOf(
+    metrics,
     'sixwire_database_waiting',
     'Calls of this process that wait for the database, by their queue: scan and, on SQLite, write or, on PostgreSQL, connection',
     'queue',
     () => db.load().waiting,
   )
   gaugeOf(
+    metrics,
     'sixwire_database_connections',
     'Connections of this process to PostgreSQL beside those of scans, by their state: used or idle',
     'state',

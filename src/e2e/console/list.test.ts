@@ -263,7 +263,8 @@ describe('a list of the console', { skip: withoutChromium }, () => {
     })
 
     test('takes keys from the moment at which it is there', async (t) => {
-      const { page, go } = await openConsole(t, app(), { at: '#/account' })
+      const own = await openConsole(t, app(), { at: '#/account' })
+      const { page } = own
       await page.getByRole('link', { name: /this one/ }).waitFor()
       await page.evaluate(`new MutationObserver((_, observer) => {
         if (!document.querySelector('.filters input')) return
@@ -271,7 +272,7 @@ describe('a list of the console', { skip: withoutChromium }, () => {
         document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '/', bubbles: true }))
         globalThis.focused = document.activeElement.getAttribute('aria-label')
       }).observe(document.body, { childList: true, subtree: true })`)
-      await go('#/users')
+      await own.go('#/users')
       await page.getByRole('heading', { name: 'Users', level: 1 }).waitFor()
       assert.equal(await page.evaluate('globalThis.focused'), 'Search address or name')
     })

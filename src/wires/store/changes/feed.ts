@@ -7,7 +7,7 @@ import { valuesAt } from '../documents/fields/field-path.ts'
 import { changesOf, type LoggedChange } from './change.ts'
 import type { Cursors } from './cursor.ts'
 import { FeedEvent } from './event.ts'
-import type { ChangeFollower, Source } from './follower.ts'
+import type { ChangeFollower, WatchedSource } from './follower.ts'
 import { Followers, type Member } from './followers.ts'
 import { LiveLog, type PageTaker } from './live-log.ts'
 import {
@@ -360,7 +360,7 @@ export class Feed implements PageTaker {
 }
 
 /** Whether the values that a source had, before or between changes, are not those that it has now. */
-function hasOtherValues(source: Source, { before, now }: LoggedChange): boolean {
+function hasOtherValues(source: WatchedSource, { before, now }: LoggedChange): boolean {
   const values = [...before, now].map((state) =>
     state && source.has(state) ? JSON.stringify(valuesAt(state.json(), source.path)) : '[]',
   )

@@ -13,13 +13,13 @@ export type Output = {
 }
 
 /** Documents from which a value of `store.user` is read, and where in them. */
-export type Source = DocumentWatch & { readonly path: Path }
+export type WatchedSource = DocumentWatch & { readonly path: Path }
 
 /** What a caller follows, with the values of the caller in it. */
 export type Following = {
   readonly watches: readonly DocumentWatch[]
   /** Documents by which the watches change: those that `store.user` is read from. */
-  readonly sources: readonly Source[]
+  readonly sources: readonly WatchedSource[]
   /** The second part of its cursors: another one for another caller, other rules or other watches. */
   readonly audience: string
 }

@@ -5,7 +5,7 @@ import type { Collections } from '../documents/collections/collections.ts'
 import { checkProjection, checkFilter, viewOf } from '../documents/fields/view.ts'
 import { reachOf } from '../documents/rules/rule.ts'
 import type { Cursors } from './cursor.ts'
-import type { Following, Source } from './follower.ts'
+import type { Following, WatchedSource } from './follower.ts'
 import type { WatchRequest } from './watch-request.ts'
 import { watchOf, type DocumentWatch } from './watch.ts'
 
@@ -21,7 +21,7 @@ export async function followingOf(
 ): Promise<Following> {
   const viewer = collections.viewer(caller)
   const watches: DocumentWatch[] = []
-  const sources = new Map<string, Source>()
+  const sources = new Map<string, WatchedSource>()
   for (const { collection, filter, projection, at } of requests) {
     const subject = await viewer.subjectFor(collection)
     checkAudience(collection.read, subject, false)

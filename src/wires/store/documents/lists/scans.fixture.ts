@@ -3,7 +3,7 @@ import { before, test } from 'node:test'
 
 import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { eachEngine, endOfSuite, type Engine } from '../../../../testing/engines.ts'
 import { storedColumn, storedSql } from '../sql/document-rows.ts'
 
 const STEP = 20_000
@@ -26,8 +26,12 @@ async function seed({ app }: TestApp, documents: number, characters: number): Pr
       select 'large', id, 'owner', 1, ${storedSql(body)} from ids`)
 }
 
-/** Shows that scans which no index serves answer, and find what is there, however many documents they look into. */
-export const testScans = (documents: number, characters: number): void =>
+/**
+ * Shows that scans which no index serves answer, and find what is there, however many documents they look into.
+ *
+ * @param charactersOf how long each document is
+ */
+export const testScans = (documents: number, charactersOf: Readonly<Record<Engine['name'], number>>): void =>
   eachEngine((engine) => {
     let app: TestApp
     let token: string
@@ -35,7 +39,7 @@ export const testScans = (documents: number, characters: number): void =>
     before(async () => {
       app = await startApp(ending, engine, { config: { store: { queryLimitSeconds: 120 } } })
       token = (await app.register()).token
-      await seed(app, documents, characters)
+      await seed(app, documents, charactersOf[engine.name])
     })
 
     const one = String(documents - 1)

@@ -1,3 +1,3 @@
 import { testScans } from './scans.fixture.ts'
 
-testScans(1_000_000, 300)
+testScans(1_000_000, { sqlite: 300, postgres: 300 })
