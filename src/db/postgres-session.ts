@@ -5,7 +5,7 @@ import { cancelStatement } from './postgres-cancel.ts'
 import { isPooled, localSettings, statementLimitOf } from './postgres-connection.ts'
 import { errorOf, isFromServer, kindOf, type Kind } from './postgres-faults.ts'
 import { Pipeline, type PipelineAnswer, type NamedStatement } from './postgres-pipeline.ts'
-import type { PostgresSilence } from './postgres-silence.ts'
+import type { PostgresWatchdog } from './postgres-watchdog.ts'
 import type { Statement } from './sql.ts'
 
 const NAMED_STATEMENTS = 500
@@ -65,7 +65,7 @@ export class StatementNames {
 export class PostgresSession {
   readonly #pool: pg.Pool
   readonly #names: StatementNames
-  readonly #silence: PostgresSilence
+  readonly #watchdog: PostgresWatchdog
   #client: pg.PoolClient | undefined
   #isSpoilt = false
   /** `begin …` with its settings, until they are sent in front of the first statement. */
@@ -80,10 +80,10 @@ export class PostgresSession {
   /** Whether the commit of what was sent last may have happened though it was not answered. */
   mayHaveCommitted = false
 
-  constructor(pool: pg.Pool, names: StatementNames, silence: PostgresSilence) {
+  constructor(pool: pg.Pool, names: StatementNames, watchdog: PostgresWatchdog) {
     this.#pool = pool
     this.#names = names
-    this.#silence = silence
+    this.#watchdog = watchdog
   }
 
   async open(): Promise<void> {
@@ -176,7 +176,7 @@ export class PostgresSession {
     this.mayHaveCommitted = commits !== 'never'
     const sentAt = performance.now()
     const sent = [...first.map(unnamed), ...statements]
-    const answered = this.#silence.watch(this.#client!)
+    const answered = this.#watchdog.watch(this.#client!)
     return new Promise((resolve, reject) => {
       const pipeline = new Pipeline(sent, (error, answers) => {
         answered()

@@ -34,7 +34,7 @@ import { InsertGroups } from './postgres-inserts.ts'
 import { ReadGroups } from './postgres-reads.ts'
 import { isUnmet, requiringRow, rowsOfRequired } from './postgres-required.ts'
 import { PostgresSession, StatementNames } from './postgres-session.ts'
-import { PostgresSilence } from './postgres-silence.ts'
+import { PostgresWatchdog } from './postgres-watchdog.ts'
 import { PostgresSignals } from './postgres-signals.ts'
 import { PostgresSnapshot } from './postgres-snapshot.ts'
 import { types } from './postgres-values.ts'
@@ -77,7 +77,7 @@ export class PostgresDatabase implements Database {
   /** Whether scans could take all processors, which other requests need on both sides. */
   readonly #isSparing: boolean
   readonly #names = new StatementNames()
-  readonly #silence: PostgresSilence
+  readonly #watchdog: PostgresWatchdog
   readonly #running = new PendingPromises()
   readonly #snapshots = new Set<PostgresSnapshot>()
   readonly #reads = new ReadGroups(
@@ -95,7 +95,7 @@ export class PostgresDatabase implements Database {
     this.#url = url
     this.#pool = pool
     this.#scanPool = scanPool
-    this.#silence = new PostgresSilence(url)
+    this.#watchdog = new PostgresWatchdog(url)
     this.#signals = new PostgresSignals(url, (query) => this.write(query))
     this.#isSparing = isLoopback(new URL(url).hostname) && availableParallelism() < SCAN_PLACES
     this.#scans = new ScanQueue(undefined, this.#isSparing ? 1 : undefined)
@@ -274,7 +274,7 @@ export class PostgresDatabase implements Database {
     pool: pg.Pool,
   ): Promise<T> {
     for (let attempt = 1, pause = 0; ; attempt++) {
-      const session = new PostgresSession(pool, this.#names, this.#silence)
+      const session = new PostgresSession(pool, this.#names, this.#watchdog)
       try {
         await session.open()
         return await work(session)

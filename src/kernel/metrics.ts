@@ -169,7 +169,7 @@ export function createMetrics(): Metrics {
 
   const countRefused = counter({
     name: 'sixwire_requests_refused_total',
-    help: 'Requests that were refused because somebody or the server has too much to do, by the code of the answer',
+    help: 'Requests that were refused by a limit, or because the server or its database was unavailable, by error code',
     labels: ['code'],
     known: REFUSALS.map((code) => ({ code })),
   })

@@ -346,8 +346,7 @@ export class Feed implements PageTaker {
    * or was in between: its client may have listed then.
    */
   async #bindAgain(follower: ChangeFollower, until: LogPosition, hasChanged: boolean): Promise<void> {
-    const { generation } = this.#live.end!
-    const { resets } = follower
+    const { resets, generation } = follower
     const following = await follower.bind()
     if (follower.isClosed || follower.resets !== resets) return
     follower.boundAt = until

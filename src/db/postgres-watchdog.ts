@@ -3,8 +3,8 @@ import pg from 'pg'
 import { connectLimitOf } from './postgres-connection.ts'
 import { isFromServer, SilentServerError } from './postgres-faults.ts'
 
-const PATIENCE_MS = 1_000
-const TRIAL_PAUSE_MS = 5_000
+const SLOW_MS = 1_000
+const CHECK_INTERVAL_MS = 5_000
 
 // The part of `pg` that @types/pg does not have.
 type Inner = { connection: { stream: { destroy(error: Error): void } } }
@@ -13,16 +13,16 @@ type Inner = { connection: { stream: { destroy(error: Error): void } } }
 type Waiting = { readonly client: pg.ClientBase; readonly since: number }
 
 /**
- * Ends the wait for a server that says nothing any more. How long a statement takes does not tell, but a new connection does:
- * if one is tried and gets no answer, all connections whose statements have waited since before are dropped. A pooler may answer
- * in the server's place; then a statement waits until the limit of its connection.
+ * Drops connections to a server that hangs. A long statement does not prove that it hangs, so once a statement has waited for a
+ * second, a new connection is opened: if that is not answered either, all connections with statements older than it are dropped. A
+ * pooler may answer in place of the server; then a statement waits until the limit of its connection.
  */
-export class PostgresSilence {
+export class PostgresWatchdog {
   readonly #url: string
   readonly #limitMs: number
-  /** Those that wait longest first. */
+  /** The oldest first. */
   readonly #waiting = new Set<Waiting>()
-  #look: NodeJS.Timeout | undefined
+  #timer: NodeJS.Timeout | undefined
 
   /** @param url where the server is */
   constructor(url: string) {
@@ -30,34 +30,34 @@ export class PostgresSilence {
     this.#limitMs = connectLimitOf(url)
   }
 
-  /** Watches over a statement that was sent on a connection; returns what to call when it is answered. */
+  /** Watches a statement that was sent on a connection. Returns the function to call when it is answered. */
   watch(client: pg.ClientBase): () => void {
     const waiting: Waiting = { client, since: performance.now() }
     this.#waiting.add(waiting)
-    if (!this.#look) this.#lookIn(PATIENCE_MS)
+    if (!this.#timer) this.#checkIn(SLOW_MS)
     return () => this.#waiting.delete(waiting)
   }
 
-  #lookIn(ms: number): void {
-    this.#look = setTimeout(() => void this.#lookAround(), ms).unref()
+  #checkIn(ms: number): void {
+    this.#timer = setTimeout(() => void this.#check(), ms).unref()
   }
 
-  async #lookAround(): Promise<void> {
+  async #check(): Promise<void> {
     const [oldest] = this.#waiting
     if (!oldest) {
-      this.#look = undefined
+      this.#timer = undefined
       return
     }
     const began = performance.now()
-    if (began - oldest.since < PATIENCE_MS) return this.#lookIn(PATIENCE_MS)
-    const isSilent = !(await this.#isAnswering())
-    if (isSilent)
+    if (began - oldest.since < SLOW_MS) return this.#checkIn(SLOW_MS)
+    const isHanging = !(await this.#isAnswering())
+    if (isHanging)
       for (const { client, since } of this.#waiting)
         if (since < began) (client as unknown as Inner).connection.stream.destroy(new SilentServerError())
-    this.#lookIn(isSilent ? PATIENCE_MS : TRIAL_PAUSE_MS)
+    this.#checkIn(isHanging ? SLOW_MS : CHECK_INTERVAL_MS)
   }
 
-  /** Whether a new connection is answered, be it by a refusal. */
+  /** Whether the server answers a new connection; a refusal is an answer, too. */
   async #isAnswering(): Promise<boolean> {
     const client = new pg.Client({
       connectionString: this.#url,
