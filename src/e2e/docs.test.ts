@@ -16,7 +16,7 @@ import { startApp, type TestApp } from '../testing/app.ts'
 import { someEngine } from '../testing/engines.ts'
 import { applicationFolder, blocksOf, importFile, shell } from '../testing/examples.ts'
 import { startMailServer } from '../testing/mail-server.ts'
-import { readyIndexes } from '../wires/store/documents/indexes/indexes.fixture.ts'
+import { readyIndexes } from '../wires/store/documents/storage/indexes/indexes.fixture.ts'
 
 /** The service that the provider of docs/pay.md calls, with one payment. */
 async function startAcme(t: TestContext) {

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../testing/engines.ts'
 import { until } from '../../testing/until.ts'
-import { document, sort } from '../../wires/store/documents/query/sort.fixture.ts'
+import { document, sort } from '../../wires/store/documents/language/query/sort.fixture.ts'
 import { createClient, isError } from '../index.ts'
 
 type Book = { title: string; year?: number }

@@ -11,20 +11,20 @@ import { restoreEndpoints } from './backups/restore-endpoints.ts'
 import { backupEndpoints } from './backups/endpoints.ts'
 import { scheduleBackups } from './backups/schedule.ts'
 import { openChanges } from './changes/open.ts'
-import { declaredIndexes } from './documents/indexes/definition.ts'
-import { outdateWordsSql } from './documents/indexes/index-rows.ts'
-import { concealedOf } from './documents/fields/view.ts'
-import { relationIndexes } from './documents/relations/incoming.ts'
+import { declaredIndexes } from './documents/storage/indexes/index-definition.ts'
+import { outdateWordsSql } from './documents/storage/indexes/index-rows.ts'
+import { concealedOf } from './documents/language/fields/view.ts'
+import { relationIndexes } from './documents/definition/incoming-relations.ts'
 import { openDocuments } from './documents/open.ts'
-import { uniqueIndexes } from './documents/indexes/unique.ts'
-import { describedCollections } from './documents/schema/described-collections.ts'
-import { collectionEndpoints } from './documents/collections/endpoints.ts'
-import { bulkEndpoints } from './documents/bulk/endpoints.ts'
-import { openTransfer } from './documents/transfer/open.ts'
-import { transferEndpoints } from './documents/transfer/endpoints.ts'
-import { documentEndpoints } from './documents/endpoints.ts'
-import { schemasOf } from './documents/schema/schemas.ts'
-import { searchIndexes } from './documents/search/option.ts'
+import { uniqueIndexes } from './documents/storage/indexes/unique.ts'
+import { describedCollections } from './documents/routes/described-collections.ts'
+import { collectionEndpoints } from './documents/routes/collections/collection-endpoints.ts'
+import { bulkEndpoints } from './documents/routes/bulk/bulk-endpoints.ts'
+import { openTransfer } from './documents/routes/transfer/transfer.ts'
+import { transferEndpoints } from './documents/routes/transfer/transfer-endpoints.ts'
+import { documentEndpoints } from './documents/routes/document-endpoints.ts'
+import { schemasOf } from './documents/definition/answered-schemas.ts'
+import { searchIndexes } from './documents/definition/search-option.ts'
 import { attachableFiles } from './files/attachable-files.ts'
 import { createFileBulk } from './files/bulk.ts'
 import { fileBulkEndpoints } from './files/bulk-endpoints.ts'
@@ -47,23 +47,23 @@ export type {
   CollectionDeclaration,
   CollectionOption,
   UpdateRuleOption,
-} from './documents/collections/option.ts'
-export type { HookCall, HookCaller, Hooks } from './documents/hooks/hooks.ts'
+} from './documents/definition/collection-option.ts'
+export type { HookCall, HookCaller, Hooks } from './documents/definition/hooks.ts'
 export type {
   SystemDocument,
   SystemDocuments,
   SystemList,
   SystemListQuery,
-} from './documents/hooks/system-api.ts'
-export type { RelationOption } from './documents/relations/relation.ts'
-export type { RuleFilter, RuleOption } from './documents/rules/rule.ts'
-export type { ImportReport } from './documents/transfer/import.ts'
+} from './documents/definition/system-api.ts'
+export type { RelationOption } from './documents/definition/relation.ts'
+export type { RuleFilter, RuleOption } from './documents/language/rules/rule.ts'
+export type { ImportReport } from './documents/routes/transfer/import.ts'
 export { readArchive } from './backups/archive-reader.ts'
 export type { Manifest as ArchiveManifest } from './backups/archive-format.ts'
 export type { RestorePreview } from './backups/restore-preview.ts'
 export type { BackupRecord, Progress } from './backups/backups.ts'
-export { decide, type DecisionCall, type DecisionUser } from './documents/decide/decide.ts'
-export type { Decision } from './documents/decide/decision.ts'
+export { decide, type DecisionCall, type DecisionUser } from './documents/routes/dry-run/dry-run.ts'
+export type { Decision } from './documents/routes/dry-run/decision.ts'
 
 // Each has a connection of its own, and may take hours.
 const EXPORTS = { limit: 2, queue: 10, retryAfter: 10 }
@@ -79,7 +79,7 @@ export const store = defineWire({
   env: STORE_ENV,
   providers: STORE_PROVIDERS,
   migrations: asset('wires/store/migrations/'),
-  sqliteFunctions: moduleAddress('wires/store/documents/sql/sqlite/functions'),
+  sqliteFunctions: moduleAddress('wires/store/documents/storage/sql/sqlite/functions'),
   async setup(context, options) {
     const { clock, jobs, policy, settings } = context
     const db = refusedWhileRestoring(context.db)

@@ -2,9 +2,9 @@ import type { Static } from 'typebox'
 
 import { BYTE_SIZE, bytesOf } from '../../base/byte-size.ts'
 import { Type } from '../../base/schema.ts'
-import { CollectionOptions, UserValueOptions } from './documents/collections/option.ts'
-import { AutomaticIndexOptions, IndexOptions } from './documents/indexes/definition.ts'
-import { AccessRule } from './documents/rules/access.ts'
+import { CollectionOptions, UserValueOptions } from './documents/definition/collection-option.ts'
+import { AutomaticIndexOptions, IndexOptions } from './documents/storage/indexes/index-definition.ts'
+import { AccessRule } from './documents/language/rules/access.ts'
 
 const text = (description: string, pattern = '.') => Type.Optional(Type.String({ pattern, description }))
 

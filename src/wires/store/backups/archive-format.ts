@@ -1,7 +1,7 @@
 import { Type } from '../../../base/schema.ts'
 import type { Static } from 'typebox'
 
-import { CollectionName } from '../documents/collections/name.ts'
+import { CollectionName } from '../documents/language/collection-name.ts'
 
 /**
  * The archive of a backup: a tar (POSIX.1-1988 ustar, sizes from 8 GiB on in base 256), compressed as one zstd stream (RFC 8878) with a

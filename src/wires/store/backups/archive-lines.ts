@@ -3,7 +3,12 @@ import { isUtf8 } from 'node:buffer'
 import { ApiError } from '../../../base/errors.ts'
 import { idPattern } from '../../../base/ids.ts'
 import { parseStrictJson } from '../../../base/json.ts'
-import { joinObjects, operatorNames, STORED_BYTES_MAX, type Fields } from '../documents/document-json.ts'
+import {
+  joinObjects,
+  operatorNames,
+  STORED_BYTES_MAX,
+  type Fields,
+} from '../documents/language/document-json.ts'
 import type { DocumentLine, FileLine } from './archive-format.ts'
 import { damaged } from './damaged.ts'
 

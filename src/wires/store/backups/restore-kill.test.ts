@@ -25,7 +25,7 @@ const program = (given: { url: string; dataDir: string; file: string; step: numb
   import { createBackups } from ${urlLiteral('wires/store/backups/backups.ts')}
   import { createRestores } from ${urlLiteral('wires/store/backups/restore.ts')}
   import { createAudit } from ${urlLiteral('kernel/audit/audit.ts')}
-  import { createIndexes } from ${urlLiteral('wires/store/documents/indexes/indexes.ts')}
+  import { createIndexes } from ${urlLiteral('wires/store/documents/storage/indexes/indexes.ts')}
   const { url, dataDir, file, step } = ${JSON.stringify(given)}
   let steps = 0
   const pause = async () => {

@@ -1,6 +1,6 @@
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import { selectStoredSql } from '../documents/sql/document-rows.ts'
+import { selectStoredSql } from '../documents/storage/sql/document-rows.ts'
 import type { Manifest } from './archive-format.ts'
 
 const COLLECTIONS_MAX = 100_000

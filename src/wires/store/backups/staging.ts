@@ -1,7 +1,7 @@
 import { PendingPromises } from '../../../base/pending-promises.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import { storedColumn } from '../documents/sql/document-rows.ts'
+import { storedColumn } from '../documents/storage/sql/document-rows.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
 import type { ArchivedDocument, ArchivedFile } from './archive-lines.ts'
 import type { ArchiveSink } from './archive-reader.ts'

@@ -1,6 +1,6 @@
 import { parseJson } from '../../../base/json.ts'
-import type { Json } from '../documents/query/filter.ts'
-import type { OwnedDocument } from '../documents/sql/document-rows.ts'
+import type { Json } from '../documents/language/query/filter.ts'
+import type { OwnedDocument } from '../documents/storage/sql/document-rows.ts'
 import { endOf, positionOf, type LogRow } from './log-rows.ts'
 import type { LogPosition } from './position.ts'
 

@@ -6,7 +6,7 @@ import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, type Engine } from '../../../testing/engines.ts'
 import { until } from '../../../testing/until.ts'
-import { storedColumn, storedSql } from '../documents/sql/document-rows.ts'
+import { storedColumn, storedSql } from '../documents/storage/sql/document-rows.ts'
 import { follow, pathOf, shortOf } from './changes.fixture.ts'
 
 const collections = {

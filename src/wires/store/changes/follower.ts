@@ -1,4 +1,4 @@
-import type { Path } from '../documents/query/path.ts'
+import type { Path } from '../documents/language/query/path.ts'
 import type { FeedEvent } from './event.ts'
 import type { ResetReason } from './log.ts'
 import type { LogPosition } from './position.ts'

@@ -1,6 +1,6 @@
 import type { Logger } from '../../../base/logger.ts'
 import type { Database } from '../../../db/database.ts'
-import { CHANGES } from './channel.ts'
+import { CHANGES } from '../documents/storage/changes-channel.ts'
 import { readLivePage, readLogEnd, sizeAfter, type ChangePage, type LogEnd } from './log.ts'
 import { isBefore } from './position.ts'
 

@@ -1,6 +1,6 @@
 import { deriveKey } from '../../../base/crypto.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
-import type { Collections } from '../documents/collections/collections.ts'
+import type { Collections } from '../documents/definition/collections.ts'
 import { createCursors } from './cursor.ts'
 import { changesEndpoint } from './endpoint.ts'
 import { Feed } from './feed.ts'

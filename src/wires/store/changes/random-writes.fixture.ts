@@ -4,7 +4,7 @@ import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { newId } from '../../../base/ids.ts'
 import type { TestApp } from '../../../testing/app.ts'
-import { storedColumn, storedSql } from '../documents/sql/document-rows.ts'
+import { storedColumn, storedSql } from '../documents/storage/sql/document-rows.ts'
 
 export type Random = (below: number) => number
 

@@ -13,7 +13,7 @@ import { someEngine, temporaryFolder } from '../../../testing/engines.ts'
 import { isLongRun } from '../../../testing/long-run.ts'
 import { startScript, urlLiteral } from '../../../testing/program.ts'
 import { until } from '../../../testing/until.ts'
-import { storedColumn, storedSql } from '../documents/sql/document-rows.ts'
+import { storedColumn, storedSql } from '../documents/storage/sql/document-rows.ts'
 import { pathOf } from './changes.fixture.ts'
 import { mirror, type Mirror } from './mirror.fixture.ts'
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { startApp } from '../../../testing/app.ts'
 import { eachEngine } from '../../../testing/engines.ts'
 import { sql } from '../../../db/sql.ts'
-import { storedColumn, storedSql } from '../documents/sql/document-rows.ts'
+import { storedColumn, storedSql } from '../documents/storage/sql/document-rows.ts'
 import { follow, pathOf, readable, shortOf } from './changes.fixture.ts'
 import { randomFrom } from './random-writes.fixture.ts'
 

@@ -1,5 +1,5 @@
-import { allValuesAt } from '../documents/fields/field-path.ts'
-import type { Json } from '../documents/query/filter.ts'
+import { allValuesAt } from '../documents/language/fields/field-path.ts'
+import type { Json } from '../documents/language/query/filter.ts'
 import type { LoggedChange, State } from './change.ts'
 import { termsOf, type WatchTerm, type DocumentWatch } from './watch.ts'
 

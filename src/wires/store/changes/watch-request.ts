@@ -1,12 +1,12 @@
 import { invalid } from '../../../base/errors.ts'
 import { parseStrictJson } from '../../../base/json.ts'
-import type { CollectionDefinition } from '../documents/collections/collection.ts'
-import { isCollectionName } from '../documents/collections/name.ts'
-import { parseProjection, type Projection } from '../documents/fields/projection.ts'
-import { effortOf } from '../documents/query/effort.ts'
-import { everything, isObject, partsIn, type FilterTree } from '../documents/query/filter.ts'
-import { parseFilter, readFilterOf } from '../documents/query/parse.ts'
-import { quote } from '../documents/query/path.ts'
+import type { CollectionDefinition } from '../documents/definition/collection.ts'
+import { isCollectionName } from '../documents/language/collection-name.ts'
+import { parseProjection, type Projection } from '../documents/language/fields/projection.ts'
+import { effortOf } from '../documents/language/query/effort.ts'
+import { everything, isObject, partsIn, type FilterTree } from '../documents/language/query/filter.ts'
+import { parseFilter, readFilterOf } from '../documents/language/query/parse.ts'
+import { quote } from '../documents/language/query/path.ts'
 
 /** What is to be watched, as a client asks for it. */
 export type WatchRequest = {

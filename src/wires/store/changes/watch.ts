@@ -1,10 +1,10 @@
-import { etagOf } from '../documents/etag.ts'
-import { project, type Projection } from '../documents/fields/projection.ts'
-import { markOf, nameOfView, show, type FieldView } from '../documents/fields/view.ts'
-import { conjunctsOf, everything, type FilterTree, type Json } from '../documents/query/filter.ts'
-import { countIndexes } from '../documents/query/path.ts'
-import { compileMatcher } from '../documents/query/matcher.ts'
-import { isWithin, type Reach } from '../documents/rules/rule.ts'
+import { etagOf } from '../documents/language/etag.ts'
+import { project, type Projection } from '../documents/language/fields/projection.ts'
+import { markOf, nameOfView, show, type FieldView } from '../documents/language/fields/view.ts'
+import { conjunctsOf, everything, type FilterTree, type Json } from '../documents/language/query/filter.ts'
+import { countIndexes } from '../documents/language/query/path.ts'
+import { compileMatcher } from '../documents/language/query/matcher.ts'
+import { isWithin, type Reach } from '../documents/language/rules/rule.ts'
 import type { LoggedChange, State } from './change.ts'
 
 /** What a caller watches: the documents of a list, as the list would show them. */

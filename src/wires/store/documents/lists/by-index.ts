@@ -1,13 +1,13 @@
 import type { Database } from '../../../../db/database.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
-import type { IndexSet } from '../indexes/definition.ts'
-import type { Indexes } from '../indexes/indexes.ts'
+import type { IndexSet } from '../storage/indexes/index-definition.ts'
+import type { Indexes } from '../storage/indexes/indexes.ts'
 import { afterCursorSql, type ListSource } from './list-source.ts'
 import { readByUnion } from './by-union.ts'
 import { FEW_BYTES, FEW_DOCUMENTS, LOOKUP_COST } from './costs.ts'
 import { isShort, matchingRows, readPage, type IndexPage, type PageRows } from './page.ts'
-import { plansOf, type Plan } from '../plan/plan.ts'
-import { effortOf } from '../query/effort.ts'
+import { plansOf, type Plan } from '../storage/plan/plan.ts'
+import { effortOf } from '../language/query/effort.ts'
 import {
   countEntriesSql,
   documentsOfEntries,
@@ -17,8 +17,8 @@ import {
   isReadySql,
   unseenLimitSql,
   type EntryOrder,
-} from '../sql/entries.ts'
-import { directionOf } from '../sql/order.ts'
+} from '../storage/sql/entries.ts'
+import { directionOf } from '../storage/sql/order.ts'
 
 // Indexes may be dropped between a plan and its reads.
 const TRIES_MAX = 3

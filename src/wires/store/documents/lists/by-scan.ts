@@ -1,7 +1,7 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
 import { afterCursorSql, type ListSource } from './list-source.ts'
 import { isShort, matchingRows, readPage, type ListPage } from './page.ts'
-import { allDocuments, documentsInOrder, documentsOfOwner } from '../sql/document-rows.ts'
+import { allDocuments, documentsInOrder, documentsOfOwner } from '../storage/sql/document-rows.ts'
 
 // Bytes × conditions of a document that is examined in microseconds.
 const QUICK_BYTES = 4096

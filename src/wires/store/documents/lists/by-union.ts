@@ -1,12 +1,12 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
-import type { Index, IndexSet } from '../indexes/definition.ts'
+import type { Index, IndexSet } from '../storage/indexes/index-definition.ts'
 import { afterCursorSql, type ListSource } from './list-source.ts'
 import { FEW_BYTES, FEW_DOCUMENTS, LOOKUP_COST } from './costs.ts'
 import { matchingRows, readPage, type IndexPage } from './page.ts'
-import { plansOf, type Plan } from '../plan/plan.ts'
-import { effortOf } from '../query/effort.ts'
-import { countEntriesSql, documentsOfEntries, entriesSql, isReadySql } from '../sql/entries.ts'
-import { documentsOfOwner } from '../sql/document-rows.ts'
+import { plansOf, type Plan } from '../storage/plan/plan.ts'
+import { effortOf } from '../language/query/effort.ts'
+import { countEntriesSql, documentsOfEntries, entriesSql, isReadySql } from '../storage/sql/entries.ts'
+import { documentsOfOwner } from '../storage/sql/document-rows.ts'
 
 const ANY_ORDER = { keys: [], idDescending: false }
 

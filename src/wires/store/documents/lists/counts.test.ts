@@ -8,8 +8,8 @@ import { sql } from '../../../../db/sql.ts'
 import { openFrame } from '../../../../kernel/frame.fixture.ts'
 import { startApp } from '../../../../testing/app.ts'
 import { eachEngine } from '../../../../testing/engines.ts'
-import { insertSql, storedColumn, storedSql } from '../sql/document-rows.ts'
-import { withoutIndexes } from '../indexes/index-rows.ts'
+import { insertSql, storedColumn, storedSql } from '../storage/sql/document-rows.ts'
+import { withoutIndexes } from '../storage/indexes/index-rows.ts'
 
 const folder = new URL('../../migrations/', import.meta.url)
 

@@ -4,8 +4,8 @@ import { parseJson } from '../../../../base/json.ts'
 import type { Database, ScanOptions } from '../../../../db/database.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { MakeRoom } from '../../../../http/route.ts'
-import type { Documents } from '../documents.ts'
-import type { Indexes } from '../indexes/indexes.ts'
+import type { Documents } from '../storage/documents.ts'
+import type { Indexes } from '../storage/indexes/indexes.ts'
 import {
   parsedListOf,
   whereAfterSql,
@@ -14,11 +14,11 @@ import {
   type ParsedList,
   type ParsedLists,
 } from './parsed-list.ts'
-import { decodeCursor, exactPosition, type Cursor } from '../query/cursor.ts'
-import type { Path } from '../query/path.ts'
-import type { Json } from '../query/filter.ts'
-import { reachesNothing } from '../rules/rule.ts'
-import { documentsSql } from '../sql/document-rows.ts'
+import { decodeCursor, exactPosition, type Cursor } from '../language/query/cursor.ts'
+import type { Path } from '../language/query/path.ts'
+import type { Json } from '../language/query/filter.ts'
+import { reachesNothing } from '../language/rules/rule.ts'
+import { documentsSql } from '../storage/sql/document-rows.ts'
 
 const LARGEST_LIMIT = 1000
 /** Of pages that hold no documents, but their ids. */

@@ -10,8 +10,8 @@ import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
 import type { Explanation } from './explain.ts'
-import { changeIndexes, dropSql } from '../indexes/index-rows.ts'
-import { readyIndexes } from '../indexes/indexes.fixture.ts'
+import { changeIndexes, dropSql } from '../storage/indexes/index-rows.ts'
+import { readyIndexes } from '../storage/indexes/indexes.fixture.ts'
 import { createLists } from './list.ts'
 
 const FIELDS = ['year,-title', 'title', 'author.name,-createdAt', 'rank', '-rank,title', 'year,rank', 'note']

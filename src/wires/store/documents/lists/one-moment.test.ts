@@ -4,7 +4,7 @@ import { before, test } from 'node:test'
 
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
-import { readyIndexes } from '../indexes/indexes.fixture.ts'
+import { readyIndexes } from '../storage/indexes/indexes.fixture.ts'
 
 /** Created and deleted at once, so that a list shows all of them or none. */
 const BATCH = 7

@@ -1,14 +1,14 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
-import { PREVIEW_BYTES } from '../preview/preview.ts'
-import { previewSql } from '../preview/preview-sql.ts'
+import { PREVIEW_BYTES } from '../storage/preview/preview.ts'
+import { previewSql } from '../storage/preview/preview-sql.ts'
 import type { ListSource, PageReads } from './list-source.ts'
 import type { ParsedList } from './parsed-list.ts'
-import type { Plan } from '../plan/plan.ts'
-import { conjunctsOf } from '../query/filter.ts'
-import { listFault } from '../query/sort.ts'
-import { idMatches } from '../sql/document-rows.ts'
-import { listEngines } from '../sql/engines.ts'
-import { afterPositionSql } from '../sql/order.ts'
+import type { Plan } from '../storage/plan/plan.ts'
+import { conjunctsOf } from '../language/query/filter.ts'
+import { listFault } from '../language/query/sort.ts'
+import { idMatches } from '../storage/sql/document-rows.ts'
+import { listEngines } from '../storage/sql/engines.ts'
+import { afterPositionSql } from '../storage/sql/order.ts'
 
 /** The bytes that the documents of a page have at most, if it has more than one. */
 const PAGE_BYTES = 4_194_304

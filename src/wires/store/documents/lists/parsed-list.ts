@@ -1,16 +1,23 @@
 import { BoundedMap } from '../../../../base/bounded-map.ts'
 import { once } from '../../../../base/once.ts'
 import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
-import { neededIndex, type NeededIndex } from '../indexes/automatic-fields.ts'
-import type { Position } from '../query/bound.ts'
-import { checkFilter, checkSort, nameOfView, type FieldView } from '../fields/view.ts'
-import { and, conjunctsOf, countConditions, everything, isOfId, type FilterTree } from '../query/filter.ts'
-import { parseFilter } from '../query/parse.ts'
-import { parseSearch, type SearchQuery } from '../search/query.ts'
-import { parseSort, SCORE, scoreOrder, type Sort } from '../query/sort.ts'
-import { filterOfReach, type Reach } from '../rules/rule.ts'
-import { listEngines } from '../sql/engines.ts'
-import { afterPositionSql, directionOf, orderOf, type ListOrder } from '../sql/order.ts'
+import { neededIndex, type NeededIndex } from './automatic-fields.ts'
+import type { Position } from '../language/query/bound.ts'
+import { checkFilter, checkSort, nameOfView, type FieldView } from '../language/fields/view.ts'
+import {
+  and,
+  conjunctsOf,
+  countConditions,
+  everything,
+  isOfId,
+  type FilterTree,
+} from '../language/query/filter.ts'
+import { parseFilter } from '../language/query/parse.ts'
+import { parseSearch, type SearchQuery } from '../storage/search/search-query.ts'
+import { parseSort, SCORE, scoreOrder, type Sort } from '../language/query/sort.ts'
+import { filterOfReach, type Reach } from '../language/rules/rule.ts'
+import { listEngines } from '../storage/sql/engines.ts'
+import { afterPositionSql, directionOf, orderOf, type ListOrder } from '../storage/sql/order.ts'
 
 /** The query parameters that say which documents a list has, and in which order. */
 export type ListParameters = {

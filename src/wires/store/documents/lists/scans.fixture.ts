@@ -4,7 +4,7 @@ import { before, test } from 'node:test'
 import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite, type Engine } from '../../../../testing/engines.ts'
-import { storedColumn, storedSql } from '../sql/document-rows.ts'
+import { storedColumn, storedSql } from '../storage/sql/document-rows.ts'
 
 const STEP = 20_000
 

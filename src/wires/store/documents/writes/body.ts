@@ -1,10 +1,10 @@
-import { withoutServiceFields, type Fields } from '../document-json.ts'
-import { keepProtected, refuseValues } from '../fields/protection.ts'
+import { withoutServiceFields, type Fields } from '../language/document-json.ts'
+import { keepProtected, refuseValues } from '../language/fields/protection.ts'
 import { mergePatch } from './merge-patch.ts'
-import { applyOperators } from '../operators/apply.ts'
-import { isOperatorPatch, parseOperators } from '../operators/operators.ts'
-import { refuseConcealed } from '../operators/protected.ts'
-import type { ApplyChange, Protected } from './decision.ts'
+import { applyOperators } from '../language/operators/apply.ts'
+import { isOperatorPatch, parseOperators } from '../language/operators/operators.ts'
+import { refuseConcealed } from '../language/operators/protected.ts'
+import type { ApplyChange, Protected } from './access-checks.ts'
 
 /** What a PUT does: it sets the given top-level fields. */
 export const updateBy =

@@ -2,14 +2,14 @@ import { isoTime } from '../../../../base/clock.ts'
 import type { Issue } from '../../../../base/errors.ts'
 import type { MakeRoom } from '../../../../http/route.ts'
 import { noDocument } from '../../errors.ts'
-import type { CollectionDefinition } from '../collections/collection.ts'
-import type { Viewer } from '../collections/viewer.ts'
-import { readDocument, withoutServiceFields } from '../document-json.ts'
-import { replacementOf } from '../documents.ts'
-import type { Json } from '../query/filter.ts'
-import { checkReferences } from '../relations/references.ts'
-import { mayHold, type RuleSubject } from '../rules/rule.ts'
-import type { OwnedDocument } from '../sql/document-rows.ts'
+import type { CollectionDefinition } from '../definition/collection.ts'
+import type { Viewer } from '../definition/viewer.ts'
+import { readDocument, withoutServiceFields } from '../language/document-json.ts'
+import { replacementOf } from '../storage/documents.ts'
+import type { Json } from '../language/query/filter.ts'
+import { checkReferences } from './relations/references.ts'
+import { mayHold, type RuleSubject } from '../language/rules/rule.ts'
+import type { OwnedDocument } from '../storage/sql/document-rows.ts'
 import {
   changeFields,
   checkAction,
@@ -19,7 +19,7 @@ import {
   visibleIssues,
   type AccessRequest,
   type ApplyChange,
-} from './decision.ts'
+} from './access-checks.ts'
 import { stepsAround, tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write.ts'
 
 /** What a client wants changed. */

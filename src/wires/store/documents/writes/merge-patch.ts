@@ -1,5 +1,5 @@
-import type { Fields } from '../document-json.ts'
-import { isObject } from '../query/filter.ts'
+import type { Fields } from '../language/document-json.ts'
+import { isObject } from '../language/query/filter.ts'
 
 /**
  * Applies a JSON Merge Patch (RFC 7396) to an object: null removes a field, an object changes the fields that it names,

@@ -1,0 +1,75 @@
+import { valueAtPointer } from '../../../../base/json-pointer.ts'
+import { mapSchemas, type Schema } from '../../../../http/openapi-schemas.ts'
+import type { Path } from '../language/query/path.ts'
+import type { CollectionOption } from './collection-option.ts'
+
+// What names a schema, or is an example of a value: a stored document has no defaults.
+const ANNOTATIONS = new Set([
+  '$schema',
+  '$id',
+  '$anchor',
+  '$comment',
+  '$defs',
+  'definitions',
+  'default',
+  'title',
+])
+
+/** How many references of a schema are written out: those of ten definitions that refer to each other would be millions. */
+const REFERENCES_MAX = 200
+
+/** The schemas of collections that have one, each as `embedded` writes it. */
+export const schemasOf = (
+  declared: Readonly<Record<string, CollectionOption>>,
+): ReadonlyMap<string, Schema> =>
+  new Map(
+    Object.entries(declared).flatMap(([name, one]) =>
+      typeof one === 'object' && one.schema ? [[name, embedded(one.schema as Schema)] as const] : [],
+    ),
+  )
+
+/** The schema of what is answered of documents, in which fields may be missing that not everybody sees. */
+export const answeredSchema = (schema: Schema, concealed: readonly Path[]): Schema =>
+  concealed.reduce(withOptional, schema)
+
+function withOptional(schema: Schema, [name, ...rest]: Path): Schema {
+  const { required, properties, items } = schema as {
+    required?: readonly string[]
+    properties?: Record<string, Schema>
+    items?: Schema
+  }
+  const inner = properties?.[name!]
+  return {
+    ...schema,
+    ...(rest.length === 0 && required && { required: required.filter((one) => one !== name) }),
+    ...(rest.length > 0 && inner && { properties: { ...properties, [name!]: withOptional(inner, rest) } }),
+    ...(items && { items: withOptional(items, [name!, ...rest]) }),
+  }
+}
+
+/**
+ * Writes a JSON Schema so that it can stand inside of another document: with what it refers to in place of references,
+ * and without titles, which are names there. What refers to itself, or to another document, may be any value, and so may
+ * what is behind the first 200 references.
+ */
+export function embedded(root: Schema): Schema {
+  let references = 0
+  const visit = (schema: Schema, open: readonly string[]): Schema => {
+    const { $ref, ...others } = schema
+    const reference = typeof $ref === 'string' ? $ref : undefined
+    const isEnd = reference === undefined || open.includes(reference) || ++references > REFERENCES_MAX
+    const target = isEnd ? {} : targetOf(root, reference)
+    const inside = reference === undefined ? open : [...open, reference]
+    const keywords = Object.entries(others).filter(([keyword]) => !ANNOTATIONS.has(keyword))
+    return {
+      ...(reference !== undefined && visit(target, inside)),
+      ...mapSchemas(Object.fromEntries(keywords), (inner) => visit(inner, open)),
+    }
+  }
+  return visit(root, ['#'])
+}
+
+function targetOf(root: Schema, reference: string): Schema {
+  const found = reference.startsWith('#') ? valueAtPointer(root, decodeURIComponent(reference.slice(1))) : {}
+  return typeof found === 'object' && found !== null ? (found as Schema) : {}
+}

@@ -1,0 +1,54 @@
+import type { Static } from 'typebox'
+
+import { Type } from '../../../../base/schema.ts'
+import { valuesAt } from '../language/fields/field-path.ts'
+import type { Path } from '../language/query/path.ts'
+
+/** What the configuration says of a field that holds the `_id` of another document. */
+export const RelationOption = Type.Object(
+  {
+    to: Type.String(),
+    onDelete: Type.Optional(
+      Type.Enum(['restrict', 'unset', 'cascade'], {
+        description:
+          'If the other document is deleted: that is refused (restrict, the default), the field is removed, or this document is deleted as well.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type RelationOption = Static<typeof RelationOption>
+
+/** A field that holds the `_id` of a document of a collection, or several in arrays. */
+export type Relation = {
+  readonly path: Path
+  readonly to: string
+  readonly onDelete: 'restrict' | 'unset' | 'cascade'
+}
+
+/** A value where a relation has the `_id` of a document. */
+export type ReferenceAt = { readonly keys: readonly (string | number)[]; readonly value: unknown }
+
+/** The values of a relation in a document, through all arrays; null is none. */
+export function* referencesIn(document: unknown, { path }: Pick<Relation, 'path'>): Generator<ReferenceAt> {
+  for (const { keys, value } of valuesAt(document, path)) {
+    const values = Array.isArray(value) ? (value as unknown[]) : undefined
+    if (!values && value !== null) yield { keys, value }
+    for (const [i, one] of (values ?? []).entries())
+      if (one !== null) yield { keys: [...keys, i], value: one }
+  }
+}
+
+/** The fields without the references to some documents: elements are taken out of arrays. */
+export function withoutReferences(value: unknown, path: Path, ids: ReadonlySet<string>): unknown {
+  if (path.length === 0) {
+    if (Array.isArray(value)) return value.filter((one) => !ids.has(one as string))
+    return typeof value === 'string' && ids.has(value) ? undefined : value
+  }
+  if (Array.isArray(value)) return value.map((one) => withoutReferences(one, path, ids))
+  const [name, ...rest] = path as [string, ...string[]]
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return value
+  const { [name]: old, ...others } = value as Record<string, unknown>
+  const left = withoutReferences(old, rest, ids)
+  return left === undefined ? others : { ...value, [name]: left }
+}

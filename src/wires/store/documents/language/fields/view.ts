@@ -1,0 +1,135 @@
+import { invalid } from '../../../../../base/errors.ts'
+import type { ElementTest, FilterTree, Json, Test } from '../query/filter.ts'
+import { isScalar } from '../query/filter.ts'
+import type { Path } from '../query/path.ts'
+import type { Sort } from '../query/sort.ts'
+import { leavingOut, project, type Projection } from './projection.ts'
+import { isWithin, reachOf, type Reach, type Rule, type RuleSubject } from '../rules/rule.ts'
+import { parseJson } from '../../../../../base/json.ts'
+import { isInside, withoutIndexes } from './field-path.ts'
+
+/** The fields of a collection that not everybody sees. */
+export type FieldRules = {
+  /** Seen by administrators and service keys. */
+  readonly hidden: readonly Path[]
+  /** Seen by those for whom the rule holds for the document. */
+  readonly showTo: readonly { readonly path: Path; readonly rule: Rule }[]
+}
+
+/** What somebody sees of the documents of a collection, if that is not all of them. */
+export type FieldView = {
+  /** What cannot be filtered, sorted or chosen, because not all documents show it. */
+  readonly concealed: readonly Path[]
+  readonly hidden: readonly Path[]
+  readonly showTo: readonly { readonly path: Path; readonly reach: Reach }[]
+}
+
+/** The fields that not everybody sees in all documents. */
+export const concealedOf = ({ hidden, showTo }: FieldRules): readonly Path[] => [
+  ...hidden,
+  ...showTo.map(({ path }) => path),
+]
+
+/** The view of somebody; undefined if it shows everything. */
+export function viewOf(rules: FieldRules, subject: RuleSubject): FieldView | undefined {
+  const { hidden, showTo } = rules
+  if (subject.isPrivileged || hidden.length + showTo.length === 0) return undefined
+  return {
+    concealed: concealedOf(rules),
+    hidden,
+    showTo: showTo.map(({ path, rule }) => ({ path, reach: reachOf(rule, subject) })),
+  }
+}
+
+/** Tells a view from others of the same collection. */
+export const nameOfView = (view: FieldView | undefined): string =>
+  view === undefined ? '' : JSON.stringify([view.hidden, view.showTo])
+
+/** A document as it is stored, with the account that it belongs to. */
+export type SeenDocument = { readonly body: string; readonly owner: string }
+
+/** The fields of a document that a view does not show. */
+export function concealedIn({ hidden, showTo }: FieldView, document: Json, owner: string): readonly Path[] {
+  if (showTo.length === 0) return hidden
+  const others = showTo.filter(({ reach }) => !isWithin(reach, document, owner))
+  return [...hidden, ...others.map(({ path }) => path)]
+}
+
+/**
+ * The JSON of a document as a view shows it.
+ *
+ * @param now the document of which it is asked what is shown, if that is another version
+ */
+export function show(view: FieldView | undefined, document: SeenDocument, now = document): string {
+  const { body } = document
+  if (view === undefined) return body
+  const paths = concealedIn(view, view.showTo.length > 0 ? (parseJson(now.body) as Json) : null, now.owner)
+  return paths.length === 0 ? body : project(body, leavingOut(paths))
+}
+
+/** Marks the ETag of a document by what is shown of it: another view of the same version is another representation. */
+export function markOf(view: FieldView | undefined, { body, owner }: SeenDocument): string {
+  if (view === undefined) return ''
+  const concealed = concealedIn(view, view.showTo.length > 0 ? (parseJson(body) as Json) : null, owner)
+  return concealed.length === 0 ? '' : `-${concealed.map((path) => view.concealed.indexOf(path)).join('.')}`
+}
+
+/** @throws VALIDATION_ERROR at `/query/filter` if the filter tells anything of a field that is concealed */
+export function checkFilter(view: FieldView | undefined, filter: FilterTree, at = '/query/filter'): void {
+  if (view)
+    for (const fault of faultsIn(filter, [], view.concealed)) throw refused(at, fault, 'used in a filter')
+}
+
+/** @throws VALIDATION_ERROR at `/query/sort` */
+export function checkSort(view: FieldView | undefined, { keys }: Sort): void {
+  if (view === undefined) return
+  for (const { path } of keys) {
+    const own = withoutIndexes(path)
+    // A whole object or array is compared with all that is inside of it.
+    const fault = view.concealed.find((one) => isInside(own, one) || isInside(one, own))
+    if (fault) throw refused('/query/sort', path, 'used in a sort')
+  }
+}
+
+/** @throws VALIDATION_ERROR at `/query/fields` */
+export function checkProjection(
+  view: FieldView | undefined,
+  projection: Projection | undefined,
+  at = '/query/fields',
+): void {
+  if (view === undefined || projection === undefined) return
+  for (const path of projection.paths)
+    if (view.concealed.some((one) => isInside(withoutIndexes(path), one)))
+      throw refused(at, path, 'named in fields')
+}
+
+const refused = (at: string, path: Path, use: string) =>
+  invalid({
+    path: at,
+    message: `${path.join('.')} cannot be ${use}: it is, or holds, a field that only administrators and service keys may use here`,
+  })
+
+/** The paths by which a filter asks for a concealed field, or compares something that holds one. */
+function* faultsIn(filter: FilterTree, outer: Path, concealed: readonly Path[]): Generator<Path> {
+  if (filter.kind === 'not') yield* faultsIn(filter.of, outer, concealed)
+  else if (filter.kind !== 'field') for (const one of filter.of) yield* faultsIn(one, outer, concealed)
+  else {
+    const whole = [...outer, ...filter.path]
+    const path = withoutIndexes(whole)
+    if (concealed.some((one) => isInside(path, one))) yield whole
+    else if (concealed.some((one) => isInside(one, path))) yield* faultsOfTest(filter.test, whole, concealed)
+  }
+}
+
+/** Likewise of what is asked of a value that holds a concealed field. */
+function* faultsOfTest(test: Test, path: Path, concealed: readonly Path[]): Generator<Path> {
+  if (test.kind === 'elementMatches') yield* faultsIn(test.of, path, concealed)
+  else if (test.kind === 'element') yield* faultsOfElement(test.of, path, concealed)
+  else if (test.kind === 'in' ? !test.values.every(isScalar) : test.kind === 'range' && !isScalar(test.bound))
+    yield path
+}
+
+function* faultsOfElement(test: ElementTest, path: Path, concealed: readonly Path[]): Generator<Path> {
+  if (test.kind === 'value') yield* faultsOfTest(test.test, path, concealed)
+  else for (const one of [test.of].flat()) yield* faultsOfElement(one, path, concealed)
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+
+import type { Config } from '../../../../../app.ts'
+import { startApp, type TestApp } from '../../../../../testing/app.ts'
+import { eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
+
+eachEngine((engine) => {
+  let app: TestApp
+  let running = 0
+  let most = 0
+  let release = (): void => undefined
+  const released = new Promise<void>((resolve) => (release = resolve))
+  const config = {
+    store: {
+      collections: {
+        lists: {
+          hooks: {
+            beforeUpdate: async ({ next }) => {
+              if (next['of'] !== 'ann') return
+              most = Math.max(most, ++running)
+              await released
+              running--
+            },
+          },
+        },
+      },
+    },
+  } satisfies Config
+  const ending = endOfSuite()
+  before(async () => {
+    app = await startApp(ending, engine, { config })
+  })
+
+  test('of one caller one patch of many paths is worked on at a time, and nobody else waits for it', async () => {
+    const [ann, bob] = [await app.register(), await app.register()]
+    const ask = (method: string, path: string, { token }: { token: string }, body: unknown) =>
+      app.request(method, `/store/lists${path}`, { token, body })
+    const create = async (who: { token: string }, of: string): Promise<string> =>
+      (await ask('POST', '', who, { of, a: [] })).body._id
+    const many = { $set: Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`a.${n}.n`, n])) }
+
+    const costly = await Promise.all(
+      Array.from({ length: 4 }, async () => ask('PATCH', `/${await create(ann, 'ann')}`, ann, many)).map(
+        async (answer, i) => {
+          if (i > 0) return answer
+          // While one of them is held.
+          const other = await ask('PATCH', `/${await create(bob, 'bob')}`, bob, many)
+          assert.equal(other.status, 200, other.text)
+          const small = await ask('PATCH', `/${await create(ann, 'none')}`, ann, { $inc: { n: 1 } })
+          assert.equal(small.status, 200, small.text)
+          release()
+          return answer
+        },
+      ),
+    )
+    for (const { status, text } of costly) assert.equal(status, 200, text)
+    assert.equal(most, 1)
+  })
+})

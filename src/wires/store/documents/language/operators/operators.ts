@@ -1,0 +1,91 @@
+import { boundedPointer } from '../../../../../base/json-pointer.ts'
+import type { Fields } from '../document-json.ts'
+import { isObject, type Json } from '../query/filter.ts'
+import { noCounts, unknownOperator } from '../query/parse.ts'
+import { quote } from '../query/path.ts'
+import { addToSet } from './add-to-set.ts'
+import { checkDepth, refused, type FieldChange, type Operator } from './field-change.ts'
+import { increment } from './increment.ts'
+import { comparePaths, parseWritePath, refuseConflicts } from './paths.ts'
+import { pull } from './pull.ts'
+import { push } from './push.ts'
+
+/** MongoDB's update operators, parsed: in the order in which they apply. No two of them write the same part of a document. */
+export type OperatorPatch = readonly FieldChange[]
+
+/** Each costs the event loop some 15 µs. */
+const CHANGES_MAX = 10_000
+
+const set: Operator = (value, place) => {
+  checkDepth(value, place)
+  return () => value
+}
+
+/** Of an array's element it makes null. */
+const unset: Operator = () => () => undefined
+
+const operatorsOfPatch = (): Readonly<Record<string, Operator>> => ({
+  $set: set,
+  $unset: unset,
+  $inc: increment,
+  $push: push,
+  $addToSet: addToSet,
+  $pull: pull(noCounts()),
+})
+
+/**
+ * Whether the body of a PATCH has MongoDB's update operators; else it is a merge patch, as is an empty one.
+ *
+ * @throws VALIDATION_ERROR if it has both operators and fields
+ */
+export function isOperatorPatch(body: Fields, at = '/body'): boolean {
+  const names = Object.keys(body)
+  const operator = names.find((name) => name.startsWith('$'))
+  if (operator === undefined) return false
+  const field = names.find((name) => !name.startsWith('$'))
+  if (field === undefined) return true
+  throw refused(
+    boundedPointer(at, [field]),
+    `A field cannot stand beside the operator ${quote(operator)}: write it in $set.`,
+  )
+}
+
+/** How many paths the operators of a PATCH's body have; none of a merge patch. */
+export function countPaths(body: Fields): number {
+  let count = 0
+  for (const [name, operand] of Object.entries(body))
+    if (name.startsWith('$') && isObject(operand)) count += Object.keys(operand).length
+  return count
+}
+
+/**
+ * Reads update operators: `{"$inc": {"votes": 1}, "$push": {"tags": "new"}}`.
+ * https://www.mongodb.com/docs/manual/reference/operator/update/
+ *
+ * @param at JSON pointer of the body
+ * @throws VALIDATION_ERROR whose path leads to the fault: `/body/$inc/votes`
+ */
+export function parseOperators(body: Fields, at = '/body'): OperatorPatch {
+  const operators = operatorsOfPatch()
+  const changes: FieldChange[] = []
+  for (const [name, operand] of Object.entries(body)) {
+    const here = boundedPointer(at, [name])
+    const operator = Object.hasOwn(operators, name) ? operators[name] : undefined
+    if (!operator) throw unknownOperator(name, here, Object.keys(operators))
+    if (!isObject(operand))
+      throw refused(here, `${name} takes an object of paths and operands, like {"${name}": {"path": 1}}.`)
+    for (const [path, inner] of Object.entries(operand)) {
+      if (changes.length === CHANGES_MAX)
+        throw refused(here, `A patch has at most ${CHANGES_MAX} paths: send several, or write a whole field.`)
+      changes.push(readChange(name, operator, path, inner, boundedPointer(here, [path])))
+    }
+  }
+  changes.sort((one, other) => comparePaths(one.path, other.path))
+  refuseConflicts(changes)
+  return changes
+}
+
+function readChange(name: string, operator: Operator, text: string, operand: Json, at: string): FieldChange {
+  const path = parseWritePath(text, at)
+  return { path, at, operator: name, operand, apply: operator(operand, { at, depth: path.length }) }
+}

@@ -1,0 +1,379 @@
+import type { Static } from 'typebox'
+
+import { Readable } from 'node:stream'
+import { setImmediate as nextIteration } from 'node:timers/promises'
+
+import { Type } from '../../../../base/schema.ts'
+import { ApiError, errors, invalid, type Issue } from '../../../../base/errors.ts'
+import { createKeyedMutex } from '../../../../base/keyed-mutex.ts'
+import { json } from '../../../../http/bodies.ts'
+import { namesEtag } from '../../../../http/conditions.ts'
+import { countedFor } from '../../../../http/limits.ts'
+import type { Caller } from '../../../../http/access.ts'
+import { answer, jsonText, NoBody, endpoint, type Call } from '../../../../http/route.ts'
+import { checkAudience } from '../definition/collection.ts'
+import type { Collections } from '../definition/collections.ts'
+import type { Viewer } from '../definition/viewer.ts'
+import { writtenAgain, type Fields as DocumentFields } from '../language/document-json.ts'
+import { Explanation } from '../lists/explain.ts'
+import { etagOf, versionsOf } from '../language/etag.ts'
+import { checkProjection, show, viewOf } from '../language/fields/view.ts'
+import type { createLists, ListedDocument } from '../lists/list.ts'
+import { parseProjection } from '../language/fields/projection.ts'
+import {
+  AnsweredDocument,
+  Document,
+  Documents,
+  ExpandParameter,
+  Fields,
+  FieldsParameter,
+  IfMatch,
+  IfNoneMatch,
+  InCollection,
+  ListBody,
+  ListQuery,
+  OneDocument,
+  OneOrMore,
+  OneOrMoreFields,
+  Page,
+  ReplaceParameter,
+} from './request-schemas.ts'
+import { countPaths } from '../language/operators/operators.ts'
+import { expand, parseExpand, withExpanded } from '../writes/relations/expand.ts'
+import { needsAdmin } from '../language/rules/access.ts'
+import { mayHold, reachOf } from '../language/rules/rule.ts'
+import {
+  isReadable,
+  shownAfterWrite,
+  shownAgain,
+  shownFields,
+  shownPage,
+  type ShownDocument,
+} from '../writes/shown-documents.ts'
+import { patchBy, replaceBy, updateBy } from '../writes/body.ts'
+import { changeDocument, type DocumentChange } from '../writes/change.ts'
+import { createDocument, createDocuments } from '../writes/create.ts'
+import { removeDocument } from '../writes/remove.ts'
+import type { WriteContext } from '../writes/write.ts'
+import { noDocument } from '../../errors.ts'
+
+/** What the routes that change a document have in common. */
+const CHANGE = {
+  access: 'optional',
+  params: OneDocument,
+  headers: IfMatch,
+  reply: { 200: Document },
+  errors: [errors.not_found, errors.precondition_failed, errors.payload_too_large],
+} as const
+
+/** From so many paths on, the patches of one caller are worked on one after the other: each takes 5 µs of the event loop. */
+const COSTLY_PATHS = 200
+
+export function documentEndpoints({
+  collections,
+  writing,
+  list,
+  explain,
+  listLimitMs,
+}: {
+  collections: Collections
+  writing: WriteContext
+  /** How long a list may take, its waiting included. */
+  listLimitMs: number
+} & ReturnType<typeof createLists>) {
+  const { documents } = writing
+  const costlyPatches = createKeyedMutex({ queue: 256, retryAfter: 1 })
+  const one = ({ body, etag }: ShownDocument, status = 200) =>
+    answer<Document>(jsonText(body), { status, headers: { etag } })
+
+  /** What somebody may read of a collection. */
+  async function readAccess(name: string, viewer: Viewer) {
+    const collection = collections.get(name)
+    const subject = await viewer.subjectFor(collection)
+    checkAudience(collection.read, subject, false)
+    return {
+      collection,
+      subject,
+      reach: reachOf(collection.read, subject),
+      view: viewOf(collection, subject),
+    }
+  }
+
+  async function answerList(
+    {
+      params: { collection: name },
+      caller,
+      ip,
+      signal,
+      makeRoom,
+    }: Pick<Call, 'ip' | 'signal' | 'makeRoom'> & {
+      params: { collection: string }
+      caller: Caller | undefined
+    },
+    query: Static<typeof ListQuery>,
+  ) {
+    const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
+    const viewer = collections.viewer(caller)
+    const { collection, reach, view } = await readAccess(name, viewer)
+    checkProjection(view, projection)
+    checkOperatorQuery(viewer, query)
+    const branches =
+      query.expand === undefined
+        ? undefined
+        : await parseExpand(query.expand, collection, collections, viewer)
+    const options = { caller: countedFor({ caller, ip }), signal }
+    const { owner, preview } = query
+    const access = owner === undefined ? { reach, view } : { reach: { owner, filters: [] }, view }
+    const reads = preview === undefined ? undefined : { characters: preview }
+    const page = await list({ collection: name, access, parameters: query, reads, options, makeRoom })
+    const next = page.nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(page.nextCursor)}`
+    const bodies = reads
+      ? page.documents.map(storedPreview)
+      : await shownPage(view, page.documents, projection)
+    if (branches) {
+      const whole = projection ? await shownPage(view, page.documents) : bodies
+      const expanded = await expand({ collections, documents, viewer, makeRoom }, branches, whole)
+      for (const [i, one] of expanded.entries()) bodies[i] = withExpanded(bodies[i]!, one)
+    }
+    const total = page.total === Infinity ? '' : `"total":${page.total},`
+    return jsonText<Static<typeof Documents>>(
+      `{"data":[${bodies.join(',')}],${total}"limit":${page.limit},"offset":${page.offset}${next}}`,
+    )
+  }
+
+  /** The answer to a create as somebody may see it now. */
+  async function replayedCreate(name: string, text: string, viewer: Viewer): Promise<string> {
+    const collection = collections.get(name)
+    const subject = await viewer.subjectFor(collection)
+    const answered = JSON.parse(text) as Document | { data: Document[] }
+    const shownNow = async (one: Document): Promise<string> => {
+      const now = await documents.find(name, one._id)
+      return shownAgain(collection, subject, { body: writtenAgain(one), owner: viewer.owner }, now)
+    }
+    if ('_id' in answered) return shownNow(answered)
+    return `{"data":[${(await Promise.all(answered.data.map(shownNow))).join(',')}]}`
+  }
+
+  async function change(
+    apply: DocumentChange['apply'],
+    {
+      params: { collection: name, id },
+      headers,
+      caller,
+      makeRoom,
+    }: Pick<Call, 'makeRoom'> & {
+      params: { collection: string; id: string }
+      headers: { 'if-match'?: string }
+      caller: Caller | undefined
+    },
+  ) {
+    const collection = collections.get(name)
+    const viewer = collections.viewer(caller)
+    const written = await changeDocument(writing, collection, viewer, id, {
+      apply,
+      expected: versionsOf(headers['if-match']),
+      makeRoom,
+    })
+    return one(shownAfterWrite(collection, await viewer.subjectFor(collection), written))
+  }
+
+  return {
+    create: endpoint(
+      {
+        summary: 'Create a document, or several',
+        description:
+          'A collection exists as soon as it contains a document. An array of up to 1000 documents creates all of them or none, and answers them as `data`, in the same order.',
+        access: 'user',
+        idempotent: true,
+        replayed: (body, { params, caller }) =>
+          replayedCreate((params as { collection: string }).collection, body, collections.viewer(caller)),
+        params: InCollection,
+        body: json(OneOrMoreFields),
+        reply: { 201: OneOrMore },
+        errors: [errors.payload_too_large],
+      },
+      async ({ params: { collection: name }, body, caller, recordId }) => {
+        const collection = collections.get(name)
+        const viewer = collections.viewer(caller)
+        const subject = await viewer.subjectFor(collection)
+        if (Array.isArray(body)) {
+          const list = body as DocumentFields[]
+          const made = await createDocuments(writing, collection, viewer, recordId, list)
+          const bodies = made.map((document) => shownAfterWrite(collection, subject, document).body)
+          return answer<Document>(jsonText(`{"data":[${bodies.join(',')}]}`), { status: 201 })
+        }
+        const made = await createDocument(writing, collection, viewer, recordId, body)
+        return one(shownAfterWrite(collection, subject, made), 201)
+      },
+    ),
+    list: endpoint(
+      {
+        summary: 'List documents',
+        description:
+          'Answers a page of the documents that the filter finds, in the order of sort, and how many it finds in all. A query that takes too long is stopped, and answered 503.',
+        access: 'optional',
+        readsOnly: true,
+        params: InCollection,
+        query: ListQuery,
+        timeLimitMs: listLimitMs,
+        reply: { 200: Documents },
+      },
+      (call) => answerList(call, call.query),
+    ),
+    query: endpoint(
+      {
+        summary: 'List documents by a query in the body',
+        description:
+          'Answers as the list does, of parameters that are too long for an address: a filter of many ids.',
+        access: 'optional',
+        changesNothing: true,
+        params: InCollection,
+        body: json(ListBody),
+        timeLimitMs: listLimitMs,
+        reply: { 200: Documents },
+      },
+      async (call) => {
+        const { filter, ...others } = call.body
+        try {
+          return await answerList(call, {
+            ...others,
+            ...(filter !== undefined && { filter: JSON.stringify(filter) }),
+          })
+        } catch (error) {
+          throw inBody(error)
+        }
+      },
+    ),
+    explain: endpoint(
+      {
+        summary: 'Explain how a list is read',
+        description:
+          'Reads the list of the same parameters, and answers with which index in place of its page.',
+        access: 'admin',
+        readsOnly: true,
+        params: InCollection,
+        query: Type.Object(Page),
+        timeLimitMs: listLimitMs,
+        reply: { 200: Explanation },
+      },
+      async ({ params: { collection: name }, query, caller, ip, signal, makeRoom }) => {
+        const viewer = collections.viewer(caller)
+        const { collection, reach, view } = await readAccess(name, viewer)
+        // How much was examined tells of documents that rules and views keep from others.
+        if (!viewer.isPrivileged && !collection.isPlain) throw needsAdmin()
+        const options = { caller: countedFor({ caller, ip }), signal }
+        return explain({ collection: name, access: { reach, view }, parameters: query, options, makeRoom })
+      },
+    ),
+    get: endpoint(
+      {
+        summary: 'Get a document',
+        access: 'optional',
+        readsOnly: true,
+        params: OneDocument,
+        query: Type.Object(
+          { fields: FieldsParameter, expand: ExpandParameter },
+          { additionalProperties: false },
+        ),
+        headers: IfNoneMatch,
+        reply: { 200: AnsweredDocument, 304: NoBody },
+        errors: [errors.not_found],
+      },
+      async ({ params: { collection: name, id }, query, headers, caller, makeRoom }) => {
+        const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
+        const viewer = collections.viewer(caller)
+        const { collection, subject, reach, view } = await readAccess(name, viewer)
+        checkProjection(view, projection)
+        const branches =
+          query.expand === undefined
+            ? undefined
+            : await parseExpand(query.expand, collection, collections, viewer)
+        const found = await documents.find(name, id, makeRoom, (owner) =>
+          mayHold(collection.read, subject, owner),
+        )
+        if (!found || !isReadable(reach, found)) throw noDocument(name, id)
+        const shown = shownFields(view, found, projection)
+        // Its ETag would not tell of changes to the others.
+        if (branches) {
+          const whole = show(view, found)
+          const [expanded] = await expand({ collections, documents, viewer, makeRoom }, branches, [whole])
+          return answer<Document>(jsonText(withExpanded(shown.body, expanded!)), {})
+        }
+        const { 'if-none-match': ifNoneMatch } = headers
+        // Not text: that would have a content type of its own.
+        if (ifNoneMatch !== undefined && namesEtag(ifNoneMatch, shown.etag, 'weak'))
+          return answer<Document>(Readable.from([]), { status: 304, headers: { etag: shown.etag } })
+        return one(shown)
+      },
+    ),
+    update: endpoint(
+      {
+        ...CHANGE,
+        summary: 'Update a document',
+        description: 'Sets the given top-level fields and keeps the others; null is stored as null.',
+        query: Type.Object({ replace: ReplaceParameter }, { additionalProperties: false }),
+        body: json(Fields),
+      },
+      (call) => change((call.query.replace ? replaceBy : updateBy)(call.body), call),
+    ),
+    patch: endpoint(
+      {
+        ...CHANGE,
+        summary: 'Patch a document',
+        description:
+          'Applies a JSON Merge Patch (RFC 7396): null removes a field, at any depth, and an object changes the fields that it names. Or MongoDB’s update operators, if all names begin with $: $set, $unset, $inc, $push, $addToSet and $pull.',
+        body: json(Fields, { contentTypes: ['application/merge-patch+json'] }),
+      },
+      (call) =>
+        countPaths(call.body) > COSTLY_PATHS
+          ? costlyPatches.run(countedFor(call), async () => {
+              await nextIteration()
+              const apply = patchBy(call.body)
+              await nextIteration()
+              return change(apply, call)
+            })
+          : change(patchBy(call.body), call),
+    ),
+    remove: endpoint(
+      {
+        summary: 'Delete a document',
+        access: 'optional',
+        params: OneDocument,
+        headers: IfMatch,
+        reply: { 200: Type.Object({ message: Type.String() }, { title: 'Confirmation' }) },
+        errors: [errors.not_found, errors.precondition_failed],
+      },
+      async ({ params: { collection, id }, headers, caller }) => {
+        const expected = versionsOf(headers['if-match'])
+        await removeDocument(writing, collections.get(collection), collections.viewer(caller), id, expected)
+        return { message: `The document ${id} is deleted.` }
+      },
+    ),
+  }
+}
+
+/** A refusal of a list's parameters, where they are in the body. */
+function inBody(error: unknown): unknown {
+  const issues = error instanceof ApiError && (error.details as { issues?: Issue[] } | undefined)?.issues
+  if (!issues) return error
+  const [first, ...others] = issues.map((one) => ({ ...one, path: one.path.replace(/^\/query/, '/body') }))
+  return invalid(first!, ...others)
+}
+
+/**
+ * Checks the parameters of a list that tell of others' documents.
+ *
+ * @throws FORBIDDEN; VALIDATION_ERROR at `/query/preview`
+ */
+function checkOperatorQuery(
+  { isPrivileged }: Viewer,
+  { owner, preview, fields, expand }: { owner?: string; preview?: number; fields?: string; expand?: string },
+): void {
+  if ((owner !== undefined || preview !== undefined) && !isPrivileged) throw needsAdmin()
+  if (preview !== undefined && (fields ?? expand) !== undefined)
+    throw invalid({ path: '/query/preview', message: 'cannot be given with fields or expand' })
+}
+
+/** A preview with what its document's record says besides. */
+const storedPreview = ({ body, owner, version }: ListedDocument): string =>
+  `${body.slice(0, -2)},"owner":${JSON.stringify(owner)},"etag":${JSON.stringify(etagOf(version!))}}}`

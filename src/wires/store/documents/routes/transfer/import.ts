@@ -1,0 +1,311 @@
+import type { Static } from 'typebox'
+
+import { CSV_SEPARATORS } from '../../../../../base/csv-records.ts'
+import { ApiError, errors, invalid } from '../../../../../base/errors.ts'
+import { idPattern, newId } from '../../../../../base/ids.ts'
+import { Type } from '../../../../../base/schema.ts'
+import { requireRow, type Database } from '../../../../../db/database.ts'
+import { sql } from '../../../../../db/sql.ts'
+import type { Actor } from '../../../../../http/actor.ts'
+import type { Audit } from '../../../../../kernel/audit/audit.ts'
+import { messageOf } from '../bulk/bulk.ts'
+import type { CollectionDefinition } from '../../definition/collection.ts'
+import type { Viewer } from '../../definition/viewer.ts'
+import {
+  readDocument,
+  withoutServiceFields,
+  type Fields,
+  type ServiceFields,
+} from '../../language/document-json.ts'
+import { isObject } from '../../language/query/filter.ts'
+import { checkReferences } from '../../writes/relations/references.ts'
+import { selectIdsSql } from '../../storage/sql/document-rows.ts'
+import { changeDocument } from '../../writes/change.ts'
+import { growthOf, prepareDocument, type PreparedDocument } from '../../writes/create.ts'
+import { checkAction, checkResult, type AccessRequest } from '../../writes/access-checks.ts'
+import { stepsAround, type WriteContext } from '../../writes/write.ts'
+import { OWNER, type TransferFormat } from './export.ts'
+import { recordsOf, type ImportRecord } from './records.ts'
+
+/** Documents that are written together, and how many characters of JSON they may have. */
+const BATCH = 100
+const BATCH_CHARACTERS = 1_048_576
+const ERRORS_SHOWN = 20
+
+export type ImportOptions = {
+  readonly format: TransferFormat
+  /** Whether `_id`, the times and the owner of a line are kept. */
+  readonly ids: 'keep' | 'new'
+  /** What is done about a line whose `_id` a document has already. */
+  readonly conflict: 'skip' | 'replace' | 'fail'
+  /** Checks all lines, and writes nothing. */
+  readonly dryRun: boolean
+}
+
+export const ImportReport = Type.Object(
+  {
+    created: Type.Integer({ description: 'How many documents are created.' }),
+    replaced: Type.Integer({ description: 'How many documents that were there are replaced.' }),
+    skipped: Type.Integer({
+      description: 'How many lines were skipped, because there is such a document.',
+    }),
+    failed: Type.Integer({ description: 'How many lines were refused, each for itself.' }),
+    errors: Type.Array(Type.Object({ line: Type.Integer(), code: Type.String(), message: Type.String() }), {
+      description: 'Why lines were refused, of the first 20.',
+    }),
+    separator: Type.Optional(
+      Type.Enum(CSV_SEPARATORS, {
+        description: 'Of CSV: what separates the cells, which the headings decide.',
+      }),
+    ),
+  },
+  { title: 'ImportReport' },
+)
+export type ImportReport = Static<typeof ImportReport>
+
+export type ImportContext = {
+  /** Refuses writes during a restore. */
+  readonly db: Database
+  readonly audit: Audit
+  readonly writing: WriteContext
+}
+
+/** What every line is imported with. */
+type Import = {
+  readonly context: WriteContext
+  readonly db: Database
+  readonly collection: CollectionDefinition
+  readonly viewer: Viewer
+  readonly options: ImportOptions
+  readonly report: ImportReport
+}
+
+/** A line that can be read, and with which `_id` and for whom its document is created. */
+type Line = {
+  readonly line: number
+  readonly id: string
+  readonly viewer: Viewer
+  readonly fields: Fields
+  readonly times: Omit<ServiceFields, '_id'> | undefined
+}
+
+/**
+ * Imports documents from a file as it arrives, in batches: each line is checked and written as a single create, and one that is
+ * refused does not keep others out. In a dry run each batch is rolled back, and hooks do not run.
+ *
+ * @param counted called with how many more lines are done
+ * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE for a file that cannot be read on; what is written until then stays
+ */
+export async function importDocuments(
+  { db, audit, writing }: ImportContext,
+  collection: CollectionDefinition,
+  viewer: Viewer,
+  bytes: AsyncIterable<Buffer>,
+  options: ImportOptions,
+  actor: Actor,
+  counted: (lines: number) => void = () => undefined,
+): Promise<ImportReport> {
+  const report: ImportReport = { created: 0, replaced: 0, skipped: 0, failed: 0, errors: [] }
+  const hooks = { ...writing.hooks, runBefore: withoutHook, afterSteps: () => [] }
+  const context = options.dryRun ? { ...writing, hooks } : writing
+  const running = { context, db, collection, viewer, options, report }
+  checkAction({ collection, subject: await viewer.subjectFor(collection) }, 'create')
+  if (!options.dryRun) await db.batch([audit.entrySql(actor, entryOf(collection.name, options))])
+  let batch: Line[] = []
+  let characters = 0
+  const flush = async (): Promise<void> => {
+    await writeBatch(running, batch)
+    batch = []
+    characters = 0
+  }
+  for await (const record of recordsOf(options.format, bytes, collection.schema)) {
+    if (record.separator) report.separator = record.separator
+    const line = lineOf(running, record)
+    if (line) {
+      if (batch.some(({ id }) => id === line.id)) await flush()
+      batch.push(line)
+      characters += JSON.stringify(line.fields).length
+      if (batch.length === BATCH || characters > BATCH_CHARACTERS) await flush()
+    }
+    counted(1)
+  }
+  await flush()
+  return report
+}
+
+const entryOf = (collection: string, { format, ids, conflict }: ImportOptions) => ({
+  action: 'documents.imported',
+  target: `collection:${collection}`,
+  after: { format, ids, conflict },
+})
+
+const withoutHook: WriteContext['hooks']['runBefore'] = async (_collection, _name, _viewer, _id, { next }) =>
+  next ?? {}
+
+const isId = new RegExp(idPattern)
+
+/** An export writes it into JSON as it is. None is the owner of all in the counts. */
+const OWNER_NAME = /^[\w.:-]{1,64}$/
+
+/** Undefined if the line is refused. */
+function lineOf(
+  { report, options, viewer, context }: Import,
+  { line, fields }: ImportRecord,
+): Line | undefined {
+  if (fields instanceof ApiError) return noteFault(report, line, fields)
+  const { [OWNER]: owner, ...others } = fields
+  const isKept = options.ids === 'keep'
+  const { _id: id = newId(context.clock.now()), createdAt, updatedAt } = isKept ? others : {}
+  if (typeof id !== 'string' || !isId.test(id))
+    return noteFault(report, line, invalid({ path: '/_id', message: faultOfId(id) }))
+  if (owner !== undefined && !(typeof owner === 'string' && OWNER_NAME.test(owner)))
+    return noteFault(
+      report,
+      line,
+      invalid({ path: `/${OWNER}`, message: 'must be the id of an account or a service key, or system' }),
+    )
+  for (const [name, time] of Object.entries({ createdAt, updatedAt }))
+    if (time !== undefined && !isTime(time))
+      return noteFault(
+        report,
+        line,
+        invalid({ path: `/${name}`, message: 'must be a time as documents have it' }),
+      )
+  const times =
+    createdAt === undefined
+      ? undefined
+      : { createdAt: createdAt as string, updatedAt: (updatedAt ?? createdAt) as string }
+  return {
+    line,
+    id,
+    viewer: owner === undefined ? viewer : { ...viewer, owner },
+    fields: withoutServiceFields(others),
+    times,
+  }
+}
+
+const faultOfId = (id: unknown): string =>
+  isObject(id) && Object.hasOwn(id, '$oid')
+    ? 'is an $oid of MongoDB: import with ids=new, or send text'
+    : 'is no _id of Sixwire'
+
+const isTime = (value: unknown): boolean => {
+  if (typeof value !== 'string') return false
+  const time = new Date(value)
+  return !Number.isNaN(time.getTime()) && time.toISOString() === value
+}
+
+function noteFault(report: ImportReport, line: number, error: unknown): undefined {
+  if (!(error instanceof ApiError)) throw error
+  report.failed++
+  if (report.errors.length < ERRORS_SHOWN)
+    report.errors.push({ line, code: error.code, message: messageOf(error) })
+}
+
+/** Writes lines with different ids. */
+async function writeBatch(running: Import, batch: readonly Line[]): Promise<void> {
+  if (batch.length === 0) return
+  const { db, collection, report } = running
+  const rows = await db.all(
+    selectIdsSql(
+      collection.name,
+      batch.map(({ id }) => id),
+    ),
+  )
+  const there = new Set(rows.map(({ id }) => id))
+  const made: (PreparedDocument & { of: Line })[] = []
+  for (const one of batch) {
+    try {
+      if (!there.has(one.id)) made.push({ ...(await prepare(running, one)), of: one })
+      else await meet(running, one)
+    } catch (error) {
+      noteFault(report, one.line, error)
+    }
+  }
+  if (made.length === 0 || (await insertTogether(running, made))) return
+  // One of them cannot be written, and the others can.
+  for (const one of made) {
+    try {
+      if (await insert(running, [one])) report.created++
+      else await meet(running, one.of)
+    } catch (error) {
+      noteFault(report, one.of.line, error)
+    }
+  }
+}
+
+async function prepare({ context, collection }: Import, line: Line): Promise<PreparedDocument> {
+  const { viewer, id, fields, times } = line
+  const request = { collection, subject: await viewer.subjectFor(collection) }
+  return prepareDocument(context, request, viewer, id, fields, '', times)
+}
+
+/** @returns false if each has to be written for itself */
+async function insertTogether(
+  running: Import,
+  made: readonly (PreparedDocument & { of: Line })[],
+): Promise<boolean> {
+  try {
+    if (!(await insert(running, made))) return false
+    running.report.created += made.length
+    return true
+  } catch (error) {
+    if (error instanceof ApiError && error.status < 500) return false
+    throw error
+  }
+}
+
+/** Inserts all or none; false if there is one with an id of theirs. */
+async function insert(
+  { context, collection, options }: Import,
+  made: readonly (PreparedDocument & { of: Line })[],
+): Promise<boolean> {
+  const { viewer } = made[0]!.of
+  const first = made.flatMap((one) => one.first)
+  const events = made.map(({ document: { id, body } }) => ({ action: 'create' as const, id, after: body }))
+  const documents = made.map(({ document }) => document)
+  const last = options.dryRun
+    ? { last: [requireRow(sql`select 1 as row where 1 = 0`, () => rolledBack)] }
+    : {}
+  try {
+    return await context.quota.run(viewer.caller, documents.map(growthOf), (room) =>
+      context.documents.insertAll(collection.name, documents, () => '', {
+        ...stepsAround(context, collection, viewer, [...room, ...first], events),
+        ...last,
+      }),
+    )
+  } catch (error) {
+    if (error === rolledBack) return true
+    throw error
+  }
+}
+
+/** Ends the batch of a dry run, of which nothing stays. */
+const rolledBack = errors.conflict({ message: 'This was a dry run.' })
+
+/** What becomes of a line with the id of a document that is there. */
+async function meet(running: Import, line: Line): Promise<void> {
+  const { context, collection, options, report } = running
+  if (options.conflict === 'skip') {
+    report.skipped++
+    return
+  }
+  if (options.conflict === 'fail')
+    throw errors.conflict({ message: `There is a document with the _id ${line.id} already.` })
+  if (options.dryRun) await checkReplacement(running, line)
+  else await changeDocument(context, collection, line.viewer, line.id, { apply: () => line.fields })
+  report.replaced++
+}
+
+/** The checks of a replacement, without the write. */
+async function checkReplacement(
+  { context, collection }: Import,
+  { viewer, id, fields }: Line,
+): Promise<void> {
+  const request: AccessRequest = { collection, subject: await viewer.subjectFor(collection) }
+  const old = await context.documents.find(collection.name, id)
+  if (!old) return
+  const stored = { ...readDocument(old.body), owner: old.owner }
+  checkResult(request, stored, { ...stored, fields }, '')
+  await checkReferences(context, collection, viewer, fields, stored.fields, '')
+}

@@ -1,0 +1,128 @@
+import { ApiError, errors, invalid } from '../../../../../base/errors.ts'
+import { csvRecords, type CsvSeparator } from '../../../../../base/csv-records.ts'
+import { decodeUtf8, parseStrictJson } from '../../../../../base/json.ts'
+import { STORED_BYTES_MAX, type Fields } from '../../language/document-json.ts'
+import { isObject } from '../../language/query/filter.ts'
+import { typesAt } from '../../language/schema/types.ts'
+import { columnOf, fieldsOf, type CsvColumn, type TypedColumn } from './cells.ts'
+import type { TransferFormat } from './export.ts'
+import { linesIn } from './lines.ts'
+
+/** A document may be written with more white space than it is stored with. */
+const RECORD_MAX = 4 * STORED_BYTES_MAX
+const COLUMNS_MAX = 10_000
+
+/** A line of a file: the fields of a document, or what is wrong with it. */
+export type ImportRecord = {
+  readonly line: number
+  readonly fields: Fields | ApiError
+  /** What separates the cells of its file, if that is CSV. */
+  readonly separator?: CsvSeparator
+}
+
+/**
+ * The documents of a file. One that cannot be read does not keep the next ones from being read.
+ *
+ * @param schema it decides about the types of cells
+ * @throws VALIDATION_ERROR or PAYLOAD_TOO_LARGE where nothing can be told of what follows
+ */
+export const recordsOf = (
+  format: TransferFormat,
+  bytes: AsyncIterable<Buffer>,
+  schema: unknown,
+): AsyncGenerator<ImportRecord> => (format === 'csv' ? ofCsv(bytes, schema) : ofNdjson(bytes))
+
+/** @throws VALIDATION_ERROR for the first line of a table, of an array, or of a document on several lines */
+function refuseOtherFormats(line: string): void {
+  if (!/^\s*\{\s*\S/.test(line))
+    throw invalid({
+      path: '/body/file',
+      message:
+        'has no document of JSON on its first line: write each document on one line, without an array around them, or send format=csv for a table',
+    })
+}
+
+async function* ofNdjson(bytes: AsyncIterable<Buffer>): AsyncGenerator<ImportRecord> {
+  const fault = (line: number) =>
+    errors.payload_too_large({ message: `Line ${line} has more than ${RECORD_MAX} bytes.` })
+  let line = 0
+  let isFirst = true
+  for await (const lines of linesIn(bytes, { bytes: RECORD_MAX, fault }))
+    for (const one of lines) {
+      line++
+      const fields = orFault(() => objectOf(decodeUtf8(one, '')))
+      if (!fields) continue
+      if (isFirst) refuseOtherFormats(one.toString())
+      isFirst = false
+      yield { line, fields }
+    }
+}
+
+/** Undefined for an empty line. */
+function objectOf(text: string): Fields | undefined {
+  if (text.trim() === '') return undefined
+  const value = parseStrictJson(text, { at: '', takesRounded: true })
+  if (!isObject(value)) throw invalid({ path: '', message: 'must be an object' })
+  return value
+}
+
+async function* ofCsv(bytes: AsyncIterable<Buffer>, schema: unknown): AsyncGenerator<ImportRecord> {
+  let columns: readonly TypedColumn[] | undefined
+  for await (const record of csvRecords(textOf(bytes), RECORD_MAX)) {
+    const { line, cells, separator } = record
+    if (!columns) {
+      columns = columnsOf(cells).map((column) => ({ column, types: typesAt(schema, column) }))
+      continue
+    }
+    const known = columns
+    const fields = orFault(() => {
+      if (cells.length > known.length)
+        throw invalid({
+          path: '',
+          message: `has ${cells.length} cells, and there are ${known.length} headings`,
+        })
+      // What no request could bring, no table brings: U+0000, or a field __proto__.
+      return objectOf(JSON.stringify(fieldsOf(known, record)))
+    })
+    if (fields) yield { line, fields, separator }
+  }
+}
+
+function columnsOf(headings: readonly string[]): readonly CsvColumn[] {
+  const columns = headings.map(columnOf)
+  if (columns.length > COLUMNS_MAX)
+    throw invalid({ path: '/body/file', message: `has more than ${COLUMNS_MAX} headings` })
+  const names = columns.map((column) => JSON.stringify(column).slice(0, -1))
+  const sorted = names.toSorted()
+  for (const [i, name] of sorted.entries()) {
+    const next = sorted[i + 1]
+    if (next === name || next?.startsWith(`${name},`))
+      throw invalid({
+        path: '/body/file',
+        message: `two headings are the same or inside of each other: ${headings[names.indexOf(next)]}`,
+      })
+  }
+  return columns
+}
+
+async function* textOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  const decode = (piece?: Buffer): string => {
+    try {
+      return piece ? decoder.decode(piece, { stream: true }) : decoder.decode()
+    } catch {
+      throw invalid({ path: '/body/file', message: 'This is not UTF-8: send the text encoded as UTF-8.' })
+    }
+  }
+  for await (const piece of bytes) yield decode(piece)
+  yield decode()
+}
+
+function orFault(read: () => Fields | undefined): Fields | ApiError | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof ApiError) return error
+    throw error
+  }
+}

@@ -1,0 +1,58 @@
+import type { Json } from '../../language/query/filter.ts'
+import { DEAD, entriesOf, namesOf, UnindexableError, type Entries } from './entries.ts'
+import type { Index } from './index-definition.ts'
+
+/** A document as an index sees it. */
+export type IndexedDocument = { readonly id: string; readonly owner: string; readonly document: Json }
+
+/** The entries of a document in an index. */
+export type DocumentEntries = Entries & {
+  readonly index: Index
+  readonly id: string
+  readonly owner: string
+}
+
+/**
+ * Makes the entries of documents in one index.
+ *
+ * @param refuse called for a document that the index cannot hold; if it returns, the document has no entries
+ */
+export const entriesOfDocuments = (
+  index: Index,
+  documents: readonly IndexedDocument[],
+  refuse: (id: string, error: UnindexableError) => void,
+): DocumentEntries[] =>
+  documents.flatMap(({ id, owner, document }) => {
+    try {
+      return [{ index, id, owner, ...entriesOf(document, index) }]
+    } catch (error) {
+      if (!(error instanceof UnindexableError)) throw error
+      refuse(id, error)
+      return []
+    }
+  })
+
+/** Entries that are gone, as an index that is built keeps them: a build with an older snapshot cannot bring them back. */
+export const deadOf = (documents: readonly DocumentEntries[]): DocumentEntries[] =>
+  documents.map((one) => ({ ...one, entries: one.entries.map(({ key }) => ({ key, ends: DEAD })) }))
+
+/** Two documents of a write that have the same key in a unique index. */
+export function duplicateIn(
+  documents: readonly DocumentEntries[],
+): { index: Index; id: string; other: string } | undefined {
+  const seen = new Map<string, string>()
+  for (const { index, id, entries } of documents) {
+    if (!index.isUnique) continue
+    for (const { key } of entries) {
+      const place = `${index.id} ${key.toString('latin1')}`
+      const first = seen.get(place)
+      if (first !== undefined) return { index, id: first, other: id }
+      seen.set(place, id)
+    }
+  }
+  return undefined
+}
+
+/** Why a unique index cannot hold two documents. */
+export const duplicateReason = ({ fields }: Index, { id, other }: { id: string; other: string }): string =>
+  `the documents ${[id, other].toSorted().join(' and ')} have the same ${namesOf(fields)}`

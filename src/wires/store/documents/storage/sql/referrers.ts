@@ -1,0 +1,50 @@
+import { sql, type Sql } from '../../../../../db/sql.ts'
+import { DEAD } from '../indexes/entries.ts'
+import type { Index } from '../indexes/index-definition.ts'
+import { storedKey } from '../plan/key-range.ts'
+import { sortKeyOf } from '../../language/query/sort-key.ts'
+
+/**
+ * Some of the documents that have one of some texts in the field of an index, by their ids. Of the entries, of which a document has
+ * at most one for each text, no more are read than that takes.
+ *
+ * @param limit how many documents at most
+ */
+export const selectReferrersSql = (
+  index: Pick<Index, 'id'>,
+  targets: readonly string[],
+  limit: number,
+): Sql<{ id: string }> => sql`
+  select distinct id from (
+    select e.id from store_entries e where ${hasKeyOf(index, targets)}
+    limit ${limit * targets.length}
+  ) as found
+  order by id limit ${limit}`
+
+/**
+ * The condition that no document has one of some texts in the field of an index, for the statement of a batch that depends on it.
+ * It does not hold either if the index is not ready, because it lacks entries then.
+ *
+ * @example
+ * requireRow(sql`select 1 as free where ${hasNoReferrers(index, [id])}`, () => errors.conflict())
+ */
+export const hasNoReferrers = (index: Pick<Index, 'id'>, targets: readonly string[]): Sql => sql`
+  exists (select 1 from store_indexes i where i.id = ${index.id} and i.state = 'ready')
+  and not exists (select 1 from store_entries e where ${hasKeyOf(index, targets)})`
+
+/** The condition that no document has anything in the field of an index. */
+export const hasNoEntries = (index: Pick<Index, 'id'>): Sql => sql`
+  exists (select 1 from store_indexes i where i.id = ${index.id} and i.state = 'ready')
+  and not exists (
+    select 1 from store_entries e where e.index_id = ${index.id} and e.ends <> ${sql.literal(String(DEAD))})`
+
+function hasKeyOf({ id }: Pick<Index, 'id'>, targets: readonly string[]): Sql {
+  // One text for all keys: the statement is the same whatever their number.
+  const keys = JSON.stringify(targets.map((target) => storedKey(sortKeyOf(target)).toString('hex')))
+  return sql`
+    e.index_id = ${id} and e.ends <> ${sql.literal(String(DEAD))} and ${sql.either({
+      sqlite: sql`e.key in (select unhex(value) from json_each(${keys}))`,
+      // An array, so that each key is searched for, whatever the planner takes their number for.
+      postgres: sql`e.key = any(array(select decode(value, 'hex') from json_array_elements_text(${keys}::json)))`,
+    })}`
+}

@@ -1,0 +1,72 @@
+import { newId } from '../../../../base/ids.ts'
+import { parseJson } from '../../../../base/json.ts'
+import type { Collections } from '../definition/collections.ts'
+import { systemViewer } from '../definition/viewer.ts'
+import { fieldsFrom } from '../language/document-json.ts'
+import type { SystemDocument, SystemDocuments } from '../definition/system-api.ts'
+import { checkHookDepth } from './hook-runner.ts'
+import type { createLists } from '../lists/list.ts'
+import { patchBy, updateBy } from './body.ts'
+import { changeDocument, type DocumentChange } from './change.ts'
+import { createDocument } from './create.ts'
+import { removeDocument } from './remove.ts'
+import type { WriteContext } from './write.ts'
+
+const parsedDocument = ({ body }: { readonly body: string }): SystemDocument =>
+  parseJson(body) as SystemDocument
+
+/** @param depth how many hooks led to what is done */
+export function createSystemDocuments(
+  {
+    collections,
+    writing,
+    list,
+  }: { collections: Collections; writing: WriteContext } & Pick<ReturnType<typeof createLists>, 'list'>,
+  depth: number,
+): SystemDocuments {
+  const viewer = systemViewer(depth)
+  async function change(
+    collection: string,
+    id: string,
+    apply: DocumentChange['apply'],
+  ): Promise<SystemDocument> {
+    checkHookDepth(depth)
+    return parsedDocument(await changeDocument(writing, collections.get(collection), viewer, id, { apply }))
+  }
+  return {
+    async get(collection, id) {
+      const found = await writing.documents.find(collection, id)
+      return found && parsedDocument(found)
+    },
+    async list(collection, { filter, search, sort, limit = 20, offset = 0, cursor } = {}) {
+      const { documents, total, nextCursor } = await list({
+        collection,
+        access: { reach: 'all', view: undefined },
+        parameters: {
+          limit,
+          offset,
+          ...(filter && { filter: JSON.stringify(filter) }),
+          ...(search !== undefined && { search }),
+          ...(sort !== undefined && { sort }),
+          ...(cursor !== undefined && { cursor }),
+        },
+      })
+      return { data: documents.map(parsedDocument), total, nextCursor }
+    },
+    async create(collection, fields, { owner, id = newId(writing.clock.now()) } = {}) {
+      checkHookDepth(depth)
+      const of = collections.get(collection)
+      const sent = fieldsFrom(fields, 'documents.create')
+      return parsedDocument(await createDocument(writing, of, systemViewer(depth, owner), id, sent))
+    },
+    update: async (collection, id, fields) =>
+      change(collection, id, updateBy(fieldsFrom(fields, 'documents.update'))),
+    patch: async (collection, id, patch) =>
+      change(collection, id, patchBy(fieldsFrom(patch, 'documents.patch'))),
+    async delete(collection, id) {
+      checkHookDepth(depth)
+      await removeDocument(writing, collections.get(collection), viewer, id)
+    },
+    count: writing.documents.count,
+  }
+}
