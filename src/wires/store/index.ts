@@ -11,8 +11,8 @@ import { restoreEndpoints } from './backups/restore-endpoints.ts'
 import { backupEndpoints } from './backups/endpoints.ts'
 import { scheduleBackups } from './backups/schedule.ts'
 import { openChanges } from './changes/open.ts'
-import { declaredIndexes } from './documents/storage/indexes/index-definition.ts'
-import { outdateWordsSql } from './documents/storage/indexes/index-rows.ts'
+import { declaredIndexes } from './documents/storage/entries/index-definition.ts'
+import { outdateWordsSql } from './documents/storage/sql/index-rows.ts'
 import { concealedOf } from './documents/language/fields/view.ts'
 import { relationIndexes } from './documents/definition/incoming-relations.ts'
 import { openDocuments } from './documents/open.ts'
@@ -88,12 +88,8 @@ export const store = defineWire({
     const backups = createBackups(context, objects)
     const quota = createQuota(db, clock, quotasOf(options.quota, settings.production))
     scheduleBackups(jobs, backups, options.backups)
-    const { collections, isByOwner, indexes, lists, writing, decide, system } = openDocuments(
-      context,
-      db,
-      options,
-      quota,
-    )
+    const { collections, isByOwner, indexes, automaticIndexes, lists, writing, decide, system } =
+      openDocuments(context, db, options, quota)
     const changes = openChanges(context, collections, options.changes)
     const restores = createRestores(context, objects, backups, indexes)
     const declared = declaredIndexes(options.indexes, isByOwner)
@@ -169,6 +165,7 @@ export const store = defineWire({
         backups,
         restores,
         indexes,
+        automaticIndexes,
         schemas,
       },
       async start() {
@@ -217,7 +214,7 @@ export const store = defineWire({
       ),
       async close() {
         await changes.close()
-        await indexes.idle()
+        await automaticIndexes.idle()
         await restores.close()
         await backups.close()
         await objects.close()

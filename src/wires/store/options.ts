@@ -2,11 +2,9 @@ import type { Static } from 'typebox'
 
 import { BYTE_SIZE, bytesOf } from '../../base/byte-size.ts'
 import { Type } from '../../base/schema.ts'
-import { CollectionOptions, UserValueOptions } from './documents/definition/collection-option.ts'
-import { AutomaticIndexOptions, IndexOptions } from './documents/storage/indexes/index-definition.ts'
+import { DOCUMENT_OPTIONS } from './documents/definition/document-options.ts'
 import { AccessRule } from './documents/language/rules/access.ts'
-
-const text = (description: string, pattern = '.') => Type.Optional(Type.String({ pattern, description }))
+import { S3Options } from './objects/s3-config.ts'
 
 const quotaSize = (description: string) =>
   Type.String({ pattern: `${BYTE_SIZE}|^none$`, description: `${description} In bytes, like 50MB, or none.` })
@@ -20,20 +18,9 @@ export function quotasOf({ user, total }: Static<typeof StoreOptions>['quota'], 
 /** The options of the store wire. */
 export const StoreOptions = Type.Object(
   {
-    /** Rules and schemas of collections, and what else differs from free-form documents under the policy. */
-    collections: CollectionOptions,
-    /** Values of `$$user` that are read from documents, such as the teams of an account. */
-    user: UserValueOptions,
-    indexes: IndexOptions,
-    automaticIndexes: AutomaticIndexOptions,
+    ...DOCUMENT_OPTIONS,
     /** The access rule of files, if it differs from the policy's. */
     fileAccess: Type.Optional(AccessRule),
-    queryLimitSeconds: Type.Integer({
-      minimum: 1,
-      maximum: 3600,
-      default: 10,
-      description: 'How long a query of a list may take before it is stopped.',
-    }),
     changes: Type.Object(
       {
         keepHours: Type.Integer({
@@ -66,30 +53,7 @@ export const StoreOptions = Type.Object(
       },
       { default: {}, additionalProperties: false },
     ),
-    s3: Type.Optional(
-      Type.Object(
-        {
-          endpoint: text('The address of the service. Default: that of AWS in the region.'),
-          region: text('The region of the bucket. Default: us-east-1.', '^[a-z\\d-]+$'),
-          bucket: text(
-            'The bucket, which must exist. With it, files and backups are kept there.',
-            '^[A-Za-z\\d][A-Za-z\\d._-]+$',
-          ),
-          accessKeyId: text('Default: the credentials that the AWS SDK finds by itself.', '^[!-~]+$'),
-          secretAccessKey: text('The secret of the access key.', '^[!-~]+$'),
-          prefix: text(
-            'The beginning of all keys in the bucket, such as shop/.',
-            '^[A-Za-z\\d_-][A-Za-z\\d._-]*(/[A-Za-z\\d_-][A-Za-z\\d._-]*)*/?$',
-          ),
-          pathStyle: Type.Optional(
-            Type.Boolean({
-              description: 'Whether the bucket is in the path of URLs. Default: true with an endpoint.',
-            }),
-          ),
-        },
-        { additionalProperties: false },
-      ),
-    ),
+    s3: S3Options,
     backups: Type.Object(
       {
         every: Type.Optional(

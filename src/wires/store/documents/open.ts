@@ -1,20 +1,19 @@
-import type { Static } from 'typebox'
-
 import { isoTime } from '../../../base/clock.ts'
 import { deriveKey } from '../../../base/crypto.ts'
 import { parseJson } from '../../../base/json.ts'
 import { createKeyedMutex } from '../../../base/keyed-mutex.ts'
 import type { Database } from '../../../db/database.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
-import type { StoreOptions } from '../options.ts'
 import type { Quota } from '../quota.ts'
 import { createCollections, USER_VALUES_MAX, type ReadMatching } from './definition/collections.ts'
 import type { Decision } from './routes/dry-run/decision.ts'
 import { decideStored, type DecisionRequest } from './routes/dry-run/decide-stored.ts'
+import type { DocumentOptions } from './definition/document-options.ts'
 import { createDocuments } from './storage/documents.ts'
 import { createHookRunner } from './writes/hook-runner.ts'
 import type { SystemDocuments } from './definition/system-api.ts'
 import { createIndexes } from './storage/indexes/indexes.ts'
+import { createAutomaticIndexes } from './lists/automatic-indexes.ts'
 import { createLists } from './lists/list.ts'
 import type { DeletionContext } from './writes/relations/deletion.ts'
 import { incomingRelations } from './definition/incoming-relations.ts'
@@ -31,12 +30,7 @@ type List = ReturnType<typeof createLists>['list']
  * @param db refuses writes during a restore; that of the context does not
  * @throws StartError for collections of the configuration that cannot work
  */
-export function openDocuments(
-  context: WireContext,
-  db: Database,
-  options: Static<typeof StoreOptions>,
-  quota: Quota,
-) {
+export function openDocuments(context: WireContext, db: Database, options: DocumentOptions, quota: Quota) {
   const { clock, log, policy, settings } = context
   const collections = createCollections(
     options,
@@ -44,12 +38,19 @@ export function openDocuments(
     readMatchingBy((request) => lists.list(request), log),
   )
   const isByOwner = (name: string): boolean => collections.isByOwner(name)
-  const indexes = createIndexes({ ...context, db }, options.automaticIndexes, isByOwner)
+  const indexes = createIndexes({ ...context, db }, options.automaticIndexes !== false, isByOwner)
+  const automaticIndexes = createAutomaticIndexes(
+    { ...context, db },
+    indexes.builds,
+    options.automaticIndexes,
+    isByOwner,
+  )
   const documents = createDocuments(db, indexes)
   const reading = {
     db: context.db,
     documents,
     indexes,
+    automaticIndexes,
     limitMs: options.queryLimitSeconds * 1000,
     key: deriveKey(settings.secret, 'store.cursors'),
     searchFieldsOf: (name: string) => collections.get(name).search,
@@ -70,11 +71,11 @@ export function openDocuments(
   const writing: WriteContext = { clock, collections, documents, hooks, deletions, quota, mutex }
   /** Decides on stored documents, and leaves no trace: no use of an index is noted, and none is added. */
   function decide(request: DecisionRequest): Promise<Decision> {
-    const { list } = createLists({ ...reading, indexes: { ...indexes, observe() {}, used() {} } })
+    const { list } = createLists({ ...reading, automaticIndexes: { observe() {}, used() {} } })
     const traceless = createCollections(options, policy.name, readMatchingBy(list, log))
     return decideStored({ clock, policy, collections: traceless, documents }, request)
   }
-  return { collections, isByOwner, indexes, lists, writing, decide, system: systemAt(0) }
+  return { collections, isByOwner, indexes, automaticIndexes, lists, writing, decide, system: systemAt(0) }
 }
 
 /** Reads the documents of a value of `store.user`, as the system. */

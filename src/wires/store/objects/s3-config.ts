@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 
 import { isLoopback } from '../../../base/loopback.ts'
+import { Type } from '../../../base/schema.ts'
 import { StartError } from '../../../base/start-error.ts'
-import type { StoreOptions } from '../options.ts'
 
 const REGION = 'us-east-1'
 const SETTINGS = {
@@ -11,6 +11,35 @@ const SETTINGS = {
   accessKeyId: 'S3_ACCESS_KEY_ID',
   secretAccessKey: 'S3_SECRET_ACCESS_KEY',
 } as const
+
+const text = (description: string, pattern = '.') => Type.Optional(Type.String({ pattern, description }))
+
+/** The bucket in the configuration. */
+export const S3Options = Type.Optional(
+  Type.Object(
+    {
+      endpoint: text('The address of the service. Default: that of AWS in the region.'),
+      region: text('The region of the bucket. Default: us-east-1.', '^[a-z\\d-]+$'),
+      bucket: text(
+        'The bucket, which must exist. With it, files and backups are kept there.',
+        '^[A-Za-z\\d][A-Za-z\\d._-]+$',
+      ),
+      accessKeyId: text('Default: the credentials that the AWS SDK finds by itself.', '^[!-~]+$'),
+      secretAccessKey: text('The secret of the access key.', '^[!-~]+$'),
+      prefix: text(
+        'The beginning of all keys in the bucket, such as shop/.',
+        '^[A-Za-z\\d_-][A-Za-z\\d._-]*(/[A-Za-z\\d_-][A-Za-z\\d._-]*)*/?$',
+      ),
+      pathStyle: Type.Optional(
+        Type.Boolean({
+          description: 'Whether the bucket is in the path of URLs. Default: true with an endpoint.',
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+)
+export type S3Option = Static<typeof S3Options>
 
 /** A bucket, and how to reach it. */
 export type S3Config = {
@@ -30,7 +59,7 @@ export type S3Config = {
  *
  * @throws StartError if something of it is set, but not enough, or it cannot be right
  */
-export function readS3Config(options: Static<typeof StoreOptions>['s3']): S3Config | undefined {
+export function readS3Config(options: S3Option | undefined): S3Config | undefined {
   if (!options || Object.values(options).every((value) => value === undefined)) return undefined
   const { bucket, region = REGION, prefix = '', accessKeyId, secretAccessKey } = options
   if (bucket === undefined) throw fault('bucket', 'set the bucket too, or none of the options of s3')

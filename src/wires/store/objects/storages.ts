@@ -1,12 +1,9 @@
 import { join } from 'node:path'
 
-import type { Static } from 'typebox'
-
 import { StartError } from '../../../base/start-error.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
-import type { StoreOptions } from '../options.ts'
 import { createLocalStorage } from './local-storage.ts'
-import { readS3Config } from './s3-config.ts'
+import { readS3Config, type S3Option } from './s3-config.ts'
 import { openS3Bucket } from './s3-storage.ts'
 import type { Storages } from './storage.ts'
 
@@ -17,7 +14,10 @@ import type { Storages } from './storage.ts'
  */
 export async function openStorages(
   { clock, log, settings }: Pick<WireContext, 'clock' | 'log' | 'settings'>,
-  options: Static<typeof StoreOptions>,
+  options: {
+    readonly s3?: S3Option | undefined
+    readonly backups: { readonly storage?: 'local' | 's3' | undefined }
+  },
 ): Promise<Storages> {
   const config = readS3Config(options.s3)
   if (options.backups.storage === 's3' && !config)

@@ -1,7 +1,7 @@
 import { didYouMean } from '../../../../base/did-you-mean.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import type { CollectionDefinition } from './collection.ts'
-import type { Definition } from '../storage/indexes/index-definition.ts'
+import type { Definition } from '../storage/entries/index-definition.ts'
 import type { Relation } from './relation.ts'
 
 /** A relation from the side of the documents that it leads to. */

@@ -1,7 +1,7 @@
 import { Type } from '../../../../base/schema.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import { isInside, parseFieldPath } from '../language/fields/field-path.ts'
-import { FIELDS_MAX, type Definition } from '../storage/indexes/index-definition.ts'
+import { FIELDS_MAX, type Definition } from '../storage/entries/index-definition.ts'
 import type { Path } from '../language/query/path.ts'
 
 /** The fields that `?search=` looks into. */

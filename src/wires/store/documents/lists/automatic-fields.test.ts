@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { parseFilter } from '../language/query/parse.ts'
 import { parseSort } from '../language/query/sort.ts'
 import { neededIndex, serves } from './automatic-fields.ts'
-import { declaredIndexes } from '../storage/indexes/index-definition.ts'
+import { declaredIndexes } from '../storage/entries/index-definition.ts'
 
 const neededBy = (filter: unknown, sort: string) =>
   neededIndex(parseFilter(JSON.stringify(filter)), parseSort(sort))

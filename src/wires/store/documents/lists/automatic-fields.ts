@@ -1,8 +1,8 @@
 import { conjunctsOf, isScalar, type FilterTree } from '../language/query/filter.ts'
 import type { Path } from '../language/query/path.ts'
 import type { Sort } from '../language/query/sort.ts'
-import { FIELDS_MAX, type Index } from '../storage/indexes/index-definition.ts'
-import { namesOf, type EntryRules, type IndexField } from '../storage/indexes/entries.ts'
+import { FIELDS_MAX, type Index } from '../storage/entries/index-definition.ts'
+import { namesOf, type EntryRules, type IndexField } from '../storage/entries/entries.ts'
 
 // Each value of an `$in` is a search of its own.
 const VALUES_MAX = 200

@@ -46,6 +46,7 @@ eachEngine((engine) => {
   })
 
   const indexesIn = (from: TestApp) => from.app.service('store').indexes
+  const automaticIndexesIn = (from: TestApp) => from.app.service('store').automaticIndexes
 
   /** Asks for a list some times, and waits for what comes of it. */
   async function list(
@@ -58,7 +59,7 @@ eachEngine((engine) => {
       const answered = await from.request('GET', `/store/${collection}?${query.toString()}`)
       assert.equal(answered.status, 200, answered.text)
     }
-    await indexesIn(from).idle()
+    await automaticIndexesIn(from).idle()
     await readyIndexes(from)
   }
 
@@ -68,8 +69,8 @@ eachEngine((engine) => {
     (await all(collection)).map(({ names, state }) => (state === 'ready' ? names : `${names} ${state}`))
 
   async function used(id: number): Promise<void> {
-    indexesIn(app).used(id)
-    await indexesIn(app).idle()
+    automaticIndexesIn(app).used(id)
+    await automaticIndexesIn(app).idle()
   }
 
   test('the third slow list of a shape adds the index that it needs, and the log says so', async () => {
@@ -100,13 +101,13 @@ eachEngine((engine) => {
     const { token } = await counted.register()
     const made = await counted.request('POST', '/store/books', { token, body: documents })
     assert.equal(made.status, 201)
-    const indexes = indexesIn(counted)
+    const automaticIndexes = automaticIndexesIn(counted)
     const { documents: stored } = counted.app.service('store')
     const list = parseList({ filter: '{"year":1973}' }, counted.app.db.dialect)
     const countAll = () => stored.count('books')
     async function scan(ms: number): Promise<number> {
-      indexes.observe({ collection: 'books', list, countAll }, { ms, total: 10 })
-      await indexes.idle()
+      automaticIndexes.observe({ collection: 'books', list, countAll }, { ms, total: 10 })
+      await automaticIndexes.idle()
       return (await indexesOf(counted)).length
     }
     // 1.9 s in each of two minutes.

@@ -4,7 +4,7 @@ import type { WireContext } from '../../../../kernel/wire.ts'
 import type { ParsedList } from './parsed-list.ts'
 import { serves, type NeededIndex } from './automatic-fields.ts'
 import type { IndexBuilds } from '../storage/indexes/index-builds.ts'
-import { namesOf } from '../storage/indexes/entries.ts'
+import { namesOf } from '../storage/entries/entries.ts'
 import {
   changeIndexes,
   dropUnusedSql,
@@ -18,7 +18,7 @@ import {
   selectIndexesSql,
   selectUnusedSql,
   type IndexRow,
-} from '../storage/indexes/index-rows.ts'
+} from '../storage/sql/index-rows.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -207,3 +207,5 @@ export function createAutomaticIndexes(
     idle: (): Promise<void> => running.idle(),
   }
 }
+
+export type AutomaticIndexes = ReturnType<typeof createAutomaticIndexes>

@@ -1,8 +1,7 @@
 import type { Database } from '../../../../db/database.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
-import type { IndexSet } from '../storage/indexes/index-definition.ts'
-import type { Indexes } from '../storage/indexes/indexes.ts'
-import { afterCursorSql, type ListSource } from './list-source.ts'
+import type { IndexSet } from '../storage/entries/index-definition.ts'
+import { afterCursorSql, type ListContext, type ListSource } from './list-source.ts'
 import { readByUnion } from './by-union.ts'
 import { FEW_BYTES, FEW_DOCUMENTS, LOOKUP_COST } from './costs.ts'
 import { isShort, matchingRows, readPage, type IndexPage, type PageRows } from './page.ts'
@@ -31,7 +30,7 @@ const NOTHING = sql.literal('')
 
 /** Reads a list from the entries of an index; undefined if none is of use. */
 export async function readByIndex(
-  indexes: Pick<Indexes, 'recent' | 'reload' | 'used'>,
+  { indexes, automaticIndexes }: Pick<ListContext, 'indexes' | 'automaticIndexes'>,
   source: ListSource,
 ): Promise<IndexPage | undefined> {
   let set = await indexes.recent(source.collection)
@@ -39,7 +38,7 @@ export async function readByIndex(
     if (set.indexes.length === 0) return undefined
     const page = await readByOneOf(set, source)
     if (page !== 'outdated') {
-      for (const { index } of page?.plans ?? []) indexes.used(index.id)
+      for (const { index } of page?.plans ?? []) automaticIndexes.used(index.id)
       return page
     }
     set = await indexes.reload(source.collection)

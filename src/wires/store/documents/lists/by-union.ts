@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
-import type { Index, IndexSet } from '../storage/indexes/index-definition.ts'
+import type { Index, IndexSet } from '../storage/entries/index-definition.ts'
 import { afterCursorSql, type ListSource } from './list-source.ts'
 import { FEW_BYTES, FEW_DOCUMENTS, LOOKUP_COST } from './costs.ts'
 import { matchingRows, readPage, type IndexPage } from './page.ts'

@@ -9,7 +9,7 @@ import { openFrame } from '../../../../kernel/frame.fixture.ts'
 import { startApp } from '../../../../testing/app.ts'
 import { eachEngine } from '../../../../testing/engines.ts'
 import { insertSql, storedColumn, storedSql } from '../storage/sql/document-rows.ts'
-import { withoutIndexes } from '../storage/indexes/index-rows.ts'
+import { withoutIndexes } from '../storage/sql/index-rows.ts'
 
 const folder = new URL('../../migrations/', import.meta.url)
 

@@ -6,6 +6,7 @@ import { sql, type Sql } from '../../../../db/sql.ts'
 import type { MakeRoom } from '../../../../http/route.ts'
 import type { Documents } from '../storage/documents.ts'
 import type { Indexes } from '../storage/indexes/indexes.ts'
+import type { AutomaticIndexes } from './automatic-indexes.ts'
 import {
   parsedListOf,
   whereAfterSql,
@@ -53,7 +54,8 @@ export type ListRequest = {
 export type ListContext = {
   readonly db: Database
   readonly documents: Pick<Documents, 'count'>
-  readonly indexes: Pick<Indexes, 'recent' | 'reload' | 'observe' | 'used'>
+  readonly indexes: Pick<Indexes, 'recent' | 'reload'>
+  readonly automaticIndexes: Pick<AutomaticIndexes, 'observe' | 'used'>
   /** How long a query may take. */
   readonly limitMs: number
   /** Authenticates cursors. */

@@ -5,10 +5,10 @@ import { readByScan } from './by-scan.ts'
 import type { Fields } from '../language/document-json.ts'
 import type { SeenDocument } from '../language/fields/view.ts'
 import { explanationOf, type Explanation, type ReadList } from './explain.ts'
-import { selectIndexesSql } from '../storage/indexes/index-rows.ts'
+import { selectIndexesSql } from '../storage/sql/index-rows.ts'
 import { listSourceOf, nameOf, type ListContext, type ListRequest, type ListSource } from './list-source.ts'
 import type { ListPage } from './page.ts'
-import { scoreOf } from '../storage/search/search-query.ts'
+import { scoreOf } from '../language/search/search-query.ts'
 import { wordsOf } from '../language/search/words.ts'
 import type { Json } from '../language/query/filter.ts'
 import { createParsedLists } from './parsed-list.ts'
@@ -40,7 +40,7 @@ export function createLists(context: Omit<ListContext, 'parsed'>) {
       const source = listSourceOf(lists, request)
       const { page, ms } = await read(lists, source)
       if (source.list.scans && !('plans' in page) && !source.list.search)
-        lists.indexes.observe(source, { ms, total: page.total })
+        lists.automaticIndexes.observe(source, { ms, total: page.total })
       return answerOf(lists, source, page)
     },
 
@@ -61,14 +61,14 @@ export function createLists(context: Omit<ListContext, 'parsed'>) {
 }
 
 /** Reads a list, from an index if there is one for it. */
-async function read({ indexes }: ListContext, source: ListSource): Promise<ReadList> {
+async function read(context: ListContext, source: ListSource): Promise<ReadList> {
   const began = performance.now()
   if (source.isEmpty) return { page: { total: 0, documents: [] }, ms: 0 }
   if (source.list.search) {
-    const page = await readBySearch(indexes, source, source.list.search)
+    const page = await readBySearch(context.indexes, source, source.list.search)
     return { page, ms: performance.now() - began }
   }
-  const indexed = source.list.scans ? await readByIndex(indexes, source) : undefined
+  const indexed = source.list.scans ? await readByIndex(context, source) : undefined
   const page = indexed ?? (await readByScan(source))
   return { page, ms: performance.now() - began }
 }

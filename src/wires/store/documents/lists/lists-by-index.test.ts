@@ -10,7 +10,7 @@ import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
 import type { Explanation } from './explain.ts'
-import { changeIndexes, dropSql } from '../storage/indexes/index-rows.ts'
+import { changeIndexes, dropSql } from '../storage/sql/index-rows.ts'
 import { readyIndexes } from '../storage/indexes/indexes.fixture.ts'
 import { createLists } from './list.ts'
 
@@ -302,12 +302,20 @@ eachEngine((engine) => {
   })
 
   test('documents that are much work are looked into where a query is stopped', async () => {
-    const { documents, indexes } = app.app.service('store')
+    const { documents, indexes, automaticIndexes } = app.app.service('store')
     const parts = Array.from({ length: 50 }, (_, i) => `x${i}`)
     for (let n = 0; n < 30; n++)
       await documents.create('arrays', { title: 'work', parts, tags: parts }, { owner: admin._id })
     const key = deriveKey('a secret of the tests', 'cursors')
-    const lists = createLists({ db: app.app.db, documents, indexes, limitMs: 10_000, key, searchFieldsOf })
+    const lists = createLists({
+      db: app.app.db,
+      documents,
+      indexes,
+      automaticIndexes,
+      limitMs: 10_000,
+      key,
+      searchFieldsOf,
+    })
     const options = { signal: AbortSignal.abort(new Error('the client has gone')) }
     const totalOf = async (filter: Query, sort?: string) => {
       const parameters = { filter: JSON.stringify(filter), ...(sort && { sort }), limit: 20, offset: 0 }
@@ -332,9 +340,17 @@ eachEngine((engine) => {
     test('lists by an index are no longer planned once their plans are known', async (t) => {
       const db = await PostgresDatabase.open(databaseUrl, 1)
       t.after(() => db.close())
-      const { documents, indexes } = app.app.service('store')
+      const { documents, indexes, automaticIndexes } = app.app.service('store')
       const key = deriveKey('a secret of the tests', 'cursors')
-      const lists = createLists({ db, documents, indexes, limitMs: 10_000, key, searchFieldsOf })
+      const lists = createLists({
+        db,
+        documents,
+        indexes,
+        automaticIndexes,
+        limitMs: 10_000,
+        key,
+        searchFieldsOf,
+      })
       const access = { reach: { owner: owner._id, filters: [] }, view: undefined }
       const request = { collection: 'scalars', access }
       for (let n = 0; n < 20; n++)
@@ -359,7 +375,7 @@ eachEngine((engine) => {
     })
 
   test('an index that has changed since the plan was made answers nothing', async () => {
-    const { documents, indexes } = app.app.service('store')
+    const { documents, indexes, automaticIndexes } = app.app.service('store')
     const collection = 'arrays'
     const set = await indexes.recent(collection)
     // As on a replica that has not heard of the change.
@@ -367,6 +383,7 @@ eachEngine((engine) => {
       db: app.app.db,
       documents,
       indexes: { ...indexes, recent: () => set },
+      automaticIndexes,
       limitMs: 10_000,
       searchFieldsOf,
       key: deriveKey('a secret of the tests', 'cursors'),

@@ -13,7 +13,7 @@ import {
   type FilterTree,
 } from '../language/query/filter.ts'
 import { parseFilter } from '../language/query/parse.ts'
-import { parseSearch, type SearchQuery } from '../storage/search/search-query.ts'
+import { parseSearch, type SearchQuery } from '../language/search/search-query.ts'
 import { parseSort, SCORE, scoreOrder, type Sort } from '../language/query/sort.ts'
 import { filterOfReach, type Reach } from '../language/rules/rule.ts'
 import { listEngines } from '../storage/sql/engines.ts'

@@ -9,7 +9,7 @@ import { startApp, type TestAnswer, type RequestOptions, type TestApp } from '..
 import { resolved } from '../../../../testing/description.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
 import { deleteSql } from '../storage/sql/document-rows.ts'
-import { withoutIndexes } from '../storage/indexes/index-rows.ts'
+import { withoutIndexes } from '../storage/sql/index-rows.ts'
 
 const UNKNOWN_ID = '0'.repeat(26)
 

@@ -20,7 +20,7 @@ import {
   selectSql,
   updateSql,
 } from './sql/document-rows.ts'
-import { hasIndexes } from './indexes/index-definition.ts'
+import { hasIndexes } from './entries/index-definition.ts'
 import type { CollectionWrite, OtherSteps, Upkeep } from './indexes/index-upkeep.ts'
 import type { Json } from '../language/query/filter.ts'
 

@@ -100,9 +100,17 @@ eachEngine((engine) => {
   })
 
   test('it looks into the documents that the indexes of the alternatives lead to', async () => {
-    const { documents, indexes } = app.app.service('store')
+    const { documents, indexes, automaticIndexes } = app.app.service('store')
     const key = deriveKey('a secret of the tests', 'cursors')
-    const lists = createLists({ db: app.app.db, documents, indexes, limitMs: 10_000, key, searchFieldsOf })
+    const lists = createLists({
+      db: app.app.db,
+      documents,
+      indexes,
+      automaticIndexes,
+      limitMs: 10_000,
+      key,
+      searchFieldsOf,
+    })
     const filters = [parseFilter(JSON.stringify({ members: ann!._id })), parseFilter('{"team":"open"}')]
     const explain = (reach: Reach, filter = '{}') =>
       lists.explain({
@@ -126,11 +134,19 @@ eachEngine((engine) => {
   })
 
   test('alternatives that lead to much work are looked into where a query is stopped', async () => {
-    const { documents, indexes } = app.app.service('store')
+    const { documents, indexes, automaticIndexes } = app.app.service('store')
     for (let n = 0; n < 40; n++)
       await documents.create('projects', { team: 'large', text: 'x'.repeat(20_000) }, { owner: bob!._id })
     const key = deriveKey('a secret of the tests', 'cursors')
-    const lists = createLists({ db: app.app.db, documents, indexes, limitMs: 10_000, key, searchFieldsOf })
+    const lists = createLists({
+      db: app.app.db,
+      documents,
+      indexes,
+      automaticIndexes,
+      limitMs: 10_000,
+      key,
+      searchFieldsOf,
+    })
     const options = { signal: AbortSignal.abort(new Error('the client has gone')) }
     const list = (filters: object[], owner?: string) => {
       const access = {

@@ -1,4 +1,3 @@
-import type { IndexField } from '../../storage/indexes/entries.ts'
 import { isObject, type Json } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
 import { tokensOf } from './tokens.ts'
@@ -14,6 +13,9 @@ const REPEATS_MAX = 255
 /** What a word costs besides its characters. */
 const WORD_BYTES = 8
 
+/** A field that searches look into. */
+export type SearchedField = { readonly path: Path }
+
 /** A word in a document. */
 export type Word = {
   readonly token: string
@@ -27,7 +29,7 @@ export type Word = {
  * The words of a document that searches look into: its first 16,000, of which each counts 255 times at most. Texts and arrays of
  * texts have words, also inside of objects in arrays; numbers have none.
  */
-export function wordsOf(document: Json, fields: readonly IndexField[]): Word[] {
+export function wordsOf(document: Json, fields: readonly SearchedField[]): Word[] {
   const words: Word[] = []
   const repeats = new Map<string, number>()
   let [position, bytes] = [0, 0]
@@ -62,7 +64,7 @@ const PIECES = new RegExp(
 )
 
 /** Whether a change leaves the texts as they are. */
-export const haveSameTexts = (one: Json, other: Json, fields: readonly IndexField[]): boolean =>
+export const haveSameTexts = (one: Json, other: Json, fields: readonly SearchedField[]): boolean =>
   fields.every(({ path }) => {
     const [mine, others] = [[...textsAt(one, path)], [...textsAt(other, path)]]
     return mine.length === others.length && mine.every((text, i) => text === others[i])

@@ -7,7 +7,7 @@ import { startApp, type TestAnswer, type TestApp } from '../../../../../testing/
 import { login, PASSWORD } from '../../../../../testing/auth.ts'
 import { eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
 import { until } from '../../../../../testing/until.ts'
-import { changeIndexes, insertIndexSql } from '../../storage/indexes/index-rows.ts'
+import { changeIndexes, insertIndexSql } from '../../storage/sql/index-rows.ts'
 import { assertEntries, indexesOf, readyIndexes } from '../../storage/indexes/indexes.fixture.ts'
 
 const hooksRun: string[] = []

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import type { Json } from '../../language/query/filter.ts'
 import { EntrySorter } from './entry-sorter.ts'
-import { entriesOf } from './entries.ts'
+import { entriesOf } from '../entries/entries.ts'
 import { SorterWorker } from './sorter-worker.ts'
 
 const rules = {

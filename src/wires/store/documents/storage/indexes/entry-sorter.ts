@@ -2,7 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 
 import { parseJson } from '../../../../../base/json.ts'
 import type { Json } from '../../language/query/filter.ts'
-import { entriesOf, UnindexableError, type EntryRules } from './entries.ts'
+import { entriesOf, UnindexableError, type EntryRules } from '../entries/entries.ts'
 
 const LINE_BREAK = 0x0a
 /** Beyond this memory the entries are sorted on the disk. */

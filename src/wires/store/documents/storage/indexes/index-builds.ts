@@ -2,9 +2,9 @@ import { Type } from '../../../../../base/schema.ts'
 import { ConstraintError, type Database } from '../../../../../db/database.ts'
 import { analyzeTable } from '../../../../../db/tables.ts'
 import type { WireContext } from '../../../../../kernel/wire.ts'
-import type { Index } from './index-definition.ts'
-import { duplicateReason } from './document-entries.ts'
-import { namesOf } from './entries.ts'
+import type { Index } from '../entries/index-definition.ts'
+import { duplicateReason } from '../entries/document-entries.ts'
+import { namesOf } from '../entries/entries.ts'
 import {
   deleteDeadSql,
   deleteSomeDeadSql,
@@ -28,7 +28,7 @@ import {
   requireIndex,
   isStale,
   selectByStateSql,
-} from './index-rows.ts'
+} from '../sql/index-rows.ts'
 import { buildWords } from '../search/search-build.ts'
 import { deleteSomeWordsSql } from '../sql/search-rows.ts'
 import { SorterWorker } from './sorter-worker.ts'

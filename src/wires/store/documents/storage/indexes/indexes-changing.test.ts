@@ -11,7 +11,7 @@ import { until } from '../../../../../testing/until.ts'
 import type { Json } from '../../language/query/filter.ts'
 import { matches } from '../../language/query/reference.fixture.ts'
 import { sorted } from '../../language/query/sort.fixture.ts'
-import { declaredIndexes } from './index-definition.ts'
+import { declaredIndexes } from '../entries/index-definition.ts'
 import { assertEntries, indexesOf, readyIndexes } from './indexes.fixture.ts'
 
 const ROUNDS = isLongRun ? 3 : 1

@@ -12,9 +12,9 @@ import { eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
 import { until } from '../../../../../testing/until.ts'
 import { insertSql } from '../sql/document-rows.ts'
 import { sorted } from '../../language/query/sort.fixture.ts'
-import { declaredIndexes } from './index-definition.ts'
-import { entriesOf } from './entries.ts'
-import { withoutIndexes } from './index-rows.ts'
+import { declaredIndexes } from '../entries/index-definition.ts'
+import { entriesOf } from '../entries/entries.ts'
+import { withoutIndexes } from '../sql/index-rows.ts'
 import { assertEntries, indexesOf, readyIndexes } from './indexes.fixture.ts'
 
 eachEngine((engine) => {

@@ -5,8 +5,8 @@ import { sql } from '../../../../../db/sql.ts'
 import type { TestApp } from '../../../../../testing/app.ts'
 import { until } from '../../../../../testing/until.ts'
 import type { Json } from '../../language/query/filter.ts'
-import { entriesOf, namesOf } from './entries.ts'
-import { indexOf, selectIndexesSql } from './index-rows.ts'
+import { entriesOf, namesOf } from '../entries/entries.ts'
+import { indexOf, selectIndexesSql } from '../sql/index-rows.ts'
 
 /** The indexes of a server, with their fields as they are declared. */
 export async function indexesOf({ app: { db } }: TestApp) {

@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test'
 
 import { startApp, type RequestOptions, type TestApp } from '../../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
-import { declaredIndexes } from './index-definition.ts'
+import { declaredIndexes } from '../entries/index-definition.ts'
 import { assertEntries, indexesOf, readyIndexes } from './indexes.fixture.ts'
 
 const INDEXES = {

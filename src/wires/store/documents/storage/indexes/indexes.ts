@@ -4,10 +4,14 @@ import { StartError } from '../../../../../base/start-error.ts'
 import { cachedUntilWrite } from '../../../../../db/cached-until-write.ts'
 import type { Database, Transaction } from '../../../../../db/database.ts'
 import type { WireContext } from '../../../../../kernel/wire.ts'
-import { createAutomaticIndexes, type AutomaticIndexOptions } from '../../lists/automatic-indexes.ts'
 import { createBuilds } from './index-builds.ts'
-import { haveSameEntries, mergeDefinitions, type Definition, type IndexSet } from './index-definition.ts'
-import { namesOf } from './entries.ts'
+import {
+  haveSameEntries,
+  mergeDefinitions,
+  type Definition,
+  type IndexSet,
+} from '../entries/index-definition.ts'
+import { namesOf } from '../entries/entries.ts'
 import {
   changeIndexes,
   declareSql,
@@ -19,7 +23,7 @@ import {
   selectIndexesSql,
   selectUnfinishedSql,
   type IndexRow,
-} from './index-rows.ts'
+} from '../sql/index-rows.ts'
 import { replaceEntries, type Replacement } from './replace-entries.ts'
 import { refuseIfDropped, untilComplete } from './required.ts'
 import { createUpkeep } from './index-upkeep.ts'
@@ -30,12 +34,12 @@ const RECENT_MS = 1_000
 /**
  * The indexes of collections; see docs/decisions/047-index-entries.md.
  *
- * @param automatic when indexes are made that nobody has declared; false: never
+ * @param hasAutomatic whether indexes may be there that nobody has declared
  * @param isByOwner whether a user's lists of a collection are those of the user's own documents
  */
 export function createIndexes(
   context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
-  automatic: AutomaticIndexOptions | false,
+  hasAutomatic: boolean,
   isByOwner: (collection: string) => boolean,
 ) {
   const { db, clock, log } = context
@@ -71,7 +75,7 @@ export function createIndexes(
 
   return {
     ...upkeep,
-    ...createAutomaticIndexes(context, builds, automatic, isByOwner),
+    builds,
     recent: recentSets(db, clock, (collection) => upkeep.reload(collection)),
 
     /** Adds and drops indexes until they are those that the configuration declares, and goes on with what was interrupted. */
@@ -84,7 +88,7 @@ export function createIndexes(
       const isWanted = (row: IndexRow): boolean =>
         row.source === 'automatic'
           ? (isDeclared(row) && row.state !== 'failed') ||
-            (automatic !== false &&
+            (hasAutomatic &&
               (row.by_owner === 1) === isByOwner(row.collection) &&
               !definitions.some((one) => haveSameEntries(one, indexOf(row))))
           : row.state !== 'failed' && isDeclared(row)

@@ -10,7 +10,7 @@ import { sql } from '../../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
 import { until } from '../../../../../testing/until.ts'
-import { declaredIndexes } from './index-definition.ts'
+import { declaredIndexes } from '../entries/index-definition.ts'
 import { assertEntries, indexesOf, readyIndexes } from './indexes.fixture.ts'
 
 eachEngine((engine) => {

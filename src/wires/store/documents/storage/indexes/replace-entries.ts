@@ -8,11 +8,11 @@ import {
   duplicateReason,
   entriesOfDocuments,
   type DocumentEntries,
-} from './document-entries.ts'
+} from '../entries/document-entries.ts'
 import { deleteEntriesSql, putEntriesSql, selectTakenSql } from '../sql/entry-rows.ts'
 import { wordsOf } from '../../language/search/words.ts'
 import { deleteWordsSql, putWordsSql } from '../sql/search-rows.ts'
-import type { Index, IndexSet } from './index-definition.ts'
+import type { Index, IndexSet } from '../entries/index-definition.ts'
 import {
   changedSql,
   failSql,
@@ -21,7 +21,7 @@ import {
   selectCollectionsSql,
   selectSetSql,
   setOf,
-} from './index-rows.ts'
+} from '../sql/index-rows.ts'
 
 // A document is at most 1 MiB.
 const DOCUMENTS_A_STEP = 64

@@ -3,9 +3,9 @@ import { errors } from '../../../../../base/errors.ts'
 import { StartError } from '../../../../../base/start-error.ts'
 import type { Logger } from '../../../../../base/logger.ts'
 import type { Database } from '../../../../../db/database.ts'
-import type { Definition } from './index-definition.ts'
-import { namesOf } from './entries.ts'
-import { isSame, selectIndexesSql } from './index-rows.ts'
+import type { Definition } from '../entries/index-definition.ts'
+import { namesOf } from '../entries/entries.ts'
+import { isSame, selectIndexesSql } from '../sql/index-rows.ts'
 
 const FIRST_LOOK_MS = 5
 const LOOK_MS = 500

@@ -2,8 +2,8 @@ import type { Static } from 'typebox'
 
 import { isoTime } from '../../../../../base/clock.ts'
 import { Type } from '../../../../../base/schema.ts'
-import { namesOf } from './entries.ts'
-import { fieldsOf, type IndexRow } from './index-rows.ts'
+import { namesOf } from '../entries/entries.ts'
+import { fieldsOf, type IndexRow } from '../sql/index-rows.ts'
 
 /** An index as operators see it. */
 export const DocumentIndex = Type.Object(

@@ -7,7 +7,7 @@ import { sql } from '../../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../../testing/app.ts'
 import { eachEngine } from '../../../../../testing/engines.ts'
 import { until } from '../../../../../testing/until.ts'
-import { declaredIndexes } from './index-definition.ts'
+import { declaredIndexes } from '../entries/index-definition.ts'
 import { assertEntries, indexesOf, readyIndexes } from './indexes.fixture.ts'
 import { uniqueIndexes } from './unique.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { declaredIndexes } from './index-definition.ts'
-import { namesOf } from './entries.ts'
+import { declaredIndexes } from '../entries/index-definition.ts'
+import { namesOf } from '../entries/entries.ts'
 import { uniqueIndexes } from './unique.ts'
 
 test('a unique field, fields that are unique together, and one without case are indexes', () => {

@@ -2,7 +2,13 @@ import type { Static } from 'typebox'
 
 import { Type } from '../../../../../base/schema.ts'
 import { StartError } from '../../../../../base/start-error.ts'
-import { checkFields, FIELDS_MAX, indexedPath, INDEXES_MAX, type Definition } from './index-definition.ts'
+import {
+  checkFields,
+  FIELDS_MAX,
+  indexedPath,
+  INDEXES_MAX,
+  type Definition,
+} from '../entries/index-definition.ts'
 
 const Field = Type.String({ pattern: '.', description: 'A dotted path: author.name.', examples: ['slug'] })
 const Fields = Type.Array(Field, { minItems: 1, maxItems: FIELDS_MAX })

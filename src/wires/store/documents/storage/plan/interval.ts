@@ -1,7 +1,7 @@
 import { endOfCut } from '../../language/query/bound.ts'
 import type { Json, Test } from '../../language/query/filter.ts'
 import { NULL_KEY, sortKeyOf } from '../../language/query/sort-key.ts'
-import { inverted, type IndexField } from '../indexes/entries.ts'
+import { inverted, type IndexField } from '../entries/entries.ts'
 
 /** Keys of one field, from `low` up to and without `high`. */
 export type Interval = {

@@ -1,6 +1,6 @@
 import { endOfCut } from '../../language/query/bound.ts'
-import { COMPARABLE_BYTES, cutKey, CUT_KEY_BYTES } from '../indexes/entries.ts'
-import type { Index } from '../indexes/index-definition.ts'
+import { COMPARABLE_BYTES, cutKey, CUT_KEY_BYTES } from '../entries/entries.ts'
+import type { Index } from '../entries/index-definition.ts'
 import { descending, type IntervalBound, type Interval } from './interval.ts'
 
 /** Keys of entries, from `low` up to and without `high`; with `isKey` only the key `low`. */

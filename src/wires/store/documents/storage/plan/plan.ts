@@ -1,5 +1,5 @@
-import type { Index } from '../indexes/index-definition.ts'
-import type { IndexField } from '../indexes/entries.ts'
+import type { Index } from '../entries/index-definition.ts'
+import type { IndexField } from '../entries/entries.ts'
 import type { FilterTree } from '../../language/query/filter.ts'
 import type { Sort } from '../../language/query/sort.ts'
 import { areIndependent, conditionsOf, type PlanCondition, type PlanConditions } from './conditions.ts'

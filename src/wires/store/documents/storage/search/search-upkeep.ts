@@ -1,6 +1,6 @@
 import type { Step } from '../../../../../db/database.ts'
 import type { Dialect } from '../../../../../db/sql.ts'
-import type { IndexedChanges } from '../indexes/indexed-changes.ts'
+import type { IndexedChanges } from '../entries/indexed-changes.ts'
 import { deleteWordsSql, putWordsSql, type DocumentWords } from '../sql/search-rows.ts'
 import { haveSameTexts, wordsOf } from '../../language/search/words.ts'
 

@@ -322,10 +322,18 @@ eachEngine((engine) => {
       ] as const)
         assert.deepEqual(await found(who, collection, search, { filter }), shown, `${collection} ${search}`)
 
-      const { documents, indexes } = app.app.service('store')
+      const { documents, indexes, automaticIndexes } = app.app.service('store')
       const searchFieldsOf = () => [['title'], ['text']]
       const key = deriveKey('a secret of the tests', 'cursors')
-      const lists = createLists({ db: app.app.db, documents, indexes, limitMs: 10_000, key, searchFieldsOf })
+      const lists = createLists({
+        db: app.app.db,
+        documents,
+        indexes,
+        automaticIndexes,
+        limitMs: 10_000,
+        key,
+        searchFieldsOf,
+      })
       const members = parseFilter(JSON.stringify({ members: bob!._id }))
       for (const [collection, reach, filter, entries] of [
         ['diary', { owner: bob!._id, filters: [] }, '{}', 4],

@@ -1,6 +1,6 @@
 import { sql, type Dialect, type Sql } from '../../../../../db/sql.ts'
-import type { IndexSet } from '../indexes/index-definition.ts'
-import { isVersion } from '../indexes/index-rows.ts'
+import type { IndexSet } from '../entries/index-definition.ts'
+import { isVersion } from './index-rows.ts'
 import { isOneOf } from '../../../../../db/is-one-of.ts'
 import { isOfId, type FilterTree } from '../../language/query/filter.ts'
 

@@ -1,8 +1,8 @@
 import { sql, type Dialect, type Sql } from '../../../../../db/sql.ts'
 import { jsonPath } from './sqlite/json.ts'
-import type { Index } from '../indexes/index-definition.ts'
-import type { DocumentEntries } from '../indexes/document-entries.ts'
-import { DEAD } from '../indexes/entries.ts'
+import type { Index } from '../entries/index-definition.ts'
+import type { DocumentEntries } from '../entries/document-entries.ts'
+import { DEAD } from '../entries/entries.ts'
 
 const linesOf = (documents: readonly DocumentEntries[]) =>
   documents

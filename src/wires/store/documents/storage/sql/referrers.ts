@@ -1,6 +1,6 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import { DEAD } from '../indexes/entries.ts'
-import type { Index } from '../indexes/index-definition.ts'
+import { DEAD } from '../entries/entries.ts'
+import type { Index } from '../entries/index-definition.ts'
 import { storedKey } from '../plan/key-range.ts'
 import { sortKeyOf } from '../../language/query/sort-key.ts'
 

@@ -1,5 +1,5 @@
 import { sql, type Dialect, type Sql } from '../../../../../db/sql.ts'
-import type { Index } from '../indexes/index-definition.ts'
+import type { Index } from '../entries/index-definition.ts'
 import { PLACES, type Word } from '../../language/search/words.ts'
 import { jsonPath } from './sqlite/json.ts'
 import { storedColumn } from './document-rows.ts'

@@ -1,6 +1,6 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import type { Index } from '../indexes/index-definition.ts'
-import { weightOf, type SearchQuery, type Term } from '../search/search-query.ts'
+import type { Index } from '../entries/index-definition.ts'
+import { weightOf, type SearchQuery, type Term } from '../../language/search/search-query.ts'
 import { PLACES } from '../../language/search/words.ts'
 import { LABELS, storedWord } from './search-rows.ts'
 

@@ -12,8 +12,8 @@ import {
   type IndexSet,
   type IndexSource,
   type IndexState,
-} from './index-definition.ts'
-import { KEY_FORMAT, type IndexField } from './entries.ts'
+} from '../entries/index-definition.ts'
+import { KEY_FORMAT, type IndexField } from '../entries/entries.ts'
 
 // Any number that nobody else takes in this database.
 const BUILDS_LOCK = 6_946_174

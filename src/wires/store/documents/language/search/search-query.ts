@@ -1,6 +1,6 @@
 import { invalid } from '../../../../../base/errors.ts'
-import { tokensOf } from '../../language/search/tokens.ts'
-import { PLACES, type Word } from '../../language/search/words.ts'
+import { tokensOf } from './tokens.ts'
+import { PLACES, type Word } from './words.ts'
 
 const AT = '/query/search'
 const LENGTH_MAX = 1_000
