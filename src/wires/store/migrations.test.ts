@@ -8,7 +8,7 @@ import { openDatabase } from '../../db/open.ts'
 import { sql } from '../../db/sql.ts'
 import { startApp } from '../../testing/app.ts'
 import { eachEngine } from '../../testing/engines.ts'
-import { closeGateSql } from './backups/gate.ts'
+import { closeGateSql } from './backups/restore-gate.ts'
 
 const AT = '2026-11-22T23:00:00.000Z'
 const FIELDS = [

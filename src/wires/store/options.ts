@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { BYTE_SIZE, bytesOf } from '../../base/byte-size.ts'
 import { Type } from '../../base/schema.ts'
 import { DOCUMENT_OPTIONS } from './documents/definition/document-options.ts'
-import { AccessRule } from './documents/language/rules/access.ts'
+import { AccessRule } from './documents/language/rules/audience.ts'
 import { S3Options } from './objects/s3-config.ts'
 
 const quotaSize = (description: string) =>

@@ -10,7 +10,7 @@ import {
   type Fields,
 } from '../documents/language/document-json.ts'
 import type { DocumentLine, FileLine } from './archive-format.ts'
-import { damaged } from './damaged.ts'
+import { damaged } from './damaged-archive.ts'
 
 /** A line beyond this is refused before it has been read to its end. */
 const LINE_BYTES_MAX = 2 * 1_048_576

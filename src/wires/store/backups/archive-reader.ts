@@ -14,7 +14,7 @@ import {
   type ArchivedDocument,
   type ArchivedFile,
 } from './archive-lines.ts'
-import { damaged } from './damaged.ts'
+import { damaged } from './damaged-archive.ts'
 import { withSha256 } from './with-sha256.ts'
 import { tarEntries, watchTar, type TarEntry, type TarPosition } from './tar-reader.ts'
 

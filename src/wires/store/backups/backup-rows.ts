@@ -1,6 +1,6 @@
 import { isoTime } from '../../../base/clock.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import { LEASE_MS } from './lease.ts'
+import { LEASE_MS } from './backup-lease.ts'
 
 /** `safety` ones are made by a restore of what it replaces. */
 export type BackupKind = 'manual' | 'scheduled' | 'safety'

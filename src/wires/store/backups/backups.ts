@@ -8,7 +8,7 @@ import { COMMAND_LINE, SYSTEM, type Actor } from '../../../http/actor.ts'
 import { cutPage, type Page } from '../../../http/page.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
-import type { Content } from '../files/content.ts'
+import type { Content } from '../files/file-content.ts'
 import { NoSuchObject } from '../objects/storage.ts'
 import {
   completeSql,
@@ -27,15 +27,15 @@ import {
   type BackupRecord,
   type BackupRow,
 } from './backup-rows.ts'
-import { BackupFault, createArchives, type Progress } from './create.ts'
-import { holdLease, releaseSql, renewSql } from './lease.ts'
+import { BackupFault, createArchives, type Progress } from './create-backup.ts'
+import { holdLease, releaseSql, renewSql } from './backup-lease.ts'
 
 const RUNNING_RETRY_S = 5
 const LOST_SHOWN = 20
 const LOST_LOGGED = 1_000
 
 export type { BackupKind, BackupRecord } from './backup-rows.ts'
-export type { Progress } from './create.ts'
+export type { Progress } from './create-backup.ts'
 
 export type CreateOptions = {
   /** The id of the backup, if a repeated call must not make another one. Default: a new one. */

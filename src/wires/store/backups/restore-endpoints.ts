@@ -3,7 +3,7 @@ import { Type } from '../../../base/schema.ts'
 import { endpoint } from '../../../http/route.ts'
 import { storeErrors } from '../errors.ts'
 import type { Restores } from './restore.ts'
-import { BACKUP_SCOPE, LIMIT, OneBackup } from './endpoints.ts'
+import { BACKUP_SCOPE, LIMIT, OneBackup } from './backup-endpoints.ts'
 
 const compared = (what: string) =>
   Type.Object(

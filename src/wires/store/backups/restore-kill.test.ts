@@ -9,7 +9,7 @@ import { startScript, urlLiteral } from '../../../testing/program.ts'
 import { archiveOf, documentOf, entriesOf, sampleEntries } from './archive.fixture.ts'
 import { newId } from '../../../base/ids.ts'
 import { sql } from '../../../db/sql.ts'
-import { closeGateSql } from './gate.ts'
+import { closeGateSql } from './restore-gate.ts'
 import { insertSql } from './restore-rows.ts'
 import { assertClean, fileOf, stateOf } from './restore.fixture.ts'
 

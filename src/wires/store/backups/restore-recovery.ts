@@ -2,7 +2,7 @@ import { ApiError } from '../../../base/errors.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { Objects } from '../objects/objects.ts'
 import { failSteps, selectLapsedSql, selectSql, type RestoreRow } from './restore-rows.ts'
-import { deleteStaged, leftBehind } from './staging.ts'
+import { deleteStaged, leftBehind } from './restore-staging.ts'
 
 const INTERVAL_MS = 5_000
 const LAPSED = 'The process that ran it ended before it was finished: nothing was changed.'

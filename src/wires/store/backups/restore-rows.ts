@@ -2,9 +2,9 @@ import { requireRow, type Step } from '../../../db/database.ts'
 import { errors } from '../../../base/errors.ts'
 import { sql, type Dialect, type Sql } from '../../../db/sql.ts'
 import type { Objects } from '../objects/objects.ts'
-import { openGateSql } from './gate.ts'
-import { LEASE_MS } from './lease.ts'
-import { restoredObjectsSql } from './staging.ts'
+import { openGateSql } from './restore-gate.ts'
+import { LEASE_MS } from './backup-lease.ts'
+import { restoredObjectsSql } from './restore-staging.ts'
 
 export type RestoreRow = {
   id: string

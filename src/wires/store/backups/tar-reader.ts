@@ -1,6 +1,6 @@
 import type tar from 'tar-stream'
 
-import { damaged } from './damaged.ts'
+import { damaged } from './damaged-archive.ts'
 
 const BLOCK_BYTES = 512
 /** The end of a tar: two blocks of zeros. */

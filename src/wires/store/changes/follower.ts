@@ -1,5 +1,5 @@
 import type { Path } from '../documents/language/query/path.ts'
-import type { FeedEvent } from './event.ts'
+import type { FeedEvent } from './change-event.ts'
 import type { ResetReason } from './log.ts'
 import type { LogPosition } from './position.ts'
 import type { DocumentWatch } from './watch.ts'

@@ -1,4 +1,4 @@
-import type { LoggedChange } from './change.ts'
+import type { LoggedChange } from './logged-change.ts'
 import type { ChangeFollower } from './follower.ts'
 import type { DocumentWatch } from './watch.ts'
 import { WatchIndex, type WatchGroup } from './watch-index.ts'

@@ -1,5 +1,5 @@
 import { eventStream, type EventReceiver, type EventSink } from '../../../http/event-stream.ts'
-import type { FeedEvent } from './event.ts'
+import type { FeedEvent } from './change-event.ts'
 import type { Feed } from './feed.ts'
 import type { ChangeFollower, Output } from './follower.ts'
 import type { ResetReason } from './log.ts'

@@ -1,6 +1,6 @@
 import { allValuesAt } from '../documents/language/fields/field-path.ts'
 import type { Json } from '../documents/language/query/filter.ts'
-import type { LoggedChange, State } from './change.ts'
+import type { LoggedChange, State } from './logged-change.ts'
 import { termsOf, type WatchTerm, type DocumentWatch } from './watch.ts'
 
 /** The members that watch the same, and so receive the same events. */

@@ -5,7 +5,7 @@ import { isCollectionName } from '../documents/language/collection-name.ts'
 import { parseProjection, type Projection } from '../documents/language/fields/projection.ts'
 import { effortOf } from '../documents/language/query/effort.ts'
 import { everything, isObject, partsIn, type FilterTree } from '../documents/language/query/filter.ts'
-import { parseFilter, readFilterOf } from '../documents/language/query/parse.ts'
+import { parseFilter, readFilterOf } from '../documents/language/query/parse-filter.ts'
 import { quote } from '../documents/language/query/path.ts'
 
 /** What is to be watched, as a client asks for it. */

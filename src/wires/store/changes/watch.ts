@@ -5,7 +5,7 @@ import { conjunctsOf, everything, type FilterTree, type Json } from '../document
 import { countIndexes } from '../documents/language/query/path.ts'
 import { compileMatcher } from '../documents/language/query/matcher.ts'
 import { isWithin, type Reach } from '../documents/language/rules/rule.ts'
-import type { LoggedChange, State } from './change.ts'
+import type { LoggedChange, State } from './logged-change.ts'
 
 /** What a caller watches: the documents of a list, as the list would show them. */
 export type DocumentWatch = {

@@ -8,7 +8,7 @@ import sharp from 'sharp'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { launchChromium, withoutChromium } from '../../../testing/chromium.ts'
 import { anyEngine, endOfSuite } from '../../../testing/engines.ts'
-import { upload, type NewFile } from './content.fixture.ts'
+import { upload, type NewFile } from './file-content.fixture.ts'
 import { webmVideo } from './webm.fixture.ts'
 
 // https://html.spec.whatwg.org/multipage/media.html#dom-media-have_current_data

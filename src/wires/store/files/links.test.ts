@@ -3,7 +3,7 @@ import { before, test } from 'node:test'
 
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
-import { contentPath, upload, type Uploaded } from './content.fixture.ts'
+import { contentPath, upload, type Uploaded } from './file-content.fixture.ts'
 
 eachEngine((engine) => {
   let app: TestApp

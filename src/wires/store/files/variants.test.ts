@@ -10,7 +10,7 @@ import sharp, { type Metadata } from 'sharp'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
-import { contentPath, upload, type Uploaded } from './content.fixture.ts'
+import { contentPath, upload, type Uploaded } from './file-content.fixture.ts'
 
 type Bytes = Uint8Array<ArrayBuffer>
 

@@ -10,7 +10,7 @@ import type { WireContext } from '../../../kernel/wire.ts'
 import { storeErrors } from '../errors.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
 import { NoSuchObject } from '../objects/storage.ts'
-import type { Content } from './content.ts'
+import type { Content } from './file-content.ts'
 import type { FileRow } from './files.ts'
 import { createResizer, LARGEST_IMAGE_BYTES, outputOf, RESIZABLE, type Resizing } from './resize.ts'
 

@@ -2,10 +2,10 @@ import type { Static, TSchema } from 'typebox'
 
 import { Type } from '../../../../base/schema.ts'
 import type { Hooks } from './hooks.ts'
-import { UniqueOption } from '../storage/indexes/unique.ts'
+import { UniqueOption } from '../storage/indexes/unique-indexes.ts'
 import { RelationOption } from './relation.ts'
 import { SearchOption } from './search-option.ts'
-import type { AccessWord } from '../language/rules/access.ts'
+import type { AccessWord } from '../language/rules/audience.ts'
 import type { RuleFilter, RuleOption } from '../language/rules/rule.ts'
 
 const Rule = Type.Unsafe<RuleOption>({

@@ -13,10 +13,10 @@ import {
   needsAdmin,
   type AccessWord,
   type Action,
-} from '../language/rules/access.ts'
-import { compileSchema, type DocumentCheck } from '../language/schema/compile.ts'
+} from '../language/rules/audience.ts'
+import { compileSchema, type DocumentCheck } from '../language/schema/compile-schema.ts'
 import { parseSearchFields } from './search-option.ts'
-import { isRequired } from '../language/schema/required.ts'
+import { isRequired } from '../language/schema/required-fields.ts'
 import {
   OWN_VALUES,
   parseRule,

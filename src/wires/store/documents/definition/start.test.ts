@@ -9,7 +9,7 @@ import { StartError } from '../../../../base/start-error.ts'
 import { checkOptions } from '../../../../kernel/options.ts'
 import { configuredWires } from '../../../../wires.ts'
 import type { StoreOptions } from '../../options.ts'
-import { uniqueIndexes } from '../storage/indexes/unique.ts'
+import { uniqueIndexes } from '../storage/indexes/unique-indexes.ts'
 import { incomingRelations } from './incoming-relations.ts'
 import { createCollections } from './collections.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { parseFilter } from '../language/query/parse.ts'
+import { parseFilter } from '../language/query/parse-filter.ts'
 import { parseSort } from '../language/query/sort.ts'
 import { neededIndex, serves } from './automatic-fields.ts'
 import { declaredIndexes } from '../storage/entries/index-definition.ts'

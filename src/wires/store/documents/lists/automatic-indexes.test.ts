@@ -8,7 +8,7 @@ import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
 import { until } from '../../../../testing/until.ts'
 import { parseList } from './parsed-list.ts'
 import { assertEntries, indexesOf, readyIndexes } from '../storage/indexes/indexes.fixture.ts'
-import { uniqueIndexes } from '../storage/indexes/unique.ts'
+import { uniqueIndexes } from '../storage/indexes/unique-indexes.ts'
 
 const DOCUMENTS = 1_000
 const HOUR = 3_600_000

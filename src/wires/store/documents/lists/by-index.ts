@@ -16,8 +16,8 @@ import {
   isReadySql,
   unseenLimitSql,
   type EntryOrder,
-} from '../storage/sql/entries.ts'
-import { directionOf } from '../storage/sql/order.ts'
+} from '../storage/sql/entries-sql.ts'
+import { directionOf } from '../storage/sql/order-sql.ts'
 
 // Indexes may be dropped between a plan and its reads.
 const TRIES_MAX = 3

@@ -5,7 +5,7 @@ import { FEW_BYTES, FEW_DOCUMENTS, LOOKUP_COST } from './costs.ts'
 import { matchingRows, readPage, type IndexPage } from './page.ts'
 import { plansOf, type Plan } from '../storage/plan/plan.ts'
 import { effortOf } from '../language/query/effort.ts'
-import { countEntriesSql, documentsOfEntries, entriesSql, isReadySql } from '../storage/sql/entries.ts'
+import { countEntriesSql, documentsOfEntries, entriesSql, isReadySql } from '../storage/sql/entries-sql.ts'
 import { documentsOfOwner } from '../storage/sql/document-rows.ts'
 
 const ANY_ORDER = { keys: [], idDescending: false }

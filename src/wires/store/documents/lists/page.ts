@@ -8,7 +8,7 @@ import { conjunctsOf } from '../language/query/filter.ts'
 import { listFault } from '../language/query/sort.ts'
 import { idMatches } from '../storage/sql/document-rows.ts'
 import { listEngines } from '../storage/sql/engines.ts'
-import { afterPositionSql } from '../storage/sql/order.ts'
+import { afterPositionSql } from '../storage/sql/order-sql.ts'
 
 /** The bytes that the documents of a page have at most, if it has more than one. */
 const PAGE_BYTES = 4_194_304

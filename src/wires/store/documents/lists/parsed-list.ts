@@ -12,12 +12,12 @@ import {
   isOfId,
   type FilterTree,
 } from '../language/query/filter.ts'
-import { parseFilter } from '../language/query/parse.ts'
+import { parseFilter } from '../language/query/parse-filter.ts'
 import { parseSearch, type SearchQuery } from '../language/search/search-query.ts'
 import { parseSort, SCORE, scoreOrder, type Sort } from '../language/query/sort.ts'
 import { filterOfReach, type Reach } from '../language/rules/rule.ts'
 import { listEngines } from '../storage/sql/engines.ts'
-import { afterPositionSql, directionOf, orderOf, type ListOrder } from '../storage/sql/order.ts'
+import { afterPositionSql, directionOf, orderOf, type ListOrder } from '../storage/sql/order-sql.ts'
 
 /** The query parameters that say which documents a list has, and in which order. */
 export type ListParameters = {

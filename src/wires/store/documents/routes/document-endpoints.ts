@@ -39,8 +39,8 @@ import {
   ReplaceParameter,
 } from './request-schemas.ts'
 import { countPaths } from '../language/operators/operators.ts'
-import { expand, parseExpand, withExpanded } from '../writes/relations/expand.ts'
-import { needsAdmin } from '../language/rules/access.ts'
+import { expand, parseExpand, withExpanded } from '../writes/relations/expand-relations.ts'
+import { needsAdmin } from '../language/rules/audience.ts'
 import { mayHold, reachOf } from '../language/rules/rule.ts'
 import {
   isReadable,
@@ -50,11 +50,11 @@ import {
   shownPage,
   type ShownDocument,
 } from '../writes/shown-documents.ts'
-import { patchBy, replaceBy, updateBy } from '../writes/body.ts'
-import { changeDocument, type DocumentChange } from '../writes/change.ts'
-import { createDocument, createDocuments } from '../writes/create.ts'
-import { removeDocument } from '../writes/remove.ts'
-import type { WriteContext } from '../writes/write.ts'
+import { patchBy, replaceBy, updateBy } from '../writes/request-body.ts'
+import { changeDocument, type DocumentChange } from '../writes/change-document.ts'
+import { createDocument, createDocuments } from '../writes/create-document.ts'
+import { removeDocument } from '../writes/remove-document.ts'
+import type { WriteContext } from '../writes/write-context.ts'
 import { noDocument } from '../../errors.ts'
 
 /** What the routes that change a document have in common. */

@@ -11,7 +11,7 @@ import { refuseChanges, refuseValues, withoutConcealed } from '../language/field
 import { concealedIn, viewOf } from '../language/fields/view.ts'
 import type { Json } from '../language/query/filter.ts'
 import type { Path } from '../language/query/path.ts'
-import type { Action } from '../language/rules/access.ts'
+import type { Action } from '../language/rules/audience.ts'
 import { isWithin, reachOf, type Rule, type RuleSubject } from '../language/rules/rule.ts'
 
 /** The steps by which it is decided whether somebody may do something, in their order. */

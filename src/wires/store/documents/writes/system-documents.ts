@@ -6,11 +6,11 @@ import { fieldsFrom } from '../language/document-json.ts'
 import type { SystemDocument, SystemDocuments } from '../definition/system-api.ts'
 import { checkHookDepth } from './hook-runner.ts'
 import type { createLists } from '../lists/list.ts'
-import { patchBy, updateBy } from './body.ts'
-import { changeDocument, type DocumentChange } from './change.ts'
-import { createDocument } from './create.ts'
-import { removeDocument } from './remove.ts'
-import type { WriteContext } from './write.ts'
+import { patchBy, updateBy } from './request-body.ts'
+import { changeDocument, type DocumentChange } from './change-document.ts'
+import { createDocument } from './create-document.ts'
+import { removeDocument } from './remove-document.ts'
+import type { WriteContext } from './write-context.ts'
 
 const parsedDocument = ({ body }: { readonly body: string }): SystemDocument =>
   parseJson(body) as SystemDocument

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ApiError } from '../../../../../base/errors.ts'
-import { applyOperators } from './apply.ts'
+import { applyOperators } from './apply-operators.ts'
 import { parseOperators } from './operators.ts'
 
 type Value = undefined | null | number | string | Value[] | { [name: string]: Value }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ApiError, type Issue } from '../../../../../base/errors.ts'
 import type { Fields } from '../document-json.ts'
-import { applyOperators } from './apply.ts'
+import { applyOperators } from './apply-operators.ts'
 import { isOperatorPatch, parseOperators } from './operators.ts'
 
 /** As JSON, in which the order of fields counts. */

@@ -2,7 +2,7 @@ import { effortOf } from '../query/effort.ts'
 import type { FilterTree, Json } from '../query/filter.ts'
 import { isObject } from '../query/filter.ts'
 import { compileMatcher } from '../query/matcher.ts'
-import { readElementFilter, type Counts } from '../query/parse.ts'
+import { readElementFilter, type Counts } from '../query/parse-filter.ts'
 import { arrayOf, refused, type Operator } from './field-change.ts'
 
 /** Elements are compared on the event loop: 0.8 s for a document of 1 MiB at the very worst. */

@@ -4,7 +4,7 @@ import { eachEngine } from '../../../../../testing/engines.ts'
 import { openDocuments, type Document, type Documents } from './documents.fixture.ts'
 import type { Json } from './filter.ts'
 import { compileMatcher } from './matcher.ts'
-import { parseFilter } from './parse.ts'
+import { parseFilter } from './parse-filter.ts'
 import { matches } from './reference.fixture.ts'
 
 /** What a filter finds: the numbers of the documents, from 0. */

@@ -1,7 +1,7 @@
 import { asksElements, type ElementTest, type FilterTree, type Json, type Test } from './filter.ts'
 import { typeOf } from './json-types.ts'
 import { indexOf, type Path } from './path.ts'
-import { matcherOf } from './patterns/matcher.ts'
+import { matcherOf } from './patterns/pattern-matcher.ts'
 import { sortTextOf } from './sort-key.ts'
 
 /** Tests one value; `undefined` means that the field is missing. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { parseFilter } from './parse.ts'
+import { parseFilter } from './parse-filter.ts'
 
 const parsed = (filter: object) => parseFilter(JSON.stringify(filter))
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ApiError } from '../../../../../base/errors.ts'
-import { parseFilter } from './parse.ts'
+import { parseFilter } from './parse-filter.ts'
 import { parsePattern } from './pattern.ts'
 import { setOf } from './patterns/character-set.ts'
-import { matcherOf } from './patterns/matcher.ts'
+import { matcherOf } from './patterns/pattern-matcher.ts'
 import { withOtherCases } from './patterns/unicode.ts'
 
 const AT = '/query/filter/v/$regex'

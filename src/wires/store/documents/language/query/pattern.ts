@@ -1,9 +1,9 @@
 import { invalid } from '../../../../../base/errors.ts'
 import type { Pattern } from './filter.ts'
 import { quote } from './path.ts'
-import { javascript, postgres, printTree, re2 } from './patterns/print.ts'
-import { PatternFault, readPattern } from './patterns/read.ts'
-import { costOf, endsAtLineEnds, prefixOf, trimEnds, waysOf } from './patterns/tree.ts'
+import { javascript, postgres, printTree, re2 } from './patterns/print-pattern.ts'
+import { PatternFault, readPattern } from './patterns/read-pattern.ts'
+import { costOf, endsAtLineEnds, prefixOf, trimEnds, waysOf } from './patterns/pattern-tree.ts'
 
 /** RE2 and PostgreSQL compile a pattern of this length in a few milliseconds. */
 const MAX_LENGTH = 1000

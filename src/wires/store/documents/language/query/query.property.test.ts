@@ -6,7 +6,7 @@ import { isLongRun } from '../../../../../testing/long-run.ts'
 import { openDocuments, type Documents } from './documents.fixture.ts'
 import { anyDocument, anyFilter } from './filters.fixture.ts'
 import { compileMatcher } from './matcher.ts'
-import { parseFilter } from './parse.ts'
+import { parseFilter } from './parse-filter.ts'
 import { matches } from './reference.fixture.ts'
 
 const documentsAndFilters = (filters: number) =>

@@ -7,7 +7,7 @@ import { startApp, type TestApp } from '../../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
 import { until } from '../../../../../testing/until.ts'
 import { createLists } from '../../lists/list.ts'
-import { parseFilter } from '../query/parse.ts'
+import { parseFilter } from '../query/parse-filter.ts'
 import type { Reach } from './rule.ts'
 
 const DOCUMENTS = 3000

@@ -6,7 +6,7 @@ import { StartError } from '../../../../../base/start-error.ts'
 import type { Audience } from '../../../../../http/access.ts'
 import { isObject, or, partsIn, type FilterTree, type Json, type Scalar, type Test } from '../query/filter.ts'
 import { compileMatcher } from '../query/matcher.ts'
-import { readFilterOf } from '../query/parse.ts'
+import { readFilterOf } from '../query/parse-filter.ts'
 import { quote } from '../query/path.ts'
 
 /** A filter of a rule: MongoDB's query language, in which `$$user._id` and the like stand for values of the caller. */

@@ -12,7 +12,7 @@ import {
 import { once } from '../../../../../base/once.ts'
 import { FORMATS } from './formats.ts'
 import { isMultipleOf } from './multiple-of.ts'
-import { compilePattern } from './patterns.ts'
+import { compilePattern } from './schema-patterns.ts'
 import { areUnique } from './unique-items.ts'
 
 const SETTINGS: Options = {

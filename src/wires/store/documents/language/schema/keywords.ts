@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../query/filter.ts'
 import { FORMATS } from './formats.ts'
-import { patternFault } from './patterns.ts'
-import { targetOf } from './references.ts'
+import { patternFault } from './schema-patterns.ts'
+import { targetOf } from './schema-references.ts'
 
 /** What a keyword holds, and where schemas are in it. */
 export type Keyword = {

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import * as typebox from 'typebox'
 import { Type } from '../../../../../base/schema.ts'
 import { StartError } from '../../../../../base/start-error.ts'
-import { compileSchema } from './compile.ts'
-import { isRequired } from './required.ts'
+import { compileSchema } from './compile-schema.ts'
+import { isRequired } from './required-fields.ts'
 
 const AT = 'store.collections.projects.schema'
 

@@ -3,9 +3,9 @@ import type { Static } from 'typebox'
 import { invalid } from '../../../../../base/errors.ts'
 import { idPattern } from '../../../../../base/ids.ts'
 import { Type } from '../../../../../base/schema.ts'
-import { readFilterOf } from '../../language/query/parse.ts'
+import { readFilterOf } from '../../language/query/parse-filter.ts'
 import type { Json } from '../../language/query/filter.ts'
-import { patchBy } from '../../writes/body.ts'
+import { patchBy } from '../../writes/request-body.ts'
 import type { ApplyChange } from '../../writes/access-checks.ts'
 
 const IDS_MAX = 1000

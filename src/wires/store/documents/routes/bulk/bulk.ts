@@ -6,9 +6,9 @@ import type { CollectionDefinition } from '../../definition/collection.ts'
 import type { Viewer } from '../../definition/viewer.ts'
 import type { createLists, ListedDocument } from '../../lists/list.ts'
 import type { ListRequest } from '../../lists/list-source.ts'
-import { changeDocument } from '../../writes/change.ts'
-import { removeDocument } from '../../writes/remove.ts'
-import type { WriteContext } from '../../writes/write.ts'
+import { changeDocument } from '../../writes/change-document.ts'
+import { removeDocument } from '../../writes/remove-document.ts'
+import type { WriteContext } from '../../writes/write-context.ts'
 import { readBulk, type BulkAction, type BulkBody, type BulkReport } from './bulk-request.ts'
 
 /** How long one call changes documents; the next one goes on. */

@@ -5,11 +5,11 @@ import { countedFor } from '../../../../../http/limits.ts'
 import { endpoint } from '../../../../../http/route.ts'
 import type { Audit } from '../../../../../kernel/audit/audit.ts'
 import type { PolicyName } from '../../../../../kernel/policy.ts'
-import { dropDocuments } from './drop.ts'
-import type { DeletionContext } from '../../writes/relations/deletion.ts'
+import { dropDocuments } from './drop-collection.ts'
+import type { DeletionContext } from '../../writes/relations/relation-deletion.ts'
 import { CollectionName } from '../../language/collection-name.ts'
 import type { CollectionOption } from '../../definition/collection-option.ts'
-import { CollectionOverview, readOverview } from './overview.ts'
+import { CollectionOverview, readOverview } from './collection-overview.ts'
 
 const COLLECTIONS_MAX = 100
 

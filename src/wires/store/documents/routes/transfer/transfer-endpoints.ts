@@ -4,8 +4,8 @@ import { multipart } from '../../../../../http/bodies.ts'
 import { answer, endpoint } from '../../../../../http/route.ts'
 import type { Collections } from '../../definition/collections.ts'
 import { FieldsParameter, InCollection, Page } from '../request-schemas.ts'
-import { exportDocuments, type ExportContext } from './export.ts'
-import { importDocuments, ImportReport, type ImportContext } from './import.ts'
+import { exportDocuments, type ExportContext } from './export-documents.ts'
+import { importDocuments, ImportReport, type ImportContext } from './import-documents.ts'
 
 const FILE_MAX = 4_294_967_296
 const RECEIVE_MS = 4 * 3_600_000

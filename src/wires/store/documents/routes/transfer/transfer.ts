@@ -3,8 +3,13 @@ import type { Readable } from 'node:stream'
 import { COMMAND_LINE } from '../../../../../http/actor.ts'
 import type { Collections } from '../../definition/collections.ts'
 import { systemViewer } from '../../definition/viewer.ts'
-import { exportDocuments, type ExportContext, type ExportQuery } from './export.ts'
-import { importDocuments, type ImportContext, type ImportOptions, type ImportReport } from './import.ts'
+import { exportDocuments, type ExportContext, type ExportQuery } from './export-documents.ts'
+import {
+  importDocuments,
+  type ImportContext,
+  type ImportOptions,
+  type ImportReport,
+} from './import-documents.ts'
 
 type Counted = (count: number) => void
 

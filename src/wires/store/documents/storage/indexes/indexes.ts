@@ -25,7 +25,7 @@ import {
   type IndexRow,
 } from '../sql/index-rows.ts'
 import { replaceEntries, type Replacement } from './replace-entries.ts'
-import { refuseIfDropped, untilComplete } from './required.ts'
+import { refuseIfDropped, untilComplete } from './required-indexes.ts'
 import { createUpkeep } from './index-upkeep.ts'
 
 const COLLECTIONS_MAX = 10_000

@@ -9,7 +9,7 @@ import { eachEngine } from '../../../../../testing/engines.ts'
 import { until } from '../../../../../testing/until.ts'
 import { declaredIndexes } from '../entries/index-definition.ts'
 import { assertEntries, indexesOf, readyIndexes } from './indexes.fixture.ts'
-import { uniqueIndexes } from './unique.ts'
+import { uniqueIndexes } from './unique-indexes.ts'
 
 const UNIQUE = { books: { unique: ['isbn'] } }
 

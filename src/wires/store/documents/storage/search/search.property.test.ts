@@ -8,7 +8,7 @@ import { startApp, type TestApp } from '../../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
 import { isLongRun } from '../../../../../testing/long-run.ts'
 import { compileMatcher } from '../../language/query/matcher.ts'
-import { parseFilter } from '../../language/query/parse.ts'
+import { parseFilter } from '../../language/query/parse-filter.ts'
 import type { Json } from '../../language/query/filter.ts'
 import { scoreOfTexts, textsOf, written, type Search } from './search.fixture.ts'
 

@@ -8,7 +8,7 @@ import { deriveKey } from '../../../../../base/crypto.ts'
 import { startApp, type TestApp } from '../../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
 import { createLists } from '../../lists/list.ts'
-import { parseFilter } from '../../language/query/parse.ts'
+import { parseFilter } from '../../language/query/parse-filter.ts'
 import { assertWords } from './search.fixture.ts'
 
 const config = {

@@ -1,6 +1,6 @@
 import type { Dialect, Sql } from '../../../../../db/sql.ts'
 import type { FilterTree } from '../../language/query/filter.ts'
-import type { OrderExpressions } from './order.ts'
+import type { OrderExpressions } from './order-sql.ts'
 import { postgresMatches } from './postgres/matches.ts'
 import { postgresOrder } from './postgres/order.ts'
 import { sqliteMatches } from './sqlite/matches.ts'

@@ -9,11 +9,11 @@ import { isLongRun } from '../../../../../../testing/long-run.ts'
 import { postgresUrl } from '../../../../../../testing/postgres.ts'
 import type { Pattern } from '../filter.ts'
 import { parsePattern } from '../pattern.ts'
-import { matcherOf } from './matcher.ts'
-import { printTree, re2 } from './print.ts'
-import { readPattern } from './read.ts'
+import { matcherOf } from './pattern-matcher.ts'
+import { printTree, re2 } from './print-pattern.ts'
+import { readPattern } from './read-pattern.ts'
 import { isFound } from './reference.fixture.ts'
-import { trimEnds } from './tree.ts'
+import { trimEnds } from './pattern-tree.ts'
 
 const RUNS = isLongRun ? 20_000 : 300
 

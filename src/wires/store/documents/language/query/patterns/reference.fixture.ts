@@ -1,5 +1,5 @@
 import type { CharacterSet } from './character-set.ts'
-import type { Node, Place } from './tree.ts'
+import type { Node, Place } from './pattern-tree.ts'
 
 /** Whether the text has a match, by trying everything. */
 export function isFound(tree: Node, text: string): boolean {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { partsIn } from '../../../language/query/filter.ts'
-import { parseFilter } from '../../../language/query/parse.ts'
-import { bytesOfPattern } from '../../../language/query/patterns/matcher.ts'
+import { parseFilter } from '../../../language/query/parse-filter.ts'
+import { bytesOfPattern } from '../../../language/query/patterns/pattern-matcher.ts'
 import { createConstants } from './constants.ts'
 
 const patternsIn = (filter: object) =>

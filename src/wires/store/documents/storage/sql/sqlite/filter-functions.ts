@@ -3,12 +3,12 @@ import { requireModule } from '../../../../../../base/asset.ts'
 import { parseJson } from '../../../../../../base/json.ts'
 import { partsIn, type FieldFilter } from '../../../language/query/filter.ts'
 import type * as Matcher from '../../../language/query/matcher.ts'
-import type * as Patterns from '../../../language/query/patterns/matcher.ts'
+import type * as Patterns from '../../../language/query/patterns/pattern-matcher.ts'
 import { createConstants } from './constants.ts'
 
 const loadMatcher = () => requireModule('wires/store/documents/language/query/matcher') as typeof Matcher
 const loadPatterns = () =>
-  requireModule('wires/store/documents/language/query/patterns/matcher') as typeof Patterns
+  requireModule('wires/store/documents/language/query/patterns/pattern-matcher') as typeof Patterns
 
 const matchers = createConstants((text) => {
   const { compileMatcher } = loadMatcher()

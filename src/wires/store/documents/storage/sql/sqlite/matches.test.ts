@@ -5,7 +5,7 @@ import { anyEngine } from '../../../../../../testing/engines.ts'
 import { openDocuments, type Documents } from '../../../language/query/documents.fixture.ts'
 import type { Json } from '../../../language/query/filter.ts'
 import { compileMatcher } from '../../../language/query/matcher.ts'
-import { parseFilter } from '../../../language/query/parse.ts'
+import { parseFilter } from '../../../language/query/parse-filter.ts'
 import { matches } from '../../../language/query/reference.fixture.ts'
 import { sqliteMatches } from './matches.ts'
 

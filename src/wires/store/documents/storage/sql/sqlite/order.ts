@@ -2,7 +2,7 @@ import { sql, type Sql } from '../../../../../../db/sql.ts'
 import { endOfCut } from '../../../language/query/bound.ts'
 import type { Path } from '../../../language/query/path.ts'
 import { isLong, type Sort } from '../../../language/query/sort.ts'
-import type { OrderExpressions } from '../order.ts'
+import type { OrderExpressions } from '../order-sql.ts'
 import { jsonPath } from './json.ts'
 import { nativeOf } from './native-key.ts'
 

@@ -1,4 +1,4 @@
-import type { LoggedChange } from './change.ts'
+import type { LoggedChange } from './logged-change.ts'
 import type { LogEnd } from './log.ts'
 import type { WatchEvent } from './watch.ts'
 

@@ -8,8 +8,8 @@ import type { Replacement } from '../documents/storage/indexes/replace-entries.t
 import type { Objects } from '../objects/objects.ts'
 import { CHANGES } from '../documents/storage/changes-channel.ts'
 import { beginLog, pauseLogSql } from '../changes/generation.ts'
-import { openGateSql } from './gate.ts'
-import { restoredObjectsSql } from './staging.ts'
+import { openGateSql } from './restore-gate.ts'
+import { restoredObjectsSql } from './restore-staging.ts'
 
 const SWAP_LIMIT_MS = 30 * 60_000
 

@@ -1,5 +1,5 @@
 import type { Path } from '../query/path.ts'
-import { always, schemasAt } from './required.ts'
+import { always, schemasAt } from './required-fields.ts'
 
 /** The type of a value, as JSON Schema names it. */
 export const jsonTypeOf = (value: unknown): string =>

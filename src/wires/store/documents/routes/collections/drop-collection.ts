@@ -7,7 +7,11 @@ import type { Audit } from '../../../../../kernel/audit/audit.ts'
 import { CHANGES } from '../../storage/changes-channel.ts'
 import type { Index } from '../../storage/entries/index-definition.ts'
 import { selectSetSql, setOf } from '../../storage/sql/index-rows.ts'
-import { referredConflict, relationIndex, type DeletionContext } from '../../writes/relations/deletion.ts'
+import {
+  referredConflict,
+  relationIndex,
+  type DeletionContext,
+} from '../../writes/relations/relation-deletion.ts'
 import type { IncomingRelation } from '../../definition/incoming-relations.ts'
 import { deleteCollectionSql, documentsSql } from '../../storage/sql/document-rows.ts'
 import { deleteOrphansSql } from '../../storage/sql/entry-rows.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ApiError } from '../../../../../base/errors.ts'
 import { and, everything, type FilterTree, type Json, type Test, type ValueTest } from './filter.ts'
-import { parseFilter } from './parse.ts'
+import { parseFilter } from './parse-filter.ts'
 
 function refusal(text: string): { path: string; message: string } {
   try {

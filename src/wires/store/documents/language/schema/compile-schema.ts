@@ -7,7 +7,7 @@ import { oneLine } from '../../../../../base/one-line.ts'
 import { StartError } from '../../../../../base/start-error.ts'
 import { issuesOf } from '../../../../../http/schema-faults.ts'
 import type { JsonObject } from '../query/filter.ts'
-import { checkSchema } from './check.ts'
+import { checkSchema } from './check-schema.ts'
 import type * as DocumentAjv from './document-ajv.ts'
 
 const LINE_MAX = 1000

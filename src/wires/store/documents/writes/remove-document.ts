@@ -4,10 +4,10 @@ import type { CollectionDefinition } from '../definition/collection.ts'
 import { systemViewer, type Viewer } from '../definition/viewer.ts'
 import { readDocument } from '../language/document-json.ts'
 import type { DocumentToChange } from '../storage/documents.ts'
-import { planDeletion, REFERRED } from './relations/deletion.ts'
+import { planDeletion, REFERRED } from './relations/relation-deletion.ts'
 import { reachOf } from '../language/rules/rule.ts'
 import { checkAction, checkStored, documentOf } from './access-checks.ts'
-import { tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write.ts'
+import { tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write-context.ts'
 
 /**
  * Deletes a document.

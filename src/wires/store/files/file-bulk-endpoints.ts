@@ -8,9 +8,9 @@ import { json } from '../../../http/bodies.ts'
 import { countedFor } from '../../../http/limits.ts'
 import { endpoint } from '../../../http/route.ts'
 import { requireProof } from '../../../kernel/policy.ts'
-import { BULK_MAX, type FileBulk, type FileSelection } from './bulk.ts'
+import { BULK_MAX, type FileBulk, type FileSelection } from './file-bulk.ts'
 import { FileFilterFields } from './file-filter.ts'
-import { readUsage } from './usage.ts'
+import { readUsage } from './file-usage.ts'
 
 const OWNERS_MAX = 100
 

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { anyEngine, eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
-import { contentPath, upload, type NewFile, type Uploaded } from './content.fixture.ts'
+import { contentPath, upload, type NewFile, type Uploaded } from './file-content.fixture.ts'
 import { dispositionOf } from './disposition.ts'
 
 eachEngine((engine) => {

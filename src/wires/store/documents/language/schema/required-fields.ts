@@ -1,7 +1,7 @@
 import { valueAtPointer } from '../../../../../base/json-pointer.ts'
 import { isObject, type JsonObject } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
-import { targetOf } from './references.ts'
+import { targetOf } from './schema-references.ts'
 
 /**
  * Whether a schema, without asking for conditions, requires the field at a path in each object that could have it. A path

@@ -3,10 +3,10 @@ import { csvRecords, type CsvSeparator } from '../../../../../base/csv-records.t
 import { decodeUtf8, parseStrictJson } from '../../../../../base/json.ts'
 import { STORED_BYTES_MAX, type Fields } from '../../language/document-json.ts'
 import { isObject } from '../../language/query/filter.ts'
-import { typesAt } from '../../language/schema/types.ts'
-import { columnOf, fieldsOf, type CsvColumn, type TypedColumn } from './cells.ts'
-import type { TransferFormat } from './export.ts'
-import { linesIn } from './lines.ts'
+import { typesAt } from '../../language/schema/schema-types.ts'
+import { columnOf, fieldsOf, type CsvColumn, type TypedColumn } from './csv-cells.ts'
+import type { TransferFormat } from './export-documents.ts'
+import { linesIn } from './json-lines.ts'
 
 /** A document may be written with more white space than it is stored with. */
 const RECORD_MAX = 4 * STORED_BYTES_MAX

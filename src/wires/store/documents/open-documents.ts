@@ -15,10 +15,10 @@ import type { SystemDocuments } from './definition/system-api.ts'
 import { createIndexes } from './storage/indexes/indexes.ts'
 import { createAutomaticIndexes } from './lists/automatic-indexes.ts'
 import { createLists } from './lists/list.ts'
-import type { DeletionContext } from './writes/relations/deletion.ts'
+import type { DeletionContext } from './writes/relations/relation-deletion.ts'
 import { incomingRelations } from './definition/incoming-relations.ts'
 import { createSystemDocuments } from './writes/system-documents.ts'
-import type { WriteContext } from './writes/write.ts'
+import type { WriteContext } from './writes/write-context.ts'
 
 const UPDATES_WAITING = 1000
 

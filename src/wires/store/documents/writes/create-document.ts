@@ -6,10 +6,10 @@ import type { Growth } from '../../quota.ts'
 import type { CollectionDefinition } from '../definition/collection.ts'
 import type { Viewer } from '../definition/viewer.ts'
 import { withoutServiceFields, type Fields, type ServiceFields } from '../language/document-json.ts'
-import { checkReferences } from './relations/references.ts'
+import { checkReferences } from './relations/check-references.ts'
 import type { NewDocument, OwnedDocument } from '../storage/sql/document-rows.ts'
 import { checkAction, checkResult, newFields, visibleIssues, type AccessRequest } from './access-checks.ts'
-import { stepsAround, type WriteContext } from './write.ts'
+import { stepsAround, type WriteContext } from './write-context.ts'
 
 /**
  * Creates a document; a collection exists once something is in it.

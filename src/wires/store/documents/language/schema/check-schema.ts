@@ -3,7 +3,7 @@ import { pointerTo } from '../../../../../base/json-pointer.ts'
 import { SERVICE_FIELDS } from '../document-json.ts'
 import { isObject, type JsonObject } from '../query/filter.ts'
 import { KEYWORDS, type Keyword } from './keywords.ts'
-import { checkReferences, targetOf, type Subschemas } from './references.ts'
+import { checkReferences, targetOf, type Subschemas } from './schema-references.ts'
 import { SchemaFault } from './schema-fault.ts'
 
 const DEPTH_MAX = 64

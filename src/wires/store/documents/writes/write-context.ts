@@ -9,7 +9,7 @@ import type { Documents } from '../storage/documents.ts'
 import type { HookRunner, WriteEvent } from './hook-runner.ts'
 import type { OtherSteps } from '../storage/indexes/index-upkeep.ts'
 import type { Quota } from '../../quota.ts'
-import type { DeletionContext } from './relations/deletion.ts'
+import type { DeletionContext } from './relations/relation-deletion.ts'
 
 /** What documents are written with. */
 export type WriteContext = {

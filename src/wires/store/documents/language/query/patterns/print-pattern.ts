@@ -1,5 +1,5 @@
 import { printSet } from './character-set.ts'
-import type { Node, Place } from './tree.ts'
+import type { Node, Place } from './pattern-tree.ts'
 
 /** How an engine writes what trees consist of; sets are written alike. */
 type PatternDialect = Readonly<Record<Place, string>> & {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { declaredIndexes } from '../entries/index-definition.ts'
 import { namesOf } from '../entries/entries.ts'
-import { uniqueIndexes } from './unique.ts'
+import { uniqueIndexes } from './unique-indexes.ts'
 
 test('a unique field, fields that are unique together, and one without case are indexes', () => {
   const option = [

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.ts'
 import { fault, findingIf, warning, type Diagnosis } from '../../../kernel/diagnosis.ts'
-import { millisecondsOf } from './schedule.ts'
+import { millisecondsOf } from './backup-schedule.ts'
 
 /** Whether there is a backup, and one of now where they are scheduled. */
 export const backupDiagnosis = (

@@ -1,9 +1,9 @@
 import { withoutServiceFields, type Fields } from '../language/document-json.ts'
 import { keepProtected, refuseValues } from '../language/fields/protection.ts'
 import { mergePatch } from './merge-patch.ts'
-import { applyOperators } from '../language/operators/apply.ts'
+import { applyOperators } from '../language/operators/apply-operators.ts'
 import { isOperatorPatch, parseOperators } from '../language/operators/operators.ts'
-import { refuseConcealed } from '../language/operators/protected.ts'
+import { refuseConcealed } from '../language/operators/protected-paths.ts'
 import type { ApplyChange, Protected } from './access-checks.ts'
 
 /** What a PUT does: it sets the given top-level fields. */

@@ -18,14 +18,14 @@ import {
   type ServiceFields,
 } from '../../language/document-json.ts'
 import { isObject } from '../../language/query/filter.ts'
-import { checkReferences } from '../../writes/relations/references.ts'
+import { checkReferences } from '../../writes/relations/check-references.ts'
 import { selectIdsSql } from '../../storage/sql/document-rows.ts'
-import { changeDocument } from '../../writes/change.ts'
-import { growthOf, prepareDocument, type PreparedDocument } from '../../writes/create.ts'
+import { changeDocument } from '../../writes/change-document.ts'
+import { growthOf, prepareDocument, type PreparedDocument } from '../../writes/create-document.ts'
 import { checkAction, checkResult, type AccessRequest } from '../../writes/access-checks.ts'
-import { stepsAround, type WriteContext } from '../../writes/write.ts'
-import { OWNER, type TransferFormat } from './export.ts'
-import { recordsOf, type ImportRecord } from './records.ts'
+import { stepsAround, type WriteContext } from '../../writes/write-context.ts'
+import { OWNER, type TransferFormat } from './export-documents.ts'
+import { recordsOf, type ImportRecord } from './import-records.ts'
 
 /** Documents that are written together, and how many characters of JSON they may have. */
 const BATCH = 100

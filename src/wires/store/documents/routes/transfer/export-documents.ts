@@ -15,8 +15,8 @@ import { parseProjection, project, type Projection } from '../../language/fields
 import { gatheredRows } from '../../lists/page.ts'
 import { parseList } from '../../lists/parsed-list.ts'
 import { listFault } from '../../language/query/sort.ts'
-import { cellOf, headingOf, valueAt, type CsvColumn } from './cells.ts'
-import { linesIn } from './lines.ts'
+import { cellOf, headingOf, valueAt, type CsvColumn } from './csv-cells.ts'
+import { linesIn } from './json-lines.ts'
 
 const COLUMNS_MAX = 1000
 const BUFFER_BYTES = 262_144

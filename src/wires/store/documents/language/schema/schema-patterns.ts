@@ -1,6 +1,6 @@
 import { ApiError, type Issue } from '../../../../../base/errors.ts'
 import { parsePattern } from '../query/pattern.ts'
-import { matcherOf } from '../query/patterns/matcher.ts'
+import { matcherOf } from '../query/patterns/pattern-matcher.ts'
 
 /**
  * Compiles a pattern of a schema to a function of a text that takes linear time.

@@ -6,7 +6,7 @@ import type { PolicyName } from '../../../../../kernel/policy.ts'
 import { HOOK_NAMES } from '../../definition/hooks.ts'
 import { selectIndexesOfSql } from '../../storage/sql/index-rows.ts'
 import { DocumentIndex, shownIndex } from '../../storage/indexes/shown-index.ts'
-import { ACCESS_WORDS, audienceOf, type Action } from '../../language/rules/access.ts'
+import { ACCESS_WORDS, audienceOf, type Action } from '../../language/rules/audience.ts'
 import { selectBytesSql, selectStoredSql } from '../../storage/sql/document-rows.ts'
 import type { CollectionDeclaration, CollectionOption } from '../../definition/collection-option.ts'
 

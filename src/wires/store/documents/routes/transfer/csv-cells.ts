@@ -2,7 +2,7 @@ import type { CsvRecord } from '../../../../../base/csv-records.ts'
 import { parseJson, parseStrictJson } from '../../../../../base/json.ts'
 import type { Fields } from '../../language/document-json.ts'
 import { isObject } from '../../language/query/filter.ts'
-import { jsonTypeOf } from '../../language/schema/types.ts'
+import { jsonTypeOf } from '../../language/schema/schema-types.ts'
 
 /** An apostrophe that keeps a spreadsheet from running a cell: see `csvLine`. */
 const GUARDED = /^'[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/

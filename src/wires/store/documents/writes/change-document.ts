@@ -7,7 +7,7 @@ import type { Viewer } from '../definition/viewer.ts'
 import { readDocument, withoutServiceFields } from '../language/document-json.ts'
 import { replacementOf } from '../storage/documents.ts'
 import type { Json } from '../language/query/filter.ts'
-import { checkReferences } from './relations/references.ts'
+import { checkReferences } from './relations/check-references.ts'
 import { mayHold, type RuleSubject } from '../language/rules/rule.ts'
 import type { OwnedDocument } from '../storage/sql/document-rows.ts'
 import {
@@ -20,7 +20,7 @@ import {
   type AccessRequest,
   type ApplyChange,
 } from './access-checks.ts'
-import { stepsAround, tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write.ts'
+import { stepsAround, tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write-context.ts'
 
 /** What a client wants changed. */
 export type DocumentChange = {

@@ -5,7 +5,7 @@ import { storedColumn } from '../documents/storage/sql/document-rows.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
 import type { ArchivedDocument, ArchivedFile } from './archive-lines.ts'
 import type { ArchiveSink } from './archive-reader.ts'
-import { damaged } from './damaged.ts'
+import { damaged } from './damaged-archive.ts'
 
 const SMALL_BYTES = 262_144
 const WRITES_AT_ONCE = 8

@@ -7,7 +7,7 @@ import { idPattern } from '../../../base/ids.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
 import { answer, Bytes, NoBody, endpoint } from '../../../http/route.ts'
 import { storeErrors } from '../errors.ts'
-import { answerContent } from '../files/content.ts'
+import { answerContent } from '../files/file-content.ts'
 import { ContentHeaders } from '../files/content-endpoints.ts'
 import type { Backups } from './backups.ts'
 

@@ -1,6 +1,6 @@
 import type { Database, ScanOptions } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import type { FileSum } from './bulk.ts'
+import type { FileSum } from './file-bulk.ts'
 
 /** How many files there are, and the bytes of all of them and of the owners who have most. */
 export type FileUsage = FileSum & { owners: (FileSum & { owner: string })[] }

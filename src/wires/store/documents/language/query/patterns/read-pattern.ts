@@ -1,5 +1,5 @@
 import { complement, setOf, type CharacterSet, type Range } from './character-set.ts'
-import { choice, repeat, sequence, type Node, type Place } from './tree.ts'
+import { choice, repeat, sequence, type Node, type Place } from './pattern-tree.ts'
 import { propertySet, withOtherCases } from './unicode.ts'
 
 /** Letters of `$options` that are on. */
