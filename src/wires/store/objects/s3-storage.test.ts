@@ -121,8 +121,9 @@ for (const { name, server: startServer, skip, isComplete } of SERVERS)
       // The trial is done before: not all tests have it among their calls.
       await storage.write('first', inPieces(SMALL))
       await storage.remove('first')
-      // Its last call, which nothing waits for.
-      await until(() => proxy.calls.includes('ListMultipartUploads'))
+      // Its last calls, which nothing waits for: it removes what it wrote, as this did.
+      const removals = () => proxy.calls.filter((call) => call === 'DeleteObject').length
+      await until(() => proxy.calls.includes('ListMultipartUploads') && removals() === 2)
     })
     beforeEach(() => proxy.heal())
 
