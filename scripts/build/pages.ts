@@ -39,7 +39,7 @@ async function bundleScripts(): Promise<OutputChunk[]> {
       chunkFileNames: '[name]-[hash].js',
       // What all screens share is loaded with the first page; each screen and the editor are chunks of their own.
       codeSplitting: {
-        groups: [{ name: 'parts', test: /\/src\/pages\/parts\/|\/node_modules\/(?:@?preact)\// }],
+        groups: [{ name: 'parts', test: /\/src\/pages\/parts\/(?!editor\/)|\/node_modules\/(?:@?preact)\// }],
       },
       sourcemap: true,
       minify: true,

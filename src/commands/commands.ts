@@ -22,7 +22,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   secret: async () => (await import('./secret.ts')).secret,
   template: async () => (await import('./template.ts')).template,
   types: async () => (await import('./types.ts')).types,
-  completion: async () => (await import('./completion.ts')).completion,
+  completion: async () => (await import('./completion.ts')).createCompletion(loadCommands),
   version: async () => (await import('./version.ts')).version,
 }
 

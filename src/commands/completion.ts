@@ -1,5 +1,4 @@
 import { defineAction, isGroup, type Command, type CommandGroup } from './command.ts'
-import { loadCommands } from './commands.ts'
 import type { Option } from './option.ts'
 
 /** What can follow some words: `user list` is followed by its options. */
@@ -177,7 +176,10 @@ const SHELLS = {
   fish: { script: fish, use: 'sixwire completion fish > ~/.config/fish/completions/sixwire.fish' },
 }
 
-export const completion: CommandGroup = {
+/** @param loadCommands all commands, this one too */
+export const createCompletion = (
+  loadCommands: () => Promise<Readonly<Record<string, Command>>>,
+): CommandGroup => ({
   summary: 'Print a script that completes commands and options in a shell',
   actions: Object.fromEntries(
     Object.entries(SHELLS).map(([shell, { script, use }]) => [
@@ -193,4 +195,4 @@ export const completion: CommandGroup = {
       }),
     ]),
   ),
-}
+})

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 
-import type { Editor } from '../editor/json-editor.ts'
+import type { Editor } from './editor/json-editor.ts'
 import { Problem } from './load.tsx'
 
 /**
@@ -32,7 +32,7 @@ export function JsonEditor(props: {
   useEffect(() => {
     let isClosed = false
     async function open(): Promise<void> {
-      const { openEditor } = await import('../editor/json-editor.ts')
+      const { openEditor } = await import('./editor/json-editor.ts')
       if (isClosed) return
       shown.current = latest.current.text
       editor.current = openEditor(host.current!, {

@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 
 import { messageOf } from '../../../parts/load.tsx'
 import { toast } from '../../../parts/toast.tsx'
-import { editing } from './cell.tsx'
+import { editing } from './edited-cell.ts'
 import { setField, valueIn, type GridRow } from './documents.ts'
 import { textOfValue, valueOfText, type FilterJson } from './filter.ts'
 

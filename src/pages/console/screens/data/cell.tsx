@@ -1,10 +1,10 @@
-import { signal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 
 import { Late } from '../../../parts/late.tsx'
 import { canWrite } from '../../../parts/session.ts'
 import { Text, Time } from '../../../parts/text.tsx'
 import { valueIn, type GridRow } from './documents.ts'
+import { editing } from './edited-cell.ts'
 import type { FilterJson } from './filter.ts'
 
 type CellProps = { row: GridRow; path: string; collection: string }
@@ -17,9 +17,6 @@ export async function loadCellEditor() {
   CellEditor = module.default
   return module
 }
-
-/** The cell that is edited. */
-export const editing = signal<{ id: string; path: string } | undefined>(undefined)
 
 const TIMES = ['createdAt', 'updatedAt']
 

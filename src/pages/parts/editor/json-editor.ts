@@ -27,7 +27,7 @@ import {
 } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 
-import { readJson } from '../parts/json-text.ts'
+import { readJson } from '../json-text.ts'
 
 const LINT_WAIT_MS = 400
 const CHANGE_WAIT_MS = 200
