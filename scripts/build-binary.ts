@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { constants, zstdCompressSync } from 'node:zlib'
 
-const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const OUTPUT = join(ROOT, 'build')
 // What only type-checks, or only documents.
 const NOT_RUN = /\.d\.[cm]?ts$|\.map$|^node_modules\/(@types|undici-types|typebox)\/|(?<!licen[cs]e)\.md$/i

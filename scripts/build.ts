@@ -12,7 +12,7 @@ import { licensesOf } from './build/licenses.ts'
 import { namedInSource } from './build/named-in-source.ts'
 import { bundlePages } from './build/pages.ts'
 
-const ROOT = new URL('../../../../', import.meta.url)
+const ROOT = new URL('../', import.meta.url)
 const DIST = new URL('dist/', ROOT)
 const SOURCE = new URL('src/', ROOT)
 // Of dist/: `asset()` finds its root one folder above its own file.

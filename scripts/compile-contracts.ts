@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 
 import solc from 'solc'
 
-const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const FOLDERS = ['src/sandbox/chains/contracts', 'src/testing/contracts']
 
 type Output = {

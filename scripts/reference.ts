@@ -16,7 +16,7 @@ import { frameVariables } from '../src/kernel/config.ts'
 import { schemaAt } from '../src/kernel/option-path.ts'
 import { configuredWires } from '../src/wires.ts'
 
-const ROOT = new URL('../../../../', import.meta.url)
+const ROOT = new URL('../', import.meta.url)
 export const PAGE = new URL('docs/reference.md', ROOT)
 
 const INTRODUCTION = `# Reference

@@ -12,7 +12,7 @@ import { compare, type Side } from '../compare.ts'
 import { idle, memoryOf, startListener } from '../process.ts'
 import { ask } from '../servers.ts'
 
-const ROOT = new URL('../../../../../', import.meta.url)
+const ROOT = new URL('../../', import.meta.url)
 const pathOf = (path: string): string => fileURLToPath(new URL(path, ROOT))
 const IDLE_MS = 10_000
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 import { rolldown, type OutputChunk } from 'rolldown'
 
-const ROOT = new URL('../../../../../', import.meta.url)
+const ROOT = new URL('../../', import.meta.url)
 const PAGES = new URL('src/pages/', ROOT)
 // A page is a folder with index.html, and index.tsx or more entries.
 const ENTRIES = { console: 'src/pages/console/index.tsx', sandbox: 'src/pages/sandbox/index.tsx' }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { runHere } from '../testing/command.ts'
 import { temporaryFolder, type Ending } from '../testing/engines.ts'
 
-const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** A folder in which `sixwire init` ran, and `npm install` is taken to have linked this checkout. */
 export async function initiated(ending: Ending): Promise<{ folder: string; output: string }> {

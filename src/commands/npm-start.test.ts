@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { freePort } from '../testing/free-port.ts'
 import { applicationFolder } from '../testing/program.ts'
 
-const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /**
  * Runs a script of ours in a group of processes of its own, as a terminal does.

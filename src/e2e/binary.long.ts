@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { temporaryFolder } from '../testing/engines.ts'
 import { packedArchive, run, startInstalled } from '../testing/packed.ts'
 
-const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const PROGRAM = join(ROOT, 'build/sixwire')
 
 const CONFIG = `

@@ -10,7 +10,7 @@ import { readContainerfile } from '../testing/containerfile.ts'
 /** After so long a server that was told to stop ends by force. */
 const FORCED_END_S = 31
 
-const root = new URL('../../../../../', import.meta.url)
+const root = new URL('../../', import.meta.url)
 const read = (path: string): Promise<string> => readFile(new URL(path, root), 'utf8')
 const container = await readContainerfile(new URL('deploy/Containerfile', root))
 const reference = await read('docs/reference.md')

@@ -14,7 +14,7 @@ import { freePort } from '../testing/free-port.ts'
 import { createPackedApplication, run, startInstalled } from '../testing/packed.ts'
 import { until } from '../testing/until.ts'
 
-const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const { version: PLATFORM } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   version: string
 }

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 const BROWSERS = 2
 const FILES_MAX = 14
 
-const root = new URL('../../../../../', import.meta.url)
+const root = new URL('../../', import.meta.url)
 const folder = new URL('.cache/tests/', root)
 
 function kindOf(file: string): 'browser' | 'plain' | 'program' {

@@ -11,7 +11,7 @@ import type { TestApp } from './app.ts'
 import { temporaryFolder } from './engines.ts'
 
 const run = promisify(execFile)
-const root = new URL('../../../../../', import.meta.url)
+const root = new URL('../../', import.meta.url)
 const library = fileURLToPath(new URL('src/index.ts', root))
 
 type Block = { language: string; text: string }

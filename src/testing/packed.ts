@@ -9,7 +9,7 @@ import { tryLock } from '../db/file-lock.ts'
 import type { Ending } from './engines.ts'
 import { until } from './until.ts'
 
-const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const FOLDER = join(ROOT, '.cache/package')
 const WAIT_MS = 200
 const LIMIT_MS = 100_000

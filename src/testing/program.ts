@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 import { temporaryFolder, type Ending } from './engines.ts'
 
-const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 export const PROGRAM = join(ROOT, 'bin/sixwire.js')
 
 /** What `import … from 'sixwire'` means, for a file outside of this checkout. */
