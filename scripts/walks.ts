@@ -121,6 +121,15 @@ async function trace(databaseUrl?: string): Promise<Walk[]> {
   }
 }
 
+async function traceOnPostgres(): Promise<Walk[]> {
+  const server = await startPostgres()
+  try {
+    return await trace(server.url)
+  } finally {
+    await server.stop()
+  }
+}
+
 async function traceOn(app: App): Promise<Walk[]> {
   const base = await app.listen()
   const kinds = await prepare(base)
@@ -201,9 +210,7 @@ async function main(): Promise<void> {
     for (const one of walk?.functions ?? []) console.log(one.replace(/ \d+$/, ''))
     return
   }
-  const server = await startPostgres()
-  const postgres = await trace(server.url).finally(() => server.stop())
-  const table = tableOf(sqlite, postgres)
+  const table = tableOf(sqlite, await traceOnPostgres())
   const page = await readFile(PAGE, 'utf8')
   const [before, after] = [page.indexOf(BEGIN) + BEGIN.length, page.indexOf(END)]
   if (!process.argv.includes('--check')) {

@@ -48,9 +48,12 @@ export class FairSemaphore {
     return this.#waitingCount
   }
 
-  /** Whether this much can be taken at once. */
-  isFree(caller: string, weight: number): boolean {
-    return !this.#waiting.has(caller) && this.#fitsCaller(caller, weight) && this.#fitsTotal(caller, weight)
+  /** Takes this much if it is free; answers whether it was. */
+  tryTake(caller: string, weight: number): boolean {
+    const isFree =
+      !this.#waiting.has(caller) && this.#fitsCaller(caller, weight) && this.#fitsTotal(caller, weight)
+    if (isFree) this.#add(caller, weight)
+    return isFree
   }
 
   /**
@@ -61,17 +64,13 @@ export class FairSemaphore {
    * @throws TOO_MANY_CONCURRENT if the caller has or wants too much; UNAVAILABLE if all together have
    */
   take(caller: string, weight: number, signal?: AbortSignal): Promise<void> | undefined {
-    if (this.isFree(caller, weight)) {
-      this.#add(caller, weight)
-      return undefined
-    }
-    return this.#wait(caller, weight, signal)
+    return this.tryTake(caller, weight) ? undefined : this.#wait(caller, weight, signal)
   }
 
   /** Gives back what was taken, or a part of it. */
   give(caller: string, weight: number): void {
     this.#add(caller, -weight)
-    this.#startNext()
+    if (this.#waitingCount > 0) this.#startNext()
   }
 
   #add(caller: string, weight: number): void {

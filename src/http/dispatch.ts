@@ -63,13 +63,13 @@ async function receive(route: RouteContext, request: AdmittedRequest, reply: Fas
   // Nothing is of no media type. Tools for forms send one with it.
   if (request.headers['content-length'] === '0') delete request.headers['content-type']
   const refusal = await authenticate(route, request)
-  if (!refusal) await admitOrReport(route, request)
+  if (!refusal) await admit(route, request)
   // A call with an invalid token is counted as well.
   await limit(route, request)
   if (refusal) throw refusal
   route.spec.authorize?.(request.headers)
-  refuseCoding(route, request)
-  limitBody(route, request)
+  if (request.headers['content-encoding'] !== undefined) refuseCoding(route, request)
+  if (route.hasDefaultBodyMax && !request.caller) limitBody(request)
   await takeShare(route, request, reply)
 }
 
@@ -119,7 +119,7 @@ async function performEarly(
   if (isSameCaller(request.caller, expectedCaller)) return response
   await limit(route, request)
   if (!request.caller) throw invalidToken(request.headers.authorization!)
-  await admitOrReport(route, request)
+  await admit(route, request)
   return perform(exchange)
 }
 
@@ -161,14 +161,14 @@ function expectCaller(
   return true
 }
 
-/** @throws UNAUTHORIZED, FORBIDDEN, EMAIL_NOT_VERIFIED */
-const admit = ({ server, target }: RouteContext, caller: Caller | undefined): void =>
-  server.policy.admit(caller, target)
-
-/** The same, and reports who may not call a route of operators or administrators. */
-async function admitOrReport(route: RouteContext, request: AdmittedRequest): Promise<void> {
+/**
+ * Asks the policy, and reports who may not call a route of operators or administrators.
+ *
+ * @throws UNAUTHORIZED, FORBIDDEN, EMAIL_NOT_VERIFIED
+ */
+async function admit(route: RouteContext, request: AdmittedRequest): Promise<void> {
   try {
-    admit(route, request.caller)
+    route.server.policy.admit(request.caller, route.target)
   } catch (error) {
     const isDenied = error instanceof ApiError && error.code === errors.forbidden.code
     if (isDenied && (route.spec.access === 'operator' || route.spec.access === 'admin'))
@@ -184,7 +184,7 @@ const PATH_MAX = 300
 
 function isAdmitted(route: RouteContext, caller: Caller): boolean {
   try {
-    admit(route, caller)
+    route.server.policy.admit(caller, route.target)
     return true
   } catch {
     return false
@@ -203,8 +203,7 @@ function limit({ limit: counting }: RouteContext, request: AdmittedRequest): Pro
  * @throws UNSUPPORTED_MEDIA_TYPE if the body is compressed: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.16
  */
 function refuseCoding({ spec }: RouteContext, { headers }: AdmittedRequest): void {
-  const coding = headers['content-encoding']
-  if (coding === undefined || coding.toLowerCase() === 'identity' || spec.body?.kind === 'raw') return
+  if (headers['content-encoding']?.toLowerCase() === 'identity' || spec.body?.kind === 'raw') return
   throw errors.unsupported_media_type({
     message: 'Send the body without compression, and without the header Content-Encoding.',
     headers: { 'accept-encoding': 'identity' },
@@ -212,8 +211,7 @@ function refuseCoding({ spec }: RouteContext, { headers }: AdmittedRequest): voi
 }
 
 /** @throws PAYLOAD_TOO_LARGE if the body is larger than is read without a token, or could be */
-function limitBody({ hasDefaultBodyMax }: RouteContext, { caller, headers }: AdmittedRequest): void {
-  if (!hasDefaultBodyMax || caller) return
+function limitBody({ headers }: AdmittedRequest): void {
   const isSized = headers['transfer-encoding'] === undefined
   if (isSized && Number(headers['content-length'] ?? 0) <= ANONYMOUS_BODY_LIMIT) return
   throw errors.payload_too_large({

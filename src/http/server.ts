@@ -212,6 +212,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       .filter(({ wire }) => wire === 'core')
       .flatMap(({ routes }) => routes.map(({ path }) => path)),
   )
+  const isKnownHost = options.hosts && hostCheck(options.hosts)
   const work = countWork()
   const limits = limitsOfProcess()
   engine.addHook('onClose', sending.close)
@@ -288,7 +289,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     const refusal = alwaysAnswered.has(request.routeOptions.url ?? address?.path ?? '')
       ? undefined
       : options.refusal()
-    if (options.hosts && !isMounted(request.url) && !isKnownHost(request.headers.host, options.hosts))
+    if (isKnownHost && !isMounted(request.url) && !isKnownHost(request.headers.host))
       return done(unknownHost(request))
     // The first address that the banner prints, in a browser.
     if (options.console && request.is404 && isPageRequest(request)) return void reply.redirect('console', 302)
@@ -334,10 +335,16 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 }
 
 /** Whether a `Host` names this server, or is none that a stranger's domain can be. Old clients send none. */
-function isKnownHost(host: string | undefined, hosts: readonly string[]): boolean {
-  if (host === undefined) return true
-  const name = hostNameOf(host)
-  return isPrivateHost(name) || hosts.includes(name)
+function hostCheck(hosts: readonly string[]): (host: string | undefined) => boolean {
+  // A connection names the same one in each request.
+  let lastKnown: string | undefined
+  return (host) => {
+    if (host === lastKnown) return true
+    const name = hostNameOf(host)
+    if (!isPrivateHost(name) && !hosts.includes(name)) return false
+    lastKnown = host
+    return true
+  }
 }
 
 const isPageRequest = ({ method, url, headers: { accept = '' } }: FastifyRequest): boolean =>

@@ -79,9 +79,7 @@ export class Share {
    * @throws TOO_MANY_CONCURRENT, UNAVAILABLE
    */
   begin(body: number, signal: () => AbortSignal): Promise<void> | undefined {
-    const { requests } = this.#limits
-    if (body === 0 && requests.isFree(this.#name, 1)) {
-      void requests.take(this.#name, 1)
+    if (body === 0 && this.#limits.requests.tryTake(this.#name, 1)) {
       this.#requests = 1
       return undefined
     }

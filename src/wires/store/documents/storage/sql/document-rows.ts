@@ -29,7 +29,7 @@ export const selectSmallSql = (
   id: string,
 ): Sql<Omit<OwnedDocument, 'body'> & { body: string | null; bytes: number }> =>
   sql`
-    select case when bytes <= ${sql.literal(String(SMALL_BYTES))} then body end as body, bytes, version, owner
+    select case when bytes <= ${SMALL_BYTES} then body end as body, bytes, version, owner
     from store_documents where collection = ${collection} and id = ${id}`
 
 export const selectSql = (collection: string, id: string): Sql<OwnedDocument> =>
