@@ -12,8 +12,8 @@ import type { ErrorKind } from '../src/base/errors.ts'
 import { limitOf } from '../src/http/limits.ts'
 import { errorsOf } from '../src/http/openapi-errors.ts'
 import type { Route, RouteGroup } from '../src/http/route.ts'
-import { frameVariables } from '../src/kernel/config.ts'
-import { schemaAt } from '../src/kernel/option-path.ts'
+import { frameVariables } from '../src/kernel/config/config.ts'
+import { schemaAt } from '../src/kernel/config/option-path.ts'
 import { configuredWires } from '../src/wires.ts'
 
 const ROOT = new URL('../', import.meta.url)

@@ -11,7 +11,7 @@ import { assemble, refused } from './testing/assemble.ts'
 import { stillClock } from './testing/clock.ts'
 import { someEngine } from './testing/engines.ts'
 import { until } from './testing/until.ts'
-import { defineWire, type ConfiguredWire } from './kernel/wire.ts'
+import { defineWire, type ConfiguredWire } from './kernel/wire/wire.ts'
 import { auth } from './wires/auth/index.ts'
 
 const wire = (name: string, needs: { wireName: string; isOptional: boolean }[] = []): ConfiguredWire =>

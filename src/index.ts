@@ -60,9 +60,9 @@ export type { AccountRole, SessionKind } from './http/access.ts'
 export type { Actor } from './http/actor.ts'
 export type { Audit, AuditEntry } from './kernel/audit/audit.ts'
 export type { EventDefinition, Events, PublishedEvent, RecordEvents } from './kernel/events/events.ts'
-export type { WebhookOption } from './kernel/events/option.ts'
-export type { Figure } from './kernel/figures.ts'
-export type { Danger, ScreenAction, ScreenColumn, WireScreen } from './kernel/screens/screen.ts'
+export type { WebhookOption } from './kernel/events/webhook-option.ts'
+export type { Figure } from './kernel/wire/figures.ts'
+export type { Danger, ScreenAction, ScreenColumn, WireScreen } from './kernel/wire/screen.ts'
 export {
   defineWire,
   type ApiOf,
@@ -71,7 +71,7 @@ export {
   type ServiceOf,
   type Wire,
   type WireContext,
-} from './kernel/wire.ts'
+} from './kernel/wire/wire.ts'
 export { createOutbound, jsonOf, type Outbound } from './outbound/outbound.ts'
 export { outcomeOf, type Outcome } from './providers/outcome.ts'
 export { receiveErrors } from './providers/receive.ts'

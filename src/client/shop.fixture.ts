@@ -5,7 +5,7 @@ import type { Static } from 'typebox'
 import { defineErrors, errors } from '../base/errors.ts'
 import { form, json, multipart, raw } from '../http/bodies.ts'
 import { answer, Bytes, NoBody, route } from '../http/route.ts'
-import { defineWire, type ApiOf } from '../kernel/wire.ts'
+import { defineWire, type ApiOf } from '../kernel/wire/wire.ts'
 import type { Api } from './index.ts'
 
 const shopErrors = defineErrors({ sold_out: [409, 'There is none left.'] })

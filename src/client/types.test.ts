@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { API_FILE, builtInApi } from '../../scripts/api-types.ts'
 import type { errors } from '../base/errors.ts'
 import { apiTypes } from '../http/api-types.ts'
-import type { ApiOf } from '../kernel/wire.ts'
+import type { ApiOf } from '../kernel/wire/wire.ts'
 import { Type } from '../base/schema.ts'
 import { defineConfig, type BuiltInApi, type CollectionsOf, type Config } from '../wires.ts'
 import {

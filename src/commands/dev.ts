@@ -5,7 +5,7 @@ import { isSea } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 
 import { asset } from '../base/asset.ts'
-import { DEV_VARIABLE } from '../kernel/config.ts'
+import { DEV_VARIABLE } from '../kernel/config/config.ts'
 import { defineAction } from './command.ts'
 import { SETTING_OPTIONS, settingArguments } from './environment.ts'
 import { onPackageManagerEnd } from './parent.ts'

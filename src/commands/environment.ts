@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 
 import { StartError } from '../base/start-error.ts'
-import { port, text } from '../kernel/setting-parsers.ts'
+import { port, text } from '../kernel/config/setting-parsers.ts'
 import type { Values } from './option.ts'
 
 export type Source = 'command line' | 'environment' | '.env'

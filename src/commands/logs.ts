@@ -1,5 +1,5 @@
 import { FAULT_STATES } from '../kernel/request-log/faults.ts'
-import { oneOf } from '../kernel/fields.ts'
+import { oneOf } from '../kernel/config/fields.ts'
 import { COMMAND_LINE } from '../http/actor.ts'
 import { defineAction, UsageError, type CommandGroup } from './command.ts'
 import { JSON_OPTION, PAGE_OPTIONS } from './option.ts'

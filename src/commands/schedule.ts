@@ -1,6 +1,6 @@
 import { loadConfig } from '../app.ts'
 import { isoTime } from '../base/clock.ts'
-import { checkSchedules, type Schedule } from '../kernel/schedule/option.ts'
+import { checkSchedules, type Schedule } from '../kernel/schedule/schedule-option.ts'
 import { configuredWires } from '../wires.ts'
 import { defineAction } from './command.ts'
 import { JSON_OPTION } from './option.ts'

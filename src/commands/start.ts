@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module'
 
 import { createApp, loadConfig, type App } from '../app.ts'
-import { DEV_VARIABLE } from '../kernel/config.ts'
+import { DEV_VARIABLE } from '../kernel/config/config.ts'
 import { banner, runningLine } from './banner.ts'
 import { defineAction } from './command.ts'
 import { SETTING_OPTIONS, withSettings } from './environment.ts'

@@ -24,7 +24,7 @@ const SAMPLES = [
   'db/groups.test.ts',
   'db/snapshot.test.ts',
   'kernel/jobs/jobs.test.ts',
-  'kernel/idempotency.test.ts',
+  'kernel/requests/idempotency.test.ts',
   'wires/auth/register.test.ts',
   'wires/store/documents/routes/documents.test.ts',
   'wires/store/documents/storage/search/search.test.ts',

@@ -47,7 +47,10 @@ const importOf = (lines: string): string =>
   `--b\r\ncontent-disposition: form-data; name="file"; filename="a.ndjson"\r\n\r\n${lines}\r\n--b--\r\n`
 
 const CASES: Readonly<Record<string, Case | Shown>> = {
-  'POST /core/logs/faults/:id/resolve': { action: 'fault.resolved', file: 'wires/core/logs.test.ts' },
+  'POST /core/logs/faults/:id/resolve': {
+    action: 'fault.resolved',
+    file: 'wires/core/request-log/logs.test.ts',
+  },
   'POST /core/jobs/:id/retry': {
     action: 'job.retried',
     call: async (app) => [`/core/jobs/${await putJob(app)}/retry`],

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 
 import { Type } from '../base/schema.ts'
 import { sql } from '../db/sql.ts'
-import { defineWire, type WireContext } from '../kernel/wire.ts'
+import { defineWire, type WireContext } from '../kernel/wire/wire.ts'
 import { startApp, testClock, type TestApp } from '../testing/app.ts'
 import { refused } from '../testing/assemble.ts'
 import { anyEngine, eachEngine } from '../testing/engines.ts'

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 import { Type } from '../base/schema.ts'
-import { defineWire } from '../kernel/wire.ts'
+import { defineWire } from '../kernel/wire/wire.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import type { Ending, Engine } from '../testing/engines.ts'
 import { form, json, multipart, raw, type Upload } from './bodies.ts'

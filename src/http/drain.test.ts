@@ -8,7 +8,7 @@ import { Type } from '../base/schema.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import { someEngine, endOfSuite, type Ending, type Engine } from '../testing/engines.ts'
 import { until } from '../testing/until.ts'
-import { defineWire } from '../kernel/wire.ts'
+import { defineWire } from '../kernel/wire/wire.ts'
 import type { UserCaller } from './access.ts'
 import { route } from './route.ts'
 

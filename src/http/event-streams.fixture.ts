@@ -3,7 +3,7 @@ import { request, type IncomingMessage } from 'node:http'
 
 import { Type } from '../base/schema.ts'
 import { errors } from '../base/errors.ts'
-import { defineWire } from '../kernel/wire.ts'
+import { defineWire } from '../kernel/wire/wire.ts'
 import type { Ending } from '../testing/engines.ts'
 import { eventStream, type EventSink } from './event-stream.ts'
 import { NoBody, route } from './route.ts'

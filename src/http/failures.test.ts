@@ -8,7 +8,7 @@ import { Type } from '../base/schema.ts'
 import { someEngine, endOfSuite } from '../testing/engines.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import { exchange } from '../testing/exchange.ts'
-import { defineWire } from '../kernel/wire.ts'
+import { defineWire } from '../kernel/wire/wire.ts'
 import { rawExchange } from './raw-exchange.fixture.ts'
 import { route } from './route.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { Type } from '../base/schema.ts'
-import { defineWire } from '../kernel/wire.ts'
+import { defineWire } from '../kernel/wire/wire.ts'
 import { startApp } from '../testing/app.ts'
 import { someEngine } from '../testing/engines.ts'
 import { healthRoute, healthStatus } from './health-route.ts'

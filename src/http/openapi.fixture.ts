@@ -2,7 +2,7 @@
 import { Type } from '../base/schema.ts'
 
 import { defineErrors } from '../base/errors.ts'
-import { defineWire } from '../kernel/wire.ts'
+import { defineWire } from '../kernel/wire/wire.ts'
 import { form, json, multipart, raw } from './bodies.ts'
 import { answer, route } from './route.ts'
 

@@ -84,7 +84,7 @@ const NOT_IDEMPOTENT = [
   'POST /store/backup/:id/restore',
 ]
 
-// A stream that ends with its caller only: src/wires/core/logs.test.ts has it.
+// A stream that ends with its caller only: src/wires/core/request-log/logs.test.ts has it.
 const ENDLESS = 'GET /core/logs/stream'
 
 const pathOf = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')

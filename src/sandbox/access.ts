@@ -5,7 +5,7 @@ import { errors } from '../base/errors.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { isLoopbackAddress, networkFilter } from '../base/ip-address.ts'
 import { isPrivateHost } from '../base/private-host.ts'
-import type { Settings } from '../kernel/config.ts'
+import type { Settings } from '../kernel/config/config.ts'
 import { foreignCalls, hostNameOf, type LocalRules } from '../http/local-call.ts'
 
 const hostOf = (address: string): string => new URL(address).hostname

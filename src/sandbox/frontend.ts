@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 
 import { asset } from '../base/asset.ts'
-import type { Settings } from '../kernel/config.ts'
+import type { Settings } from '../kernel/config/config.ts'
 import { createFiles } from './files.ts'
 
 const POLICY = [

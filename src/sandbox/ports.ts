@@ -1,5 +1,5 @@
 import { deriveKey } from '../base/crypto.ts'
-import type { Settings } from '../kernel/config.ts'
+import type { Settings } from '../kernel/config/config.ts'
 
 // Below the ephemeral ports of the systems: from 32768 on Linux, from 49152 elsewhere.
 const FIRST_PORT = 20_000

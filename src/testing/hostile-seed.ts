@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import type { Config } from '../app.ts'
 import { Type } from '../base/schema.ts'
 import { route } from '../http/route.ts'
-import { defineWire } from '../kernel/wire.ts'
+import { defineWire } from '../kernel/wire/wire.ts'
 import type { TestApp } from './app.ts'
 
 /** Markup that would run, text that looks like another one, and an address that is a script. */

@@ -7,7 +7,7 @@ import { createOutbound, type Outbound, type Reply } from '../../outbound/outbou
 import type { Job, NotYet } from '../jobs/jobs.ts'
 import type { DeliveryRow } from './delivery-rows.ts'
 import type { EventBook } from './events.ts'
-import type { WebhookEndpoint } from './option.ts'
+import type { WebhookEndpoint } from './webhook-option.ts'
 import { pauseAfter, readRetryAfter, TRIED_MS } from './retry-schedule.ts'
 import { signatureHeaders } from './signature.ts'
 

@@ -7,7 +7,7 @@ import { startApp, type TestApp } from '../../testing/app.ts'
 import { eachEngine, type Engine } from '../../testing/engines.ts'
 import { startReceiver, webhookSecret, type WebhookReceiver } from '../../testing/webhook-receiver.ts'
 import { until } from '../../testing/until.ts'
-import { defineWire } from '../wire.ts'
+import { defineWire } from '../wire/wire.ts'
 
 const HOUR_MS = 3_600_000
 const PASSWORD = 'correct horse battery'

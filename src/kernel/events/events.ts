@@ -7,7 +7,7 @@ import { sql, type Sql, type SqlScalar } from '../../db/sql.ts'
 import type { JobKind } from '../jobs/jobs.ts'
 import { insertDeliveriesSql, insertedJobsSql, type EventSource } from './delivery-rows.ts'
 import { matches, patternFault } from './event-types.ts'
-import type { WebhookEndpoint } from './option.ts'
+import type { WebhookEndpoint } from './webhook-option.ts'
 
 /** What is published of the records of one table. */
 export type EventDefinition<Verb extends string, Row> = {

@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
-import type { WireMetrics } from '../metrics.ts'
-import type { WebhookEndpoint } from './option.ts'
+import type { WireMetrics } from '../telemetry/metrics.ts'
+import type { WebhookEndpoint } from './webhook-option.ts'
 
 /** The metrics of webhooks that are read from the database: every replica answers the same. */
 export function declareWebhookGauges(

@@ -6,10 +6,10 @@ import { sql, type Sql } from '../../db/sql.ts'
 import { COMMAND_LINE, type Actor } from '../../http/actor.ts'
 import type { Page } from '../../http/page.ts'
 import type { Audit } from '../audit/audit.ts'
-import { createCountedList } from '../counted-list.ts'
+import { createCountedList } from '../requests/counted-list.ts'
 import type { JobKind } from '../jobs/jobs.ts'
 import { DELIVERY_COLUMNS, jobIdOf, jobsSql, type DeliveryRow, type DeliveryState } from './delivery-rows.ts'
-import type { WebhookEndpoint } from './option.ts'
+import type { WebhookEndpoint } from './webhook-option.ts'
 
 /** A webhook as administrators see it, without its secret. */
 export type ShownWebhook = {

@@ -7,7 +7,7 @@ import type { Page } from '../../http/page.ts'
 import { countOpenFaults, listFaults, resolveFault, type FaultQuery, type ShownFault } from './faults.ts'
 import { readHours, type ShownHour } from './hours.ts'
 import { listEntries, type LogFilter, type EntryPage } from './log-list.ts'
-import type { RequestLogSettings } from './option.ts'
+import type { RequestLogSettings } from '../config/request-log-option.ts'
 import { tailOf, type Tails } from './tail.ts'
 
 /** What operators do with the request log. */

@@ -1,4 +1,4 @@
-// What the request log does while its database is away. What it answers is shown in src/wires/core/logs.test.ts.
+// What the request log does while its database is away. What it answers is shown in src/wires/core/request-log/logs.test.ts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
@@ -12,7 +12,7 @@ import { eachEngine } from '../../testing/engines.ts'
 import { until } from '../../testing/until.ts'
 import { openFrame } from '../frame.fixture.ts'
 import { isProblemLine } from './problem.ts'
-import { REQUEST_LOG } from './option.ts'
+import { REQUEST_LOG } from '../config/request-log-option.ts'
 import { createRequestLog } from './request-log.ts'
 
 const ROUNDS = 12

@@ -16,7 +16,7 @@ import {
   type HourTotals,
   type EntryRow,
 } from './log-rows.ts'
-import type { RequestLogSettings } from './option.ts'
+import type { RequestLogSettings } from '../config/request-log-option.ts'
 import { problemOf } from './problem.ts'
 import { scrub, scrubPath } from './scrub.ts'
 

@@ -4,7 +4,7 @@ import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { HOUR_MS } from './hours.ts'
-import type { RequestLogSettings } from './option.ts'
+import type { RequestLogSettings } from '../config/request-log-option.ts'
 
 const DAY_MS = 86_400_000
 const INTERVAL_MS = 60_000

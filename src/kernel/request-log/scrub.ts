@@ -1,6 +1,6 @@
 import { idPattern } from '../../base/ids.ts'
 import { oneLine } from '../../base/one-line.ts'
-import { MASK, soundsLikeSecret } from '../masked.ts'
+import { MASK, soundsLikeSecret } from '../config/masked.ts'
 
 const PATH_CHARACTERS = 300
 const OPAQUE_CHARACTERS = 24

@@ -7,7 +7,7 @@ import { createJobs } from '../jobs/jobs.ts'
 import { setUp as setUpJobs } from '../jobs/jobs.fixture.ts'
 import { eachEngine, type Engine } from '../../testing/engines.ts'
 import { until } from '../../testing/until.ts'
-import { checkSchedules, type ScheduledWork } from './option.ts'
+import { checkSchedules, type ScheduledWork } from './schedule-option.ts'
 import { createSchedule } from './schedule.ts'
 
 const MINUTE = 60_000

@@ -7,7 +7,7 @@ import type { Static } from 'typebox'
 import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 import type { Job, JobKind, Jobs, Pool } from '../jobs/jobs.ts'
-import type { Schedule } from './option.ts'
+import type { Schedule } from './schedule-option.ts'
 
 // What is later than this has been missed.
 const LATE_MS = 60_000

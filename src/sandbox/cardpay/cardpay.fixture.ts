@@ -3,7 +3,7 @@ import Stripe from 'stripe'
 
 import { openDatabase } from '../../db/open.ts'
 import { readMigrations } from '../../db/migrations.ts'
-import { loadSettings } from '../../kernel/config.ts'
+import { loadSettings } from '../../kernel/config/config.ts'
 import { createJobs } from '../../kernel/jobs/jobs.ts'
 import { testClock, type TestClock } from '../../testing/clock.ts'
 import { temporaryFolder, type Ending, type Engine } from '../../testing/engines.ts'

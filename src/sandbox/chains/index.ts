@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-import type { ShownPaymentRequest } from '../../kernel/sandbox-lists.ts'
+import type { ShownPaymentRequest } from '../../kernel/wire/sandbox-lists.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
 import { createAccounts } from './accounts.ts'
 import { createLocalChain } from './chain.ts'

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import { fastify } from 'fastify'
 
-import { loadSettings } from '../../kernel/config.ts'
+import { loadSettings } from '../../kernel/config/config.ts'
 import { createJobs } from '../../kernel/jobs/jobs.ts'
 import { readMigrations } from '../../db/migrations.ts'
 import { openDatabase } from '../../db/open.ts'

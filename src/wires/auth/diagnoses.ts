@@ -1,5 +1,5 @@
-import { findingIf, warning, type Diagnosis } from '../../kernel/diagnosis.ts'
-import type { Policy } from '../../kernel/policy.ts'
+import { findingIf, warning, type Diagnosis } from '../../kernel/wire/diagnosis.ts'
+import type { Policy } from '../../kernel/policy/policy.ts'
 import type { AuthParts } from './parts.ts'
 
 const DAY_MS = 86_400_000

@@ -1,5 +1,5 @@
 import { asset } from '../../base/asset.ts'
-import { defineWire } from '../../kernel/wire.ts'
+import { defineWire } from '../../kernel/wire/wire.ts'
 import { messaging } from '../messaging/index.ts'
 import type { Account, Accounts } from './administration/accounts.ts'
 import { mailLink, type LinkPurpose } from './email-links/mail-links.ts'

@@ -1,7 +1,7 @@
 import { json } from '../../http/bodies.ts'
 import type { UserCaller } from '../../http/access.ts'
 import { endpoint } from '../../http/route.ts'
-import { requireProof } from '../../kernel/policy.ts'
+import { requireProof } from '../../kernel/policy/policy.ts'
 import { errors } from '../../base/errors.ts'
 import { parseJson } from '../../base/json.ts'
 import { Type } from '../../base/schema.ts'

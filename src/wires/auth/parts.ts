@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 
 import { parseAddress } from '../../base/email-address.ts'
 import { StartError } from '../../base/start-error.ts'
-import type { WireContext } from '../../kernel/wire.ts'
+import type { WireContext } from '../../kernel/wire/wire.ts'
 import { createAccessTokens } from './sessions/access-tokens.ts'
 import { createAddressChangeMails } from './address-change/address-change-mails.ts'
 import { createAddressChanges } from './address-change/address-changes.ts'

@@ -1,7 +1,7 @@
 import { isoTime } from '../../base/clock.ts'
 import { parseJson } from '../../base/json.ts'
 import { sql } from '../../db/sql.ts'
-import type { WireContext } from '../../kernel/wire.ts'
+import type { WireContext } from '../../kernel/wire/wire.ts'
 import type { Role, UserRow } from './user.ts'
 
 export type UserEvents = ReturnType<typeof defineUserEvents>

@@ -8,7 +8,7 @@ import { startProxy } from '../../db/postgres-proxy.fixture.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../../testing/engines.ts'
 import { startPostgres } from '../../testing/postgres.ts'
-import { defineWire } from '../../kernel/wire.ts'
+import { defineWire } from '../../kernel/wire/wire.ts'
 
 /** A wire that does nothing but tell how it is. */
 const wireWith = (name: string, health: () => Promise<void>) =>

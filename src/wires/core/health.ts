@@ -7,7 +7,7 @@ import { succeedsWithin, within } from '../../base/within.ts'
 import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 import type { HealthStatus } from '../../http/health-route.ts'
-import type { ServerStatus } from '../../kernel/wire.ts'
+import type { ServerStatus } from '../../kernel/wire/wire.ts'
 
 const STORAGE = ['writable', 'full', 'read-only', 'damaged', 'unknown'] as const
 const FAULTS: Record<string, Storage> = {

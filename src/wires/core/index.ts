@@ -1,7 +1,7 @@
-import { defineWire } from '../../kernel/wire.ts'
+import { defineWire } from '../../kernel/wire/wire.ts'
 import { createStorageProbe } from './health.ts'
 import { coreRoutes } from './routes.ts'
-import { webhookDiagnosis } from './webhook-diagnosis.ts'
+import { webhookDiagnosis } from './webhooks/webhook-diagnosis.ts'
 
 /** Health, readiness, version and metrics of the server, and the webhooks that its events are sent to. */
 export const core = defineWire({

@@ -2,16 +2,16 @@ import { Type } from '../../base/schema.ts'
 
 import { errors } from '../../base/errors.ts'
 import { platformVersion } from '../../base/platform-version.ts'
-import type { Settings } from '../../kernel/config.ts'
+import type { Settings } from '../../kernel/config/config.ts'
 import type { Database } from '../../db/database.ts'
 import { healthRoute } from '../../http/health-route.ts'
 import { answer, route } from '../../http/route.ts'
-import type { ServerStatus } from '../../kernel/wire.ts'
+import type { ServerStatus } from '../../kernel/wire/wire.ts'
 import { createHealth, HealthFields, type Storage } from './health.ts'
-import { logEndpoints } from './log-endpoints.ts'
-import { overviewEndpoints } from './overview-endpoints.ts'
-import { jobEndpoints } from './job-endpoints.ts'
-import { webhookEndpoints } from './webhook-endpoints.ts'
+import { logEndpoints } from './request-log/log-endpoints.ts'
+import { overviewEndpoints } from './overview/overview-endpoints.ts'
+import { jobEndpoints } from './jobs/job-endpoints.ts'
+import { webhookEndpoints } from './webhooks/webhook-endpoints.ts'
 
 /** These answer while the database is unreachable, so calls are counted in the process. */
 const PROBES = { rate: '600/min', countedIn: 'process' } as const

@@ -1,5 +1,5 @@
 import { oneLine } from '../../base/one-line.ts'
-import type { WireContext } from '../../kernel/wire.ts'
+import type { WireContext } from '../../kernel/wire/wire.ts'
 import { attempt, resume, type Attempt } from '../../providers/attempt.ts'
 import { isRepeatable, type Sendable } from './content.ts'
 import type { Claim, OutboxRows, Settled } from './outbox-rows.ts'

@@ -5,7 +5,7 @@ import type { Database } from '../../db/database.ts'
 import { leastIdOf } from '../../base/ids.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import type { Page } from '../../http/page.ts'
-import { createCountedList } from '../../kernel/counted-list.ts'
+import { createCountedList } from '../../kernel/requests/counted-list.ts'
 import type { RowFilter } from '../../http/access.ts'
 import type { Channel } from './provider.ts'
 

@@ -15,7 +15,7 @@ import { startMailServer, type MailServer } from '../../testing/mail-server.ts'
 import { startScript, urlLiteral } from '../../testing/program.ts'
 import type { Providers } from './provider.ts'
 import { NO_EVENTS } from '../../kernel/events/events.ts'
-import { createMetrics } from '../../kernel/metrics.ts'
+import { createMetrics } from '../../kernel/telemetry/metrics.ts'
 import { createMessageEvents } from './message-events.ts'
 import { contentKeyOf, createOutbox } from './outbox.ts'
 import { ACCOUNT, startTextServer, TOKEN, type TextServer } from './providers.fixture.ts'
@@ -48,7 +48,7 @@ const program = (given: {
     import { sql } from ${urlLiteral('db/sql.ts')}
     import { createJobs } from ${urlLiteral('kernel/jobs/jobs.ts')}
     import { NO_EVENTS } from ${urlLiteral('kernel/events/events.ts')}
-    import { createMetrics } from ${urlLiteral('kernel/metrics.ts')}
+    import { createMetrics } from ${urlLiteral('kernel/telemetry/metrics.ts')}
     import { createMessageEvents } from ${urlLiteral('wires/messaging/message-events.ts')}
     import { contentKeyOf, createOutbox } from ${urlLiteral('wires/messaging/outbox.ts')}
     import { smtp } from ${urlLiteral('wires/messaging/providers/smtp.ts')}

@@ -1,5 +1,5 @@
 import { asset } from '../../base/asset.ts'
-import { defineWire } from '../../kernel/wire.ts'
+import { defineWire } from '../../kernel/wire/wire.ts'
 import { declareChainMetrics } from './chains/chain-metrics.ts'
 import { chainDiagnoses } from './chains/diagnoses.ts'
 import { createChains, type Chains } from './chains/chains.ts'

@@ -1,7 +1,7 @@
 import { errors } from '../../base/errors.ts'
 import { sql } from '../../db/sql.ts'
 import { requireRow, type Step } from '../../db/database.ts'
-import type { WireContext } from '../../kernel/wire.ts'
+import type { WireContext } from '../../kernel/wire/wire.ts'
 import { attempt } from '../../providers/attempt.ts'
 import type { NotAccepted, Outcome } from '../../providers/outcome.ts'
 import { isSnapshot } from './answers.ts'

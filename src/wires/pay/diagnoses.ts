@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import type { Clock } from '../../base/clock.ts'
 import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
-import { findingIf, warning, type Diagnosis } from '../../kernel/diagnosis.ts'
+import { findingIf, warning, type Diagnosis } from '../../kernel/wire/diagnosis.ts'
 import type { PayOptions } from './options.ts'
 
 const DAY_MS = 86_400_000

@@ -1,6 +1,6 @@
 import { Type } from '../../base/schema.ts'
 import { sql } from '../../db/sql.ts'
-import type { WireContext } from '../../kernel/wire.ts'
+import type { WireContext } from '../../kernel/wire/wire.ts'
 import { guarded } from '../../providers/guard.ts'
 import { isEvent } from './answers.ts'
 import type { CallProvider } from './errors.ts'

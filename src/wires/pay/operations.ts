@@ -1,6 +1,6 @@
 import type { ApiError } from '../../base/errors.ts'
 import { invalid } from '../../base/errors.ts'
-import type { WireContext } from '../../kernel/wire.ts'
+import type { WireContext } from '../../kernel/wire/wire.ts'
 import { attempt, type Attempt } from '../../providers/attempt.ts'
 import { isEntry, isSnapshot } from './answers.ts'
 import { payErrors } from './errors.ts'

@@ -1,5 +1,5 @@
 import { errors } from '../../base/errors.ts'
-import type { WireContext } from '../../kernel/wire.ts'
+import type { WireContext } from '../../kernel/wire/wire.ts'
 import { guarded } from '../../providers/guard.ts'
 import type { NotAccepted } from '../../providers/outcome.ts'
 import { isSnapshot } from './answers.ts'

@@ -1,7 +1,7 @@
 import { isoTime } from '../../../base/clock.ts'
 import { emailKey } from '../../../base/email-address.ts'
 import { errors, type ApiError } from '../../../base/errors.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { ChangeLinks } from '../address-change/change-links.ts'
 import type { AccountMails } from '../email-links/account-mails.ts'
 import type { MailTokens } from '../email-links/mail-tokens.ts'

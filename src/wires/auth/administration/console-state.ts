@@ -1,6 +1,6 @@
 import { Type } from '../../../base/schema.ts'
 import { endpoint } from '../../../http/route.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { FirstAdmin } from './first-admin.ts'
 
 /** The endpoint of what the page of the console shows before anybody is signed in. */

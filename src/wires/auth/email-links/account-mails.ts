@@ -2,7 +2,7 @@ import { emailKey, parseAddress, type EmailAddress } from '../../../base/email-a
 import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import type { Step } from '../../../db/database.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Messaging } from '../../messaging/index.ts'
 import type { MailCount, MailLimit } from './mail-limit.ts'
 import { mailLink } from './mail-links.ts'

@@ -2,7 +2,7 @@ import { deriveKey } from '../../../base/crypto.ts'
 import type { ApiError } from '../../../base/errors.ts'
 import type { StepWith } from '../../../db/database.ts'
 import type { Sql } from '../../../db/sql.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { MailPurpose } from './mail-tokens.ts'
 
 const MAILS = 5

@@ -1,6 +1,6 @@
 import { sql } from '../../../db/sql.ts'
 import type { Actor } from '../../../http/actor.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { authErrors } from '../errors.ts'
 import type { Lock } from '../passwords/lock.ts'
 import type { Passwords } from '../passwords/passwords.ts'

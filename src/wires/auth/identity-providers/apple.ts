@@ -2,7 +2,7 @@ import { createPrivateKey, sign, type KeyObject } from 'node:crypto'
 
 import type { Clock } from '../../../base/clock.ts'
 import { StartError } from '../../../base/start-error.ts'
-import { checkFields, optional, TEXT } from '../../../kernel/fields.ts'
+import { checkFields, optional, TEXT } from '../../../kernel/config/fields.ts'
 import { text } from './claims.ts'
 import { TIMEOUT_MS, type ProviderPlace } from './oidc.ts'
 import { createOpenidProvider, type OpenidClient } from './openid-connect.ts'

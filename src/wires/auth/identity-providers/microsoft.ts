@@ -1,5 +1,5 @@
 import { StartError } from '../../../base/start-error.ts'
-import { checkFields, isEach, optional, SWITCH, TEXT, type Field } from '../../../kernel/fields.ts'
+import { checkFields, isEach, optional, SWITCH, TEXT, type Field } from '../../../kernel/config/fields.ts'
 import { authErrors } from '../errors.ts'
 import { EMAIL_AND_PROFILE, TIMEOUT_MS, type ProviderPlace } from './oidc.ts'
 import { clientSecretAuth, createOpenidProvider, isTrue } from './openid-connect.ts'

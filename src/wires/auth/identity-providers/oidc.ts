@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
-import { checkFields, isEach, isText, optional, TEXT, type Field } from '../../../kernel/fields.ts'
+import { checkFields, isEach, isText, optional, TEXT, type Field } from '../../../kernel/config/fields.ts'
 import { clientSecretAuth, createOpenidProvider } from './openid-connect.ts'
 import { addressOf } from './provider-address.ts'
 import type { IdentityProvider } from './provider.ts'

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 
 import type { Clock } from '../../../base/clock.ts'
 import { StartError } from '../../../base/start-error.ts'
-import type { Settings } from '../../../kernel/config.ts'
+import type { Settings } from '../../../kernel/config/config.ts'
 import type { AuthOptions } from '../options.ts'
 import { createOauthProvider } from './oauth.ts'
 import { EMAIL_AND_PROFILE, TIMEOUT_MS } from './oidc.ts'

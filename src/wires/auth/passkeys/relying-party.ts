@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import { isLoopbackAddress } from '../../../base/ip-address.ts'
 import { isLoopback } from '../../../base/loopback.ts'
 import { StartError } from '../../../base/start-error.ts'
-import type { Settings } from '../../../kernel/config.ts'
+import type { Settings } from '../../../kernel/config/config.ts'
 
 /** Whose passkeys they are: https://www.w3.org/TR/webauthn-3/#relying-party */
 export type RelyingParty = {

@@ -6,7 +6,7 @@ import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine } from '../../../testing/engines.ts'
 import { createAudit } from '../../../kernel/audit/audit.ts'
-import { createRateLimiter } from '../../../kernel/rate-limits.ts'
+import { createRateLimiter } from '../../../kernel/requests/rate-limits.ts'
 import { createLock } from './lock.ts'
 import {
   appForAll,

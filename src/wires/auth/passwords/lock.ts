@@ -3,7 +3,7 @@ import { errors } from '../../../base/errors.ts'
 import { createKeyedMutex } from '../../../base/keyed-mutex.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { CallOrigin } from '../../../http/event-log.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { authErrors } from '../errors.ts'
 
 // How many attempts for one address may wait for each other in one process.

@@ -4,7 +4,7 @@ import { sha256 } from '../../../base/crypto.ts'
 import { errors } from '../../../base/errors.ts'
 import { sql } from '../../../db/sql.ts'
 import type { UserCaller } from '../../../http/access.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 import { RECENT_MS, type SessionClient, type Sessions } from './sessions.ts'
 

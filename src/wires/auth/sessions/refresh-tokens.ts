@@ -3,7 +3,7 @@ import { type ApiError, errors } from '../../../base/errors.ts'
 import { requireRow, type Step } from '../../../db/database.ts'
 import type { SessionKind } from '../../../http/access.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /**
  * Refresh tokens: opaque, stored as hashes, each good for one use (RFC 9700, section 4.14.2).

@@ -6,7 +6,7 @@ import { Type } from '../../../base/schema.ts'
 import { sql } from '../../../db/sql.ts'
 import { route } from '../../../http/route.ts'
 import { eachEngine } from '../../../testing/engines.ts'
-import { defineWire } from '../../../kernel/wire.ts'
+import { defineWire } from '../../../kernel/wire/wire.ts'
 import { appForAll, send } from '../../../testing/auth.ts'
 import { until } from '../../../testing/until.ts'
 

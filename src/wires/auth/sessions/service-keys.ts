@@ -10,7 +10,7 @@ import type { KeyCaller } from '../../../http/access.ts'
 import { COMMAND_LINE, type Actor } from '../../../http/actor.ts'
 import { cutPage, type Page } from '../../../http/page.ts'
 import { scopeFault } from '../../../http/scopes.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /** The prefix of every service key, by which secret scanners recognise it. */
 const PREFIX = 'sk_'

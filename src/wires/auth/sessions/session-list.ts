@@ -3,7 +3,7 @@ import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { UserCaller } from '../../../http/access.ts'
 import { cutPage, type Page } from '../../../http/page.ts'
-import { requireProof } from '../../../kernel/policy.ts'
+import { requireProof } from '../../../kernel/policy/policy.ts'
 
 /** A session as its user sees it. */
 export type Session = {

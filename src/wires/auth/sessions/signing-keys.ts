@@ -9,7 +9,7 @@ import { deriveKey, randomToken } from '../../../base/crypto.ts'
 import type { Database } from '../../../db/database.ts'
 import { StartError } from '../../../base/start-error.ts'
 import { sql } from '../../../db/sql.ts'
-import type { SealedColumn } from '../../../kernel/sealed.ts'
+import type { SealedColumn } from '../../../kernel/secret/sealed.ts'
 
 // How long a key is published before it signs. Every replica reads the keys again well within that time.
 const PUBLISHED_AHEAD_MS = 3_600_000

@@ -1,7 +1,7 @@
 import { deriveKey } from '../../../base/crypto.ts'
 import type { ApiError } from '../../../base/errors.ts'
 import type { StepWith } from '../../../db/database.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 const TEXTS = 3
 const HOUR_MS = 3_600_000

@@ -1,6 +1,6 @@
 import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Messaging } from '../../messaging/index.ts'
 import type { UserRow } from '../user.ts'
 import type { Users } from '../users.ts'

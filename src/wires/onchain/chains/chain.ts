@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 
 import type { Hex } from '../../../base/hex.ts'
 import { parseEther } from '../../../base/viem.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { chainNotConfigured } from '../errors.ts'
 import type { ChainOptions } from '../options.ts'
 import { createIdentities, type Identity } from './identity.ts'

@@ -1,4 +1,4 @@
-import { fault, findingIf, warning, type Diagnosis, type Finding } from '../../../kernel/diagnosis.ts'
+import { fault, findingIf, warning, type Diagnosis, type Finding } from '../../../kernel/wire/diagnosis.ts'
 import type { Chain } from './chain.ts'
 import type { Follower } from './follower.ts'
 

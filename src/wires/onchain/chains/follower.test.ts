@@ -3,7 +3,7 @@ import { before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { sql } from '../../../db/sql.ts'
-import { defineWire } from '../../../kernel/wire.ts'
+import { defineWire } from '../../../kernel/wire/wire.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite, type Ending, type Engine } from '../../../testing/engines.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'

@@ -1,6 +1,6 @@
 import type { Hex } from '../../../base/hex.ts'
 import { sql } from '../../../db/sql.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { forgetChainSql } from './forget-chain.ts'
 import type { RpcAnswer, RpcCall } from './rpc.ts'
 

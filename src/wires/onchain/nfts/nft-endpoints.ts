@@ -5,7 +5,7 @@ import type { Caller } from '../../../http/access.ts'
 import { json } from '../../../http/bodies.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
 import { endpoint } from '../../../http/route.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Chains } from '../chains/chains.ts'
 import { onchainErrors } from '../errors.ts'
 import {

@@ -1,7 +1,7 @@
 import type { Address } from '../../../base/hex.ts'
 import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Chains } from '../chains/chains.ts'
 import type { NftIndexRow, IndexedContract } from './index-rows.ts'
 import { createIndexing } from './indexing.ts'

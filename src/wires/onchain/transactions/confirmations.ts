@@ -1,7 +1,7 @@
 import type { Address, Hex } from '../../../base/hex.ts'
 import type { Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { quantity, type Block } from '../chains/blocks.ts'
 import { headOf, type Chain, type Head } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'

@@ -1,7 +1,7 @@
 import type { Address } from '../../../base/hex.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { quantity } from '../chains/blocks.ts'
 import { isQuantity, type Chain } from '../chains/chain.ts'
 import type { RpcAnswer } from '../chains/rpc.ts'

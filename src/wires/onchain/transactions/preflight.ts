@@ -1,6 +1,6 @@
 import type { Address } from '../../../base/hex.ts'
 import { ApiError } from '../../../base/errors.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Chain, Head } from '../chains/chain.ts'
 import type { RpcAnswer } from '../chains/rpc.ts'
 import { onchainErrors } from '../errors.ts'

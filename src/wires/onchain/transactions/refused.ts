@@ -1,4 +1,4 @@
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Chain } from '../chains/chain.ts'
 import { seenSql, type Unmined } from './broadcast.ts'
 import type { Replacements } from './replacement.ts'

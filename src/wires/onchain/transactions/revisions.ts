@@ -1,7 +1,7 @@
 import { errors, type ApiError } from '../../../base/errors.ts'
 import { sql } from '../../../db/sql.ts'
 import { COMMAND_LINE, type Actor } from '../../../http/actor.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { isQuantity } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
 import { selectUnminedByIdSql } from './broadcast.ts'

@@ -9,7 +9,7 @@ import {
   type TestApp,
   type TestClock,
 } from '../../../testing/app.ts'
-import type { WebhookOption } from '../../../kernel/events/option.ts'
+import type { WebhookOption } from '../../../kernel/events/webhook-option.ts'
 import type { Ending, Engine } from '../../../testing/engines.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
 import { startRpcProxy, type RpcProxy } from '../../../testing/rpc-proxy.ts'

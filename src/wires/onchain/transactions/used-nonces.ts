@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../../../db/sql.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { headOf, type Chain } from '../chains/chain.ts'
 import type { RpcAnswer } from '../chains/rpc.ts'
 import type { Unmined } from './broadcast.ts'

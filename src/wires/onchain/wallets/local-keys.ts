@@ -7,7 +7,7 @@ import { deriveKey, keyOf, type Key } from '../../../base/crypto.ts'
 import { StartError } from '../../../base/start-error.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import type { SealedColumn } from '../../../kernel/sealed.ts'
+import type { SealedColumn } from '../../../kernel/secret/sealed.ts'
 import type { KeyStore, StoredKey } from './signer.ts'
 
 /** The name of the store in the rows of its wallets. */

@@ -1,4 +1,4 @@
-import { MASK } from '../../../kernel/masked.ts'
+import { MASK } from '../../../kernel/config/masked.ts'
 
 /** The longest text that is stored, in characters; what is longer is cut at fewer levels. */
 const LENGTH_MAX = 8_192

@@ -1,5 +1,5 @@
 import { sql } from '../../../db/sql.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Chain, Chains } from '../../onchain/index.ts'
 import { beginLook, coinBeyond } from './block-readings.ts'
 import { insertReceiptSql, type RequestRow } from './request-rows.ts'

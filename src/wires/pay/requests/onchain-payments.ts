@@ -1,6 +1,6 @@
 import type { Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { ProviderStatus } from '../../../providers/health.ts'
 import type { Chain, Onchain } from '../../onchain/index.ts'
 import type { Ledger } from '../ledger.ts'

@@ -1,6 +1,6 @@
 import type { Database, Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Block, Chain, Chains, Consumer, Head } from '../../onchain/index.ts'
 import { arrivalsIn, TRANSFER } from './arrivals.ts'
 import type { PaymentRequestEvents } from './payment-events.ts'

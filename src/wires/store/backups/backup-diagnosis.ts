@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
-import { fault, findingIf, warning, type Diagnosis } from '../../../kernel/diagnosis.ts'
+import { fault, findingIf, warning, type Diagnosis } from '../../../kernel/wire/diagnosis.ts'
 import { millisecondsOf } from './backup-schedule.ts'
 
 /** Whether there is a backup, and one of now where they are scheduled. */

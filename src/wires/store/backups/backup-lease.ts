@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../../../db/sql.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /** A running backup or restore whose process has died fails this long after its last sign. */
 export const LEASE_MS = 15_000

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { isoTime } from '../../../base/clock.ts'
 import { platformVersion } from '../../../base/platform-version.ts'
 import type { Snapshot } from '../../../db/database.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
 import { NoSuchObject } from '../objects/storage.ts'
 import {

@@ -1,5 +1,5 @@
 import { ApiError } from '../../../base/errors.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Objects } from '../objects/objects.ts'
 import { failSteps, selectLapsedSql, selectSql, type RestoreRow } from './restore-rows.ts'
 import { deleteStaged, leftBehind } from './restore-staging.ts'

@@ -1,5 +1,5 @@
 import { deriveKey } from '../../../base/crypto.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Collections } from '../documents/definition/collections.ts'
 import { createCursors } from './cursor.ts'
 import { changesEndpoint } from './changes-endpoint.ts'

@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 
 import { errors } from '../../../base/errors.ts'
-import type { Policy } from '../../../kernel/policy.ts'
+import type { Policy } from '../../../kernel/policy/policy.ts'
 import type { FileSource } from '../../messaging/index.ts'
 import type { Objects } from '../objects/objects.ts'
 import { NoSuchObject } from '../objects/storage.ts'

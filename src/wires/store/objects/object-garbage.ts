@@ -1,4 +1,4 @@
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { sql } from '../../../db/sql.ts'
 import type { StorageName, Storages } from './storage.ts'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 
 import { StartError } from '../../../base/start-error.ts'
-import type { WireContext } from '../../../kernel/wire.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { createLocalStorage } from './local-storage.ts'
 import { readS3Config, type S3Option } from './s3-config.ts'
 import { openS3Bucket } from './s3-storage.ts'

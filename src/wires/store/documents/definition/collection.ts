@@ -1,7 +1,7 @@
 import { didYouMean } from '../../../../base/did-you-mean.ts'
 import { errors } from '../../../../base/errors.ts'
 import { StartError } from '../../../../base/start-error.ts'
-import type { PolicyName } from '../../../../kernel/policy.ts'
+import type { PolicyName } from '../../../../kernel/policy/policy.ts'
 import { isInside, parseFieldPath } from '../language/fields/field-path.ts'
 import { concealedOf, type FieldRules } from '../language/fields/view.ts'
 import { HOOK_NAMES, type Hooks } from './hooks.ts'

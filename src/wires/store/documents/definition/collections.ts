@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 
 import { StartError } from '../../../../base/start-error.ts'
 import type { Caller } from '../../../../http/access.ts'
-import type { PolicyName } from '../../../../kernel/policy.ts'
+import type { PolicyName } from '../../../../kernel/policy/policy.ts'
 import { parseValuePath, valuesAt } from '../language/fields/field-path.ts'
 import { isScalar, type FilterTree, type Scalar } from '../language/query/filter.ts'
 import type { Path } from '../language/query/path.ts'

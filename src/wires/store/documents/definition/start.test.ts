@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import type { Static } from 'typebox'
 
 import { StartError } from '../../../../base/start-error.ts'
-import { checkOptions } from '../../../../kernel/options.ts'
+import { checkOptions } from '../../../../kernel/wire/options.ts'
 import { configuredWires } from '../../../../wires.ts'
 import type { StoreOptions } from '../../options.ts'
 import { uniqueIndexes } from '../storage/indexes/unique-indexes.ts'

@@ -1,5 +1,5 @@
 import type { Caller } from '../../../../http/access.ts'
-import { isPrivileged } from '../../../../kernel/policy.ts'
+import { isPrivileged } from '../../../../kernel/policy/policy.ts'
 import type { Scalar } from '../language/query/filter.ts'
 import type { RuleSubject, UserValues } from '../language/rules/rule.ts'
 import type { CollectionDefinition } from './collection.ts'

@@ -1,6 +1,6 @@
 import { PendingPromises } from '../../../../base/pending-promises.ts'
 import { BoundedMap } from '../../../../base/bounded-map.ts'
-import type { WireContext } from '../../../../kernel/wire.ts'
+import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import type { ParsedList } from './parsed-list.ts'
 import { serves, type NeededIndex } from './automatic-fields.ts'
 import type { IndexBuilds } from '../storage/indexes/index-builds.ts'

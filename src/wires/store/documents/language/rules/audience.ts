@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { errors } from '../../../../../base/errors.ts'
 import { Type } from '../../../../../base/schema.ts'
 import type { Audience, Caller, RowFilter } from '../../../../../http/access.ts'
-import type { Policy } from '../../../../../kernel/policy.ts'
+import type { Policy } from '../../../../../kernel/policy/policy.ts'
 
 export type Action = 'read' | 'create' | 'update' | 'delete'
 

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 
 import { Type } from '../../../../../base/schema.ts'
 import type { Database, ScanOptions } from '../../../../../db/database.ts'
-import type { PolicyName } from '../../../../../kernel/policy.ts'
+import type { PolicyName } from '../../../../../kernel/policy/policy.ts'
 import { HOOK_NAMES } from '../../definition/hooks.ts'
 import { selectIndexesOfSql } from '../../storage/sql/index-rows.ts'
 import { DocumentIndex, shownIndex } from '../../storage/indexes/shown-index.ts'

@@ -1,7 +1,7 @@
 import { isoTime, type Clock } from '../../../../../base/clock.ts'
 import { newId } from '../../../../../base/ids.ts'
 import type { Caller } from '../../../../../http/access.ts'
-import type { Policy } from '../../../../../kernel/policy.ts'
+import type { Policy } from '../../../../../kernel/policy/policy.ts'
 import type { Collections } from '../../definition/collections.ts'
 import { readDocument, type Fields } from '../../language/document-json.ts'
 import type { Documents } from '../../storage/documents.ts'

@@ -1,6 +1,6 @@
 import { isoTime } from '../../../../../base/clock.ts'
 import { newId } from '../../../../../base/ids.ts'
-import type { PolicyName } from '../../../../../kernel/policy.ts'
+import type { PolicyName } from '../../../../../kernel/policy/policy.ts'
 import { readCollection } from '../../definition/collection.ts'
 import type { CollectionOption } from '../../definition/collection-option.ts'
 import { subjectOf, type UserValue } from '../../definition/viewer.ts'

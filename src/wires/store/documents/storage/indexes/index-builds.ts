@@ -1,7 +1,7 @@
 import { Type } from '../../../../../base/schema.ts'
 import { ConstraintError, type Database } from '../../../../../db/database.ts'
 import { analyzeTable } from '../../../../../db/tables.ts'
-import type { WireContext } from '../../../../../kernel/wire.ts'
+import type { WireContext } from '../../../../../kernel/wire/wire.ts'
 import type { Index } from '../entries/index-definition.ts'
 import { duplicateReason } from '../entries/document-entries.ts'
 import { namesOf } from '../entries/entries.ts'

@@ -3,7 +3,7 @@ import type { Clock } from '../../../../../base/clock.ts'
 import { StartError } from '../../../../../base/start-error.ts'
 import { cachedUntilWrite } from '../../../../../db/cached-until-write.ts'
 import type { Database, Transaction } from '../../../../../db/database.ts'
-import type { WireContext } from '../../../../../kernel/wire.ts'
+import type { WireContext } from '../../../../../kernel/wire/wire.ts'
 import { createBuilds } from './index-builds.ts'
 import {
   haveSameEntries,

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 
 import type { Config } from '../../../../../app.ts'
 import { sql } from '../../../../../db/sql.ts'
-import { defineWire } from '../../../../../kernel/wire.ts'
+import { defineWire } from '../../../../../kernel/wire/wire.ts'
 import { startApp, type TestApp } from '../../../../../testing/app.ts'
 import { eachEngine, temporaryFolder } from '../../../../../testing/engines.ts'
 import { fileOf } from '../../../backups/restore.fixture.ts'

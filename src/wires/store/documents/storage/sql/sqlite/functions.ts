@@ -1,4 +1,4 @@
-// The threads of SQLite load this: see `sqliteFunctions` in kernel/wire.ts.
+// The threads of SQLite load this: see `sqliteFunctions` in kernel/wire/wire.ts.
 import { filterFunctions } from './filter-functions.ts'
 import { previewFunctions } from './preview-functions.ts'
 import { sortFunctions } from './sort-functions.ts'

@@ -1,0 +1,278 @@
+import { errors } from '../../base/errors.ts'
+import { StartError } from '../../base/start-error.ts'
+import { within } from '../../base/within.ts'
+import type { RecordEvent } from '../../http/event-log.ts'
+import type { AnswerRecord } from '../../http/answer-record.ts'
+
+// A scrape must not wait for a database or a node that is unavailable.
+const READ_LIMIT_MS = 2_000
+const NAME = /^[a-z][a-z\d]*(_[a-z\d]+)+$/
+const LABEL = /^[a-z][a-z\d]*(_[a-z\d]+)*$/
+/** Prometheus adds these to the name of a histogram. */
+const HISTOGRAM_SUFFIXES = ['_bucket', '_sum', '_count']
+/** Those of Node are registered once they are needed, long after the start. */
+const OTHERS = /^(http_request_|process_|nodejs_)/
+/** Gauges of the library that are named as counters are; those without `_total` say the same by type. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+]
+const REFUSALS: readonly string[] = [
+  errors.rate_limited.code,
+  errors.too_many_concurrent.code,
+  errors.too_many_streams.code,
+  errors.unavailable.code,
+]
+const REQUESTS = 'http_request_duration_seconds'
+
+type Labels<L extends string> = Readonly<Record<L, string>>
+type Sample<L extends string> = { labels: Labels<L>; value: number }
+type Event = Parameters<RecordEvent>
+
+/**
+ * What a metric is. Values of labels are few and from the code: never an id, an address or a text of a caller.
+ *
+ * @see https://prometheus.io/docs/practices/naming/
+ */
+export type MetricDefinition<L extends string> = {
+  /** With the unit at its end: `_seconds`, `_bytes`; that of a counter ends in `_total`. */
+  name: string
+  help: string
+  labels: readonly L[]
+}
+
+/** Declares the metrics of a wire, in its setup. */
+export type WireMetrics = {
+  /**
+   * A counter of this process since its start; returns the function that adds one.
+   *
+   * @param definition `known` are labels that are answered as 0 until they count: an alert with `increase` does not see the first
+   *   event of a series that begins with it
+   * @throws StartError for a name that is in use
+   */
+  counter<const L extends string>(
+    definition: MetricDefinition<L> & { known?: readonly Labels<L>[] },
+  ): (labels: Labels<L>) => void
+  /**
+   * A counter of what is recorded of accounts: see `record` of a call.
+   *
+   * @param events the labels of each event that counts, by its name
+   */
+  eventCounter<const L extends string>(
+    definition: MetricDefinition<L>,
+    events: Readonly<Record<string, (ids: Event[1]) => Labels<L>>>,
+  ): void
+  /**
+   * A gauge that is read at each scrape: one indexed query at most. It is left out of the answer if that takes longer than
+   * 2 seconds or fails.
+   */
+  gauge<const L extends string>(
+    definition: MetricDefinition<L>,
+    read: () => Promise<readonly Sample<L>[]>,
+  ): void
+  /**
+   * How often values lie below each of some bounds, of this process since its start; returns the function that records a
+   * value.
+   *
+   * @param definition `buckets` are the bounds, ascending, in the unit of the name
+   */
+  histogram<const L extends string>(
+    definition: MetricDefinition<L> & { buckets: readonly number[] },
+  ): (labels: Labels<L>, value: number) => void
+}
+
+/** The server's figures in the text format of Prometheus. */
+export type Metrics = WireMetrics & {
+  observe(answer: AnswerRecord): void
+  countEvent: RecordEvent
+  /** All metrics but those of Node. */
+  declared(): readonly DeclaredMetric[]
+  read(): Promise<{ text: string; contentType: string }>
+}
+
+/** A metric that is declared, and its type. */
+export type DeclaredMetric = MetricDefinition<string> & { type: 'counter' | 'gauge' | 'histogram' }
+
+type RecordValue = (labels: Labels<string>, value: number) => void
+
+type Declared =
+  | (DeclaredMetric & { type: 'counter' | 'gauge'; read: () => Promise<readonly Sample<string>[]> })
+  | (DeclaredMetric & {
+      type: 'histogram'
+      buckets: readonly number[]
+      /** Called once the registry is open: with what records a value from then on. */
+      open: (record: RecordValue) => void
+    })
+
+/**
+ * Counts from the first event on. The first answer, or value of a histogram, also loads the library, so that neither a start
+ * nor a command waits for it. Metrics of the process (garbage collection, delays of the event loop) have a constant cost,
+ * so they are collected from the first scrape on.
+ */
+export function createMetrics(): Metrics {
+  const declared = new Map<string, Declared>()
+  const listeners = new Map<string, ((ids: Event[1]) => void)[]>()
+  let registry: ReturnType<typeof openRegistry> | undefined
+  const open = () => (registry ??= openRegistry([...declared.values()]))
+
+  function declare(metric: Declared): void {
+    checkMetric(metric)
+    for (const name of namesOf(metric))
+      if (declared.values().some((other) => namesOf(other).includes(name)))
+        throw new StartError(`metrics: two metrics are called "${name}"`)
+    declared.set(metric.name, metric)
+  }
+
+  function counter({
+    known = [],
+    ...definition
+  }: MetricDefinition<string> & { known?: readonly Labels<string>[] }) {
+    const keyOf = (labels: Labels<string>): string =>
+      JSON.stringify(definition.labels.map((label) => labels[label]))
+    const samples = new Map<string, Sample<string>>(
+      known.map((labels) => [keyOf(labels), { labels, value: 0 }]),
+    )
+    declare({ ...definition, type: 'counter', read: async () => [...samples.values()] })
+    return (labels: Labels<string>): void => {
+      const key = keyOf(labels)
+      const sample = samples.get(key) ?? { labels, value: 0 }
+      sample.value++
+      samples.set(key, sample)
+    }
+  }
+
+  function histogram(definition: MetricDefinition<string> & { buckets: readonly number[] }): RecordValue {
+    const values: Parameters<RecordValue>[] = []
+    let record: RecordValue = (...value) => {
+      values.push(value)
+      if (values.length === 1) void open()
+    }
+    const metric: Declared = {
+      ...definition,
+      type: 'histogram',
+      open(next) {
+        record = next
+        for (const value of values.splice(0)) next(...value)
+      },
+    }
+    declare(metric)
+    return (labels, value) => record(labels, value)
+  }
+
+  const recordRequest = histogram({
+    name: REQUESTS,
+    help: 'Time from the first byte of a request to the last of its answer',
+    labels: ['method', 'path', 'status'],
+    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
+  })
+
+  const countRefused = counter({
+    name: 'sixwire_requests_refused_total',
+    help: 'Requests that were refused by a limit, or because the server or its database was unavailable, by error code',
+    labels: ['code'],
+    known: REFUSALS.map((code) => ({ code })),
+  })
+
+  const countAll = counter({
+    name: 'sixwire_events_total',
+    help: 'What happened to accounts, sessions and keys, as in the log, by this process since its start',
+    labels: ['event'],
+  })
+
+  return {
+    counter,
+    eventCounter(definition, events) {
+      const add = counter(definition)
+      for (const [event, labelsOf] of Object.entries(events))
+        listeners.set(event, [...(listeners.get(event) ?? []), (ids) => add(labelsOf(ids))])
+    },
+    gauge: (definition, read) =>
+      declare({ ...definition, type: 'gauge', read: shared(() => within(READ_LIMIT_MS, read)) }),
+    histogram,
+    countEvent(event, ids) {
+      countAll({ event })
+      for (const listen of listeners.get(event) ?? []) listen(ids)
+    },
+    declared: () => [...declared.values()],
+    observe({ method, route = '(none)', status, ms, code = '' }) {
+      recordRequest({ method, path: route, status: String(status) }, ms / 1000)
+      if (REFUSALS.includes(code)) countRefused({ code })
+    },
+    read: async () => (await open()).read(),
+  }
+}
+
+/** All names of the metric in the answer. */
+const namesOf = ({ name, type }: DeclaredMetric): string[] =>
+  type === 'histogram' ? [name, ...HISTOGRAM_SUFFIXES.map((suffix) => `${name}${suffix}`)] : [name]
+
+/** @throws StartError if Prometheus would not take the metric, or its name is not as all are */
+function checkMetric(metric: Declared): void {
+  const { name, help, labels, type } = metric
+  if (!NAME.test(name) || (type === 'counter') !== name.endsWith('_total'))
+    throw new StartError(
+      `metrics: "${name}" can't be the name of a ${type}: it takes lowercase words joined by _, and those of counters end in _total`,
+    )
+  if (OTHERS.test(name) && name !== REQUESTS)
+    throw new StartError(
+      `metrics: "${name}" begins like the metrics of requests or of Node: write the name of the wire before it`,
+    )
+  if (help.trim() === '') throw new StartError(`metrics: "${name}" has no help: write what it counts`)
+  const wrong = labels.find((label) => !LABEL.test(label) || (type === 'histogram' && label === 'le'))
+  if (wrong !== undefined)
+    throw new StartError(
+      `metrics: "${name}": "${wrong}" can't be a label: it takes lowercase words joined by _${type === 'histogram' ? ', other than le' : ''}`,
+    )
+  if (metric.type !== 'histogram') return
+  const { buckets } = metric
+  if (
+    buckets.length === 0 ||
+    !buckets.every((bound, at) => Number.isFinite(bound) && !(bound <= buckets[at - 1]!))
+  )
+    throw new StartError(`metrics: "${name}": buckets are numbers, each above the one before`)
+}
+
+/** Scrapes at the same moment share a read. */
+function shared<T>(read: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined
+  return () =>
+    (running ??= read().finally(() => {
+      running = undefined
+    }))
+}
+
+async function openRegistry(declared: readonly Declared[]) {
+  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('prom-client')
+  const registry = new Registry()
+  for (const one of declared) {
+    const { name, help, labels } = one
+    const definition = { name, help, labelNames: labels, registers: [registry] }
+    if (one.type === 'histogram') {
+      const metric = new Histogram({ ...definition, buckets: [...one.buckets] })
+      one.open((values, value) => metric.observe(values, value))
+      continue
+    }
+    const metric = new (one.type === 'counter' ? Counter : Gauge)({
+      ...definition,
+      async collect() {
+        const samples = await one.read().catch(() => [])
+        metric.reset()
+        // Without labels a metric begins at 0, which would be a figure that nobody read.
+        if (labels.length === 0) metric.remove()
+        for (const { labels: values, value } of samples) metric.inc(values, value)
+      },
+    })
+  }
+  let isWatching = false
+  return {
+    async read() {
+      if (!isWatching) {
+        collectDefaultMetrics({ register: registry })
+        for (const name of MISNAMED) registry.removeSingleMetric(name)
+      }
+      isWatching = true
+      return { text: await registry.metrics(), contentType: registry.contentType }
+    },
+  }
+}

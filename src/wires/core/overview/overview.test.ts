@@ -1,0 +1,96 @@
+// What a console shows first of an installation, through HTTP.
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+
+import { sql } from '../../../db/sql.ts'
+import { defineWire } from '../../../kernel/wire/wire.ts'
+import { startApp, type TestApp } from '../../../testing/app.ts'
+import { login } from '../../../testing/auth.ts'
+import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+
+/** A wire with a figure that can be read, and one that can't. */
+const desk = defineWire({
+  name: 'desk',
+  setup: () => ({
+    routes: [],
+    service: undefined,
+    warnings: ['desk.lamp: it is off'],
+    figures: [
+      { name: 'orders', title: 'Open orders', kind: 'count', isWarning: true, read: async () => 7 },
+      { name: 'broken', title: 'Broken', kind: 'count', read: () => Promise.reject(new Error('no')) },
+    ],
+  }),
+})
+
+eachEngine((engine) => {
+  describe('an installation', () => {
+    let app: TestApp
+    let token: string
+    const ending = endOfSuite()
+    before(async () => {
+      app = await startApp(ending, engine, {
+        config: { name: 'shop', version: '1.2.3', wires: [desk()] },
+        environment: { SMTP_URL: 'smtp://mailer:p4ssw0rd@mail.example:587', MAIL_FROM: 'shop@example.com' },
+      })
+      token = (await app.register('ada@example.com')).token
+    })
+    const get = (path: string) => app.request('GET', path, { token })
+
+    test('shows its health, requests, jobs, figures and what is misconfigured', async () => {
+      await app.register('eve@example.com')
+      for (let i = 0; i < 5; i++) await login(app, 'eve@example.com', 'wrong horse battery')
+      await app.app.db.write(sql`
+        insert into sixwire_jobs (id, kind, payload, state, attempts, run_at, created_at, last_error)
+        values ('j1', 'shop.receipt', 'null', 'failed', 10, ${app.clock.now()}, ${app.clock.now()}, 'no')`)
+      const { status, body } = await get('/core/overview')
+      assert.equal(status, 200)
+      assert.deepEqual(
+        [body.name, body.version, body.production, body.policy, body.health.status],
+        ['shop', '1.2.3', false, 'open', 'healthy'],
+      )
+      assert.equal(body.health.wires.desk, 'ready')
+      assert.equal(body.requests.length, 24)
+      assert.deepEqual(
+        body.jobs.filter(({ state }: { state: string }) => state === 'failed'),
+        [{ kind: 'shop.receipt', state: 'failed', count: 1 }],
+      )
+      assert.equal(body.openFaults, 0)
+      const figures = Object.fromEntries(
+        body.figures.map((one: { wire: string; name: string; value: unknown }) => [
+          `${one.wire} ${one.name}`,
+          one.value,
+        ]),
+      )
+      assert.deepEqual(figures, {
+        'auth accounts': 2,
+        'auth unverified-accounts': 2,
+        'auth locked-addresses': 1,
+        'store last-backup': null,
+        'desk orders': 7,
+      })
+      const problems = body.findings.map(
+        ({ check, problem }: Record<string, string>) => `${check}: ${problem}`,
+      )
+      assert.ok(problems.includes('configuration: desk.lamp: it is off'), problems.join('\n'))
+      assert.ok(problems.some((line: string) => line.startsWith('failed jobs: 1 background job')))
+    })
+
+    test('shows the settings in force and where each is from, without secrets', async () => {
+      const { status, body, text } = await get('/core/config')
+      assert.equal(status, 200)
+      const find = (option: string) => body.settings.find((one: { option: string }) => one.option === option)
+      assert.deepEqual(find('name'), {
+        option: 'name',
+        variable: null,
+        value: 'shop',
+        source: 'sixwire.config.ts',
+      })
+      assert.deepEqual(find('port'), { option: 'port', variable: 'PORT', value: 0, source: 'environment' })
+      assert.equal(find('policy').source, 'default')
+      assert.deepEqual(find('requestLog').value, { days: 7, rows: 200_000, perSecond: 20, slowMs: 1_000 })
+      assert.equal(find('messaging.smtp.url').value, 'smtp://***@mail.example:587')
+      assert.deepEqual([find('SIXWIRE_SECRET').value, find('SIXWIRE_SECRET').source], ['***', 'environment'])
+      assert.equal(text.includes('p4ssw0rd'), false)
+    })
+  })
+})
