@@ -9,11 +9,11 @@ import { configFileName, thrownBy } from './kernel/config/config-file.ts'
 import { checkVariables, loadSettings, type Settings } from './kernel/config/config.ts'
 import type { Database } from './db/database.ts'
 import { StartError } from './base/start-error.ts'
-import { contextOf, createFrame, type Later } from './frame.ts'
+import { contextOf, createFrame, statusOf, type Later } from './frame.ts'
 import { openDatabase } from './db/open.ts'
 import type { Diagnosis } from './kernel/wire/diagnosis.ts'
 import { frameDiagnoses } from './wires/core/overview/frame-diagnoses.ts'
-import type { AuditLog } from './kernel/audit/audit-log.ts'
+import type { AuditLog } from './wires/core/audit/audit-log.ts'
 import { recordDenial } from './kernel/audit/denials.ts'
 import { createPolicy } from './kernel/policy/policy.ts'
 import { ExpectedCallers } from './http/expected-callers.ts'
@@ -21,17 +21,17 @@ import type { RouteGroup } from './http/route.ts'
 import { scopesOf } from './http/scopes.ts'
 import { createServer, type Server } from './http/server.ts'
 import { checkWebhooks } from './kernel/events/webhook-option.ts'
-import type { JobOperations } from './kernel/jobs/job-operations.ts'
+import type { JobOperations } from './wires/core/jobs/job-operations.ts'
 import { createJobs } from './kernel/jobs/jobs.ts'
 import { createLifecycle, type Stage } from './kernel/lifecycle/lifecycle.ts'
 import { createLog } from './kernel/telemetry/log.ts'
 import type { DeclaredMetric } from './kernel/telemetry/metrics.ts'
 import { declareLoadMetrics } from './kernel/telemetry/load-metrics.ts'
-import type { LogOperations } from './kernel/request-log/operations.ts'
+import type { LogOperations } from './wires/core/request-log/log-operations.ts'
 import { checkScreens } from './wires/core/screens/check-screens.ts'
-import type { ShownScreen } from './kernel/wire/screen.ts'
-import type { SettingInForce } from './kernel/wire/setting-in-force.ts'
-import { settingsInForce } from './wires/core/settings/settings-in-force.ts'
+import type { ShownScreen } from './wires/core/screens/shown-screen.ts'
+import type { CoreContext } from './wires/core/server-status.ts'
+import { settingsInForce, type SettingInForce } from './wires/core/settings-in-force.ts'
 import { createProcesses } from './kernel/lifecycle/processes.ts'
 import { checkSchedules } from './kernel/schedule/schedule-option.ts'
 import { createSchedule } from './kernel/schedule/schedule.ts'
@@ -41,7 +41,7 @@ import { checkServedPolicy } from './kernel/lifecycle/served-policy.ts'
 import { explained } from './kernel/lifecycle/storage-start-error.ts'
 import { warningsOf } from './kernel/config/warnings.ts'
 import type { createSandbox, Sandbox } from './sandbox/index.ts'
-import type { ConfiguredWire, Running, ServiceOf, WireContext } from './kernel/wire/wire.ts'
+import type { ConfiguredWire, Running, ServiceOf } from './kernel/wire/wire.ts'
 import { checkOptions, unconfiguredProviders, unconfiguredVariables } from './kernel/wire/options.ts'
 import type { Parts } from './parts.ts'
 import { end, endWires, listen, migrate, readFrameMigrations, start, type Whole } from './start.ts'
@@ -217,7 +217,7 @@ async function assemble(parts: Parts): Promise<App> {
   const policy = createPolicy(settings, () => running.some((one) => one.requiresVerifiedEmail?.()))
   // What the wires ask for before it is there, as they do in a request only.
   const later: Later = {
-    stage: () => life.stage(),
+    state: () => life.stage(),
     health: () => wiresSetUp.health,
     diagnoses: () => diagnosesOf(parts, warnings),
     screens: () => screens,
@@ -237,7 +237,8 @@ async function assemble(parts: Parts): Promise<App> {
     end: (isQuiet) => end(parts, frame, server, isQuiet),
   })
   const wiresSetUp: WiresSetUp = { services: new Map(), health: new Map(), checks: new Map() }
-  await setUpAll(parts, contextOf(parts, frame, policy, later), wiresSetUp)
+  const core = { ...contextOf(parts, frame, policy, later), status: statusOf(parts, frame, later) }
+  await setUpAll(parts, core, wiresSetUp)
   delivery.events.check(parts.absentWires)
 
   const accounts = running.find((one) => one.authenticate)
@@ -315,7 +316,7 @@ async function assemble(parts: Parts): Promise<App> {
     listen: () => begin(() => listen(whole)),
     health: () => wiresSetUp.health,
     checks: () => wiresSetUp.checks,
-    jobs: parts.jobs.operations,
+    jobs: frame.jobs,
     logs: frame.logs,
     audit: frame.auditLog,
     metrics: () => frame.metrics.declared(),
@@ -337,15 +338,16 @@ type WiresSetUp = {
   readonly checks: Map<string, ReadonlyMap<string, () => Promise<void>>>
 }
 
-/** Sets the wires up in their order, each with the services of those that it needs. */
+/** Sets the wires up in their order, each with the services of those that it needs; `core` alone has the status. */
 async function setUpAll(
   parts: Parts,
-  context: WireContext,
+  { status, ...context }: CoreContext,
   { services, health, checks }: WiresSetUp,
 ): Promise<void> {
   for (const wire of parts.wires) {
+    const ofCore = wire.name === 'core' ? { status } : {}
     const needed = Object.fromEntries(wire.needs.map(({ wireName }) => [wireName, services.get(wireName)]))
-    const one = await setUp(wire, { ...context, ...needed }, parts)
+    const one = await setUp(wire, { ...context, ...needed, ...ofCore }, parts)
     parts.running.push(one)
     services.set(wire.name, one.service)
     health.set(wire.name, one.health ?? (async () => undefined))

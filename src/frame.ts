@@ -1,20 +1,23 @@
 import { isoTime } from './base/clock.ts'
 import { eventLog } from './http/event-log.ts'
 import { createAudit } from './kernel/audit/audit.ts'
-import { createAuditLog } from './kernel/audit/audit-log.ts'
-import { defineAuditRetention } from './wires/core/audit/audit-retention.ts'
 import { createEventDelivery } from './kernel/events/event-delivery.ts'
-import { createIdempotencyStore } from './kernel/requests/idempotency.ts'
-import { declareJobMetrics } from './wires/core/jobs/job-metrics.ts'
-import { createMetrics } from './kernel/telemetry/metrics.ts'
 import type { Policy } from './kernel/policy/policy.ts'
+import { createIdempotencyStore } from './kernel/requests/idempotency.ts'
 import { createProcessRateLimiter, createRateLimiter } from './kernel/requests/rate-limits.ts'
-import { createLogOperations } from './kernel/request-log/operations.ts'
-import { createRequestLog, NO_REQUEST_LOG, type RequestLog } from './kernel/request-log/request-log.ts'
-import { defineLogRetention } from './kernel/request-log/retention.ts'
-import type { ServerStatus, WireContext } from './kernel/wire/wire.ts'
+import { createMetrics } from './kernel/telemetry/metrics.ts'
 import { declareStorageMetrics } from './kernel/telemetry/storage-metrics.ts'
+import type { WireContext } from './kernel/wire/wire.ts'
 import type { Parts } from './parts.ts'
+import { createAuditLog } from './wires/core/audit/audit-log.ts'
+import { defineAuditRetention } from './wires/core/audit/audit-retention.ts'
+import { declareJobMetrics } from './wires/core/jobs/job-metrics.ts'
+import { createJobOperations } from './wires/core/jobs/job-operations.ts'
+import { createLogOperations } from './wires/core/request-log/log-operations.ts'
+import { defineLogRetention } from './wires/core/request-log/log-retention.ts'
+import { createRequestLog, NO_REQUEST_LOG, type RequestLog } from './wires/core/request-log/request-log.ts'
+import type { ServerStatus } from './wires/core/server-status.ts'
+import { createWebhooks } from './wires/core/webhooks/webhooks.ts'
 
 // The longest time for which an answer with tokens stays stored after its last replay.
 const CLEANING_MS = 60_000
@@ -48,32 +51,36 @@ export function createFrame({
     await idempotency.deleteExpired()
     await limiters.database.deleteFull()
   })
+  const delivery = createEventDelivery({ db, clock, log, jobs, metrics }, webhooks)
   return {
     metrics,
     requestLog,
     audit,
     auditLog: createAuditLog(db),
     logs: createLogOperations({ db, clock, audit }, settings.requestLog),
-    delivery: createEventDelivery({ db, clock, log, jobs, metrics }, webhooks),
+    jobs: createJobOperations({ db, clock, audit, jobs }),
+    delivery,
+    webhooks: createWebhooks({ db, log, audit }, webhooks, delivery.kinds),
     limiters,
     idempotency,
   }
 }
 
 /** What is known once all wires are set up. */
-export type Later = Pick<ServerStatus, 'diagnoses' | 'screens' | 'scopes' | 'figures' | 'settings'> & {
-  stage: ServerStatus['state']
-  health: ServerStatus['wires']
+export type Later = Pick<
+  ServerStatus,
+  'state' | 'health' | 'diagnoses' | 'screens' | 'figures' | 'settings'
+> & {
+  scopes: () => readonly string[]
 }
 
 /** What each wire is set up with, beside the services of the wires that it needs. */
 export function contextOf(
   { settings, clock, log: { log }, db, jobs, processes }: Parts,
-  { metrics, audit, auditLog, logs, delivery, limiters }: ServerFrame,
+  { metrics, audit, delivery, limiters }: ServerFrame,
   policy: Policy,
-  { stage, health, ...later }: Later,
+  { state, health, screens, scopes }: Later,
 ): WireContext {
-  const startedAt = performance.now()
   return {
     db,
     clock,
@@ -88,16 +95,28 @@ export function contextOf(
     policy,
     rateLimiter: limiters.database,
     server: {
-      ...later,
-      state: stage,
-      uptime: () => Math.round(performance.now() - startedAt) / 1000,
-      wires: health,
-      webhooks: delivery.webhooks,
-      jobs: jobs.operations,
-      audit: auditLog,
-      metrics: () => metrics.read(),
-      now: () => isoTime(clock.now()),
-      logs,
+      state,
+      wires: () => [...health().keys()],
+      hasScreens: () => screens().length > 0,
+      scopes,
     },
+  }
+}
+
+/** What `core` alone is set up with, beside that. */
+export function statusOf(
+  { clock }: Parts,
+  { metrics, webhooks, jobs, logs }: ServerFrame,
+  later: Omit<Later, 'scopes'>,
+): ServerStatus {
+  const startedAt = performance.now()
+  return {
+    ...later,
+    uptime: () => Math.round(performance.now() - startedAt) / 1000,
+    webhooks,
+    jobs,
+    metrics: () => metrics.read(),
+    now: () => isoTime(clock.now()),
+    logs,
   }
 }

@@ -1,5 +1,5 @@
 import { StartError } from '../base/start-error.ts'
-import type { LoggedEntry } from '../kernel/audit/audit-log.ts'
+import type { LoggedEntry } from '../wires/core/audit/audit-log.ts'
 import { defineAction, type CommandGroup } from './command.ts'
 import { JSON_OPTION, PAGE_OPTIONS } from './option.ts'
 import { print, table } from './print.ts'

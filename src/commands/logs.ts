@@ -1,4 +1,4 @@
-import { FAULT_STATES } from '../kernel/request-log/faults.ts'
+import { FAULT_STATES } from '../wires/core/request-log/faults.ts'
 import { oneOf } from '../kernel/config/fields.ts'
 import { COMMAND_LINE } from '../http/actor.ts'
 import { defineAction, UsageError, type CommandGroup } from './command.ts'

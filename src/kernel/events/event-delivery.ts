@@ -10,10 +10,9 @@ import type { WireMetrics } from '../telemetry/metrics.ts'
 import { createClients, deliver, type DeliveryContext } from './deliver.ts'
 import { jobIdOf } from './delivery-rows.ts'
 import { createEvents, type EventBook } from './events.ts'
-import { createAudit } from '../audit/audit.ts'
 import type { WebhookEndpoint } from './webhook-option.ts'
 import { declareWebhookGauges } from './webhook-metrics.ts'
-import { createWebhooks, enableSteps, type DeliveryKinds, type WebhookOperations } from './webhooks.ts'
+import { enableSteps, type DeliveryKinds } from './enable-webhook.ts'
 
 const HOUR_MS = 3_600_000
 const KEPT_MS = 30 * 24 * HOUR_MS
@@ -27,7 +26,7 @@ const Payload = Type.Object({ delivery: Type.String() })
 
 export type EventDelivery = {
   events: EventBook
-  webhooks: WebhookOperations
+  kinds: DeliveryKinds
   /** Enters the webhooks of the configuration, once the tables exist. */
   start(): Promise<void>
   close(): void
@@ -64,7 +63,7 @@ export function createEventDelivery(
   jobs.every('sixwire.webhooks-clean', HOUR_MS, () => deleteOld(db, clock.now()))
   return {
     events,
-    webhooks: createWebhooks({ db, log, audit: createAudit(clock) }, configured, kinds),
+    kinds,
     start: () => enter(db, configured, kinds),
     close() {
       delivery.clients.local.close()

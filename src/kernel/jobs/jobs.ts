@@ -8,10 +8,8 @@ import { parseJson } from '../../base/json.ts'
 import { Type } from '../../base/schema.ts'
 import { afterCommit, type Database, type Step, type StepWith } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
-import { createAudit } from '../audit/audit.ts'
 import { createValidation, type Validation } from '../../http/validation.ts'
 import { failureSql, type Retry } from './job-failure.ts'
-import { createJobOperations, type JobOperations } from './job-operations.ts'
 import {
   claimSql,
   doneSql,
@@ -156,9 +154,18 @@ export type JobKind<P> = {
   count(): Promise<number>
 }
 
+/** What is known of the jobs of a kind. */
+export type KindOfJob = {
+  retry: { attempts: number }
+  /** Why a job of the kind that has not failed can't be discarded. */
+  neededFor?: string | undefined
+}
+
 export type JobRunner = Jobs & {
-  /** What operators do with jobs. */
-  readonly operations: JobOperations
+  /** The kinds that are defined in this process. */
+  readonly kinds: ReadonlyMap<string, KindOfJob>
+  /** Has this process look for jobs that are due. */
+  wake(): void
   /** The step that makes the jobs of a process that has ended due now. */
   releaseSql(ended: string): StepWith
   start(): Promise<void>
@@ -227,13 +234,8 @@ export function createJobs(db: Database, clock: Clock, log: Logger, process?: st
 
   return {
     define: (kind, options, handler) => define(queue, kind, options, handler),
-    operations: createJobOperations({
-      db,
-      clock,
-      audit: createAudit(clock),
-      kinds: queue.kinds,
-      wake: () => wake(queue, clock.now()),
-    }),
+    kinds: queue.kinds,
+    wake: () => wake(queue, clock.now()),
     releaseSql(ended) {
       const now = queue.clock.now()
       return afterCommit(releaseSql([...queue.kinds.keys()], ended, now), () => wake(queue, now))

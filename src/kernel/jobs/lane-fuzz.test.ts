@@ -10,7 +10,7 @@ import { openDatabase } from '../../db/open.ts'
 import { sql } from '../../db/sql.ts'
 import { someEngine } from '../../testing/engines.ts'
 import { isLongRun } from '../../testing/long-run.ts'
-import { discardSql, retrySql } from './job-operations.ts'
+import { discardSql, retrySql } from '../../wires/core/jobs/job-operations.ts'
 import { setUp } from './jobs.fixture.ts'
 
 const ROUNDS = isLongRun ? 150 : 8

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 
 import { openDatabase } from '../../db/open.ts'
-import type { JobOperations } from '../jobs/job-operations.ts'
+import { createAudit } from '../audit/audit.ts'
+import { createJobOperations, type JobOperations } from '../../wires/core/jobs/job-operations.ts'
 import { createJobs } from '../jobs/jobs.ts'
 import { setUp as setUpJobs } from '../jobs/jobs.fixture.ts'
 import { eachEngine, type Engine } from '../../testing/engines.ts'
@@ -40,7 +41,7 @@ async function setUp(t: TestContext, engine: Engine) {
     const schedule = createSchedule(context, await checkSchedules(given, clock.now()), offered)
     await schedule.start()
     await context.jobs.start()
-    operations = context.jobs.operations
+    operations = createJobOperations({ ...context, audit: createAudit(clock) })
     let ended: Promise<void> | undefined
     const end = () => (ended ??= context.jobs.stop().then(() => own.close()))
     t.after(end)

@@ -2,7 +2,6 @@ import { pino, type DestinationStream, type Logger } from 'pino'
 
 import type { Settings } from '../config/config.ts'
 import type { AnswerRecord } from '../../http/answer-record.ts'
-import { isProblemLine } from '../request-log/problem.ts'
 
 // No code logs a secret on purpose; this is a second protection.
 const SECRETS = [
@@ -28,6 +27,12 @@ export type Log = {
 const INFO = 30
 const DEBUG = 20
 const SANDBOX = /^\/sandbox(\/|$)/
+
+/** Whether a line of the log is a warning or worse, by its first characters. */
+export const isProblemLine = (line: string): boolean => {
+  const digit = line.charCodeAt('{"level":'.length)
+  return digit >= 52 && digit <= 54
+}
 
 /**
  * The server's log: a line of JSON each, or a line of text each at a terminal. Requests to the sandbox, its own calls and

@@ -3,13 +3,10 @@ import type { Static, TSchema } from 'typebox'
 import type { Logger } from '../../base/logger.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Audit } from '../audit/audit.ts'
-import type { AuditLog } from '../audit/audit-log.ts'
 import type { Settings } from '../config/config.ts'
 import type { Diagnosis } from './diagnosis.ts'
-import type { Figure } from './figures.ts'
-import type { LogOperations } from '../request-log/operations.ts'
-import type { ShownScreen, WireScreen } from './screen.ts'
-import type { SettingInForce } from './setting-in-force.ts'
+import type { Figure } from './figure.ts'
+import type { WireScreen } from './screen.ts'
 import type { Database } from '../../db/database.ts'
 import {
   checkFields,
@@ -27,12 +24,11 @@ import type { ApiShape } from '../../http/api-shape.ts'
 import type { RecordEvent } from '../../http/event-log.ts'
 import type { WireMetrics } from '../telemetry/metrics.ts'
 import type { Policy } from '../policy/policy.ts'
+import type { Stage } from '../lifecycle/lifecycle.ts'
 import type { Processes } from '../lifecycle/processes.ts'
 import type { DatabaseRateLimiter } from '../requests/rate-limits.ts'
 import type { Route, RouteVariants } from '../../http/route.ts'
 import type { Events } from '../events/events.ts'
-import type { WebhookOperations } from '../events/webhooks.ts'
-import type { JobOperations } from '../jobs/job-operations.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { SandboxLists } from './sandbox-lists.ts'
 import type { SealedColumn } from '../secret/sealed.ts'
@@ -45,35 +41,15 @@ import {
   type WireProvider,
 } from './provider-options.ts'
 
-/** The state of the whole server. */
-export type ServerStatus = {
+/** The whole server, as each wire knows it once all are set up. */
+export type ServerState = {
   /** `starting` until migrations ran and every wire started; `draining` from the signal to end. */
-  state(): 'starting' | 'ready' | 'draining'
-  /** Seconds since the start. */
-  uptime(): number
-  /** Every loaded wire, with a check that rejects if it can't work. */
-  wires(): ReadonlyMap<string, () => Promise<void>>
-  /** The webhooks of the configuration, and what is delivered to them. */
-  webhooks: WebhookOperations
-  /** The background jobs of all wires. */
-  jobs: JobOperations
-  /** The entries of the audit log. */
-  audit: AuditLog
-  /** Prometheus text, and its content type. */
-  metrics(): Promise<{ text: string; contentType: string }>
-  /** The time, ISO 8601. */
-  now(): string
-  /** The request log. */
-  logs: LogOperations
-  /** The figures of all wires. */
-  figures(): readonly { readonly wire: string; readonly figure: Figure }[]
-  /** The checks of the frame and of all wires. */
-  diagnoses(): readonly Diagnosis[]
-  /** The settings that are in force. */
-  settings(): readonly SettingInForce[]
-  /** The screens that the wires declare for the console. */
-  screens(): readonly ShownScreen[]
-  /** Every scope that a service key may have. Not known before all wires are set up. */
+  state(): Stage
+  /** The names of the wires that are loaded. */
+  wires(): readonly string[]
+  /** Whether a wire declares a screen of the console. */
+  hasScreens(): boolean
+  /** Every scope that a service key may have. */
   scopes(): readonly string[]
 }
 
@@ -97,7 +73,7 @@ export type WireContext = {
   policy: Policy
   /** Rate limits that are steps of a batch; those of routes are their `limit`. */
   rateLimiter: Pick<DatabaseRateLimiter, 'takeSql' | 'waitSql'>
-  server: ServerStatus
+  server: ServerState
 }
 
 /** The return value of the `setup` of a wire. */

@@ -5,7 +5,7 @@ import { isOneOf } from '../../db/is-one-of.ts'
 import { sql } from '../../db/sql.ts'
 import { pageOf, PageQuery, PageReply } from '../../http/page.ts'
 import { endpoint } from '../../http/route.ts'
-import { ACTOR_KINDS, type AuditLog, type LoggedEntry } from '../../kernel/audit/audit-log.ts'
+import { ACTOR_KINDS, type AuditLog, type LoggedEntry } from '../core/index.ts'
 import { Time } from './schemas.ts'
 
 const Values = Type.Record(Type.String(), Type.Unknown())

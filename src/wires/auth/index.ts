@@ -1,5 +1,6 @@
 import { asset } from '../../base/asset.ts'
 import { defineWire } from '../../kernel/wire/wire.ts'
+import { createAuditLog } from '../core/index.ts'
 import { messaging } from '../messaging/index.ts'
 import type { Account, Accounts } from './administration/accounts.ts'
 import { mailLink, type LinkPurpose } from './email-links/mail-links.ts'
@@ -75,7 +76,7 @@ export const auth = defineWire({
       routes: authRoutes({
         ...parts,
         db: context.db,
-        audit: context.server.audit,
+        audit: createAuditLog(context.db),
         settings,
         server,
         registration: options.registration,

@@ -7,7 +7,7 @@ import { succeedsWithin, within } from '../../base/within.ts'
 import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 import type { HealthStatus } from '../../http/health-route.ts'
-import type { ServerStatus } from '../../kernel/wire/wire.ts'
+import type { ServerStatus } from './server-status.ts'
 
 const STORAGE = ['writable', 'full', 'read-only', 'damaged', 'unknown'] as const
 const FAULTS: Record<string, Storage> = {
@@ -83,11 +83,11 @@ const passes = (check: () => Promise<void>): Promise<boolean> => succeedsWithin(
 /** Returns what checks the database and every wire concurrently; a check that takes over 2 s counts as failed. */
 export function createHealth({
   db,
-  server,
+  status,
   readStorage,
 }: {
   db: Database
-  server: ServerStatus
+  status: ServerStatus
   readStorage: () => Promise<Storage>
 }): () => Promise<Health> {
   return async () => {
@@ -99,13 +99,13 @@ export function createHealth({
         await db.ping()
         latencyMs = Math.round((performance.now() - begun) * 100) / 100
       }),
-      ...[...server.wires()].map(async ([name, check]) => [name, await passes(check)] as const),
+      ...[...status.health()].map(async ([name, check]) => [name, await passes(check)] as const),
     ])
     const isRefused = Object.values(FAULTS).includes(storage)
     const healthy = connected && !isRefused && answers.every(([, ready]) => ready)
     return {
       status: healthy ? 'healthy' : 'unhealthy',
-      uptime: server.uptime(),
+      uptime: status.uptime(),
       database: connected ? 'connected' : 'disconnected',
       latencyMs,
       storage: connected ? storage : 'unknown',

@@ -1,13 +1,16 @@
 import { defineWire } from '../../kernel/wire/wire.ts'
 import { createStorageProbe } from './health.ts'
 import { coreRoutes } from './routes.ts'
+import type { CoreContext } from './server-status.ts'
 import { webhookDiagnosis } from './webhooks/webhook-diagnosis.ts'
+
+export { ACTOR_KINDS, createAuditLog, type AuditLog, type LoggedEntry } from './audit/audit-log.ts'
 
 /** Health, readiness, version and metrics of the server, and the webhooks that its events are sent to. */
 export const core = defineWire({
   name: 'core',
   description: 'Health, readiness, version and metrics of the server, and webhooks.',
-  setup({ db, clock, server, settings, metrics }) {
+  setup({ db, clock, status, settings, metrics }: CoreContext) {
     const readStorage = createStorageProbe(db, clock)
     metrics.gauge(
       {
@@ -18,9 +21,9 @@ export const core = defineWire({
       async () => [{ labels: {}, value: (await readStorage()) === 'writable' ? 1 : 0 }],
     )
     return {
-      routes: coreRoutes({ db, readStorage, server, settings }),
+      routes: coreRoutes({ db, readStorage, status, settings }),
       service: undefined,
-      diagnoses: [webhookDiagnosis(server.webhooks)],
+      diagnoses: [webhookDiagnosis(status.webhooks)],
     }
   },
 })

@@ -6,7 +6,7 @@ import type { Settings } from '../../kernel/config/config.ts'
 import type { Database } from '../../db/database.ts'
 import { healthRoute } from '../../http/health-route.ts'
 import { answer, route } from '../../http/route.ts'
-import type { ServerStatus } from '../../kernel/wire/wire.ts'
+import type { ServerStatus } from './server-status.ts'
 import { createHealth, HealthFields, type Storage } from './health.ts'
 import { logEndpoints } from './request-log/log-endpoints.ts'
 import { overviewEndpoints } from './overview/overview-endpoints.ts'
@@ -19,20 +19,20 @@ const PROBES = { rate: '600/min', countedIn: 'process' } as const
 export function coreRoutes({
   db,
   readStorage,
-  server,
+  status,
   settings,
 }: {
   db: Database
   readStorage: () => Promise<Storage>
-  server: ServerStatus
+  status: ServerStatus
   settings: Settings
 }) {
   const platform = platformVersion()
-  const readHealth = createHealth({ db, server, readStorage })
-  const webhooks = webhookEndpoints(server.webhooks)
-  const logs = logEndpoints(server.logs)
-  const jobs = jobEndpoints(server.jobs)
-  const { overview, config, screens } = overviewEndpoints({ server, settings, readHealth })
+  const readHealth = createHealth({ db, status, readStorage })
+  const webhooks = webhookEndpoints(status.webhooks)
+  const logs = logEndpoints(status.logs)
+  const jobs = jobEndpoints(status.jobs)
+  const { overview, config, screens } = overviewEndpoints({ status, settings, readHealth })
   const operatorRoutes = [
     route('GET /core/overview', ...overview),
     route('GET /core/config', ...config),
@@ -79,7 +79,7 @@ export function coreRoutes({
         },
       },
       () => {
-        const state = server.state()
+        const state = status.state()
         if (state === 'ready') return { ready: true as const }
         const reason = state === 'starting' ? 'The server is starting.' : 'The server is shutting down.'
         return answer({ ready: false as const, reason }, { status: 503 })
@@ -114,8 +114,8 @@ export function coreRoutes({
           version: settings.version,
           platform,
           runtime: `node ${process.version}`,
-          wires: [...server.wires().keys()],
-          uptime: server.uptime(),
+          wires: [...status.health().keys()],
+          uptime: status.uptime(),
         }
       },
     ),
@@ -134,7 +134,7 @@ export function coreRoutes({
             message:
               'Metrics are available from this machine only, or with a service key of the scope core:read.',
           })
-        const { text, contentType } = await server.metrics()
+        const { text, contentType } = await status.metrics()
         return answer(text, { headers: { 'content-type': contentType } })
       },
     ),

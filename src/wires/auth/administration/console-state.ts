@@ -36,8 +36,8 @@ export const consoleState = ({
       production: settings.production,
       firstRun: await firstAdmin.isFirstRun(),
       policy: settings.policy,
-      wires: [...server.wires().keys()],
-      hasScreens: server.screens().length > 0,
+      wires: [...server.wires()],
+      hasScreens: server.hasScreens(),
       sandbox: settings.sandbox,
     }),
   )

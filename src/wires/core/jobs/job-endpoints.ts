@@ -3,8 +3,8 @@ import { Type } from '../../../base/schema.ts'
 import { json } from '../../../http/bodies.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
 import { endpoint } from '../../../http/route.ts'
-import { JOB_STATES } from '../../../kernel/jobs/job-list.ts'
-import type { JobOperations, OperatedJob } from '../../../kernel/jobs/job-operations.ts'
+import { JOB_STATES } from './job-list.ts'
+import type { JobOperations, OperatedJob } from './job-operations.ts'
 import { Time } from '../schemas.ts'
 
 const Kind = Type.String({ maxLength: 200, examples: ['messaging.send'] })

@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { WireMetrics } from '../../../kernel/telemetry/metrics.ts'
-import { countSql } from '../../../kernel/jobs/job-list.ts'
+import { countSql } from './job-list.ts'
 
 const oldestSql = (now: number): Sql<{ kind: string; due: number }> => sql`
   select kind, min(run_at) as due from sixwire_jobs

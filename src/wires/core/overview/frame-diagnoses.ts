@@ -6,7 +6,7 @@ import { sqliteFileOf } from '../../../db/open.ts'
 import { sql } from '../../../db/sql.ts'
 import type { Settings } from '../../../kernel/config/config.ts'
 import { fault, findingIf, warning, type Diagnosis } from '../../../kernel/wire/diagnosis.ts'
-import { FAILED } from '../../../kernel/jobs/job-list.ts'
+import { FAILED } from '../jobs/job-list.ts'
 import { findNextSecret } from '../../../kernel/secret/secret.ts'
 
 const DAY_MS = 86_400_000

@@ -3,7 +3,7 @@ import { Type } from '../../../base/schema.ts'
 import { endpoint } from '../../../http/route.ts'
 import type { Settings } from '../../../kernel/config/config.ts'
 import { DANGERS } from '../../../kernel/wire/screen.ts'
-import type { ServerStatus } from '../../../kernel/wire/wire.ts'
+import type { ServerStatus } from '../server-status.ts'
 import { HealthFields, type Health } from '../health.ts'
 import { readOverview } from './overview.ts'
 import { Time } from '../schemas.ts'
@@ -119,11 +119,11 @@ const ScreenReply = Type.Object(
 
 /** The endpoints with which a console shows an installation. */
 export function overviewEndpoints({
-  server,
+  status,
   settings,
   readHealth,
 }: {
-  server: ServerStatus
+  status: ServerStatus
   settings: Settings
   readHealth: () => Promise<Health>
 }) {
@@ -138,7 +138,7 @@ export function overviewEndpoints({
         access: 'operator',
         reply: { 200: OverviewReply },
       },
-      async () => ({ ...about, at: server.now(), ...(await readOverview(server, readHealth)) }),
+      async () => ({ ...about, at: status.now(), ...(await readOverview(status, readHealth)) }),
     ),
     config: endpoint(
       {
@@ -148,7 +148,7 @@ export function overviewEndpoints({
         access: 'operator',
         reply: { 200: Type.Object({ settings: Type.Array(Setting) }, { title: 'SettingsInForce' }) },
       },
-      () => ({ settings: [...server.settings()] }),
+      () => ({ settings: [...status.settings()] }),
     ),
     screens: endpoint(
       {
@@ -157,7 +157,7 @@ export function overviewEndpoints({
         access: 'operator',
         reply: { 200: Type.Object({ screens: Type.Array(ScreenReply) }, { title: 'ScreenList' }) },
       },
-      () => ({ screens: [...server.screens()] }),
+      () => ({ screens: [...status.screens()] }),
     ),
   }
 }

@@ -1,9 +1,9 @@
 import { within } from '../../../base/within.ts'
 import type { Diagnosis, Finding } from '../../../kernel/wire/diagnosis.ts'
-import { readFigures, type ShownFigure } from '../../../kernel/wire/figures.ts'
-import type { JobCount } from '../../../kernel/jobs/job-list.ts'
-import type { ShownHour } from '../../../kernel/request-log/hours.ts'
-import type { ServerStatus } from '../../../kernel/wire/wire.ts'
+import { readFigures, type ShownFigure } from './figures.ts'
+import type { JobCount } from '../jobs/job-list.ts'
+import type { ShownHour } from '../request-log/hours.ts'
+import type { ServerStatus } from '../server-status.ts'
 import type { Health } from '../health.ts'
 
 const HOURS = 24
@@ -24,16 +24,16 @@ export type Overview = {
 
 /** Reads all parts at once, each for 2 seconds at most. */
 export async function readOverview(
-  server: ServerStatus,
+  status: ServerStatus,
   readHealth: () => Promise<Health>,
 ): Promise<Overview> {
   const [health, requests, jobs, openFaults, figures, findings] = await Promise.all([
     readHealth(),
-    read(() => server.logs.hours(HOURS)),
-    read(() => server.jobs.counts()),
-    read(() => server.logs.countOpenFaults()),
-    readFigures(server.figures()),
-    Promise.all(server.diagnoses().map(findingsOf)),
+    read(() => status.logs.hours(HOURS)),
+    read(() => status.jobs.counts()),
+    read(() => status.logs.countOpenFaults()),
+    readFigures(status.figures()),
+    Promise.all(status.diagnoses().map(findingsOf)),
   ])
   return {
     health,

@@ -3,9 +3,9 @@ import { idPattern } from '../../../base/ids.ts'
 import { Type } from '../../../base/schema.ts'
 import { CursorQuery, pageOf } from '../../../http/page.ts'
 import { endpoint } from '../../../http/route.ts'
-import { FAULT_STATES } from '../../../kernel/request-log/faults.ts'
-import { LogFilterQuery } from '../../../kernel/request-log/log-list.ts'
-import type { LogOperations } from '../../../kernel/request-log/operations.ts'
+import { FAULT_STATES } from './faults.ts'
+import { LogFilterQuery } from './log-list.ts'
+import type { LogOperations } from './log-operations.ts'
 import { Time } from '../schemas.ts'
 
 const NextCursor = Type.Optional(Type.String({ description: 'Absent on the last page.' }))

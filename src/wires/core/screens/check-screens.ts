@@ -14,15 +14,14 @@ import {
   TEXT,
   type Field,
 } from '../../../kernel/config/fields.ts'
-import { fieldsOf, kindOf, propertiesOf, titleOf } from './schema-fields.ts'
 import {
   DANGERS,
-  type WireScreen,
   type ScreenAction,
   type ScreenColumn,
-  type ShownAction,
-  type ShownScreen,
+  type WireScreen,
 } from '../../../kernel/wire/screen.ts'
+import { fieldsOf, kindOf, propertiesOf, titleOf } from './schema-fields.ts'
+import type { ShownAction, ShownScreen } from './shown-screen.ts'
 
 const NAME = /^[a-z][a-z\d-]{0,39}$/
 /** What the list part of the console sends itself. */

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 
-import type { FieldKind, ShownField } from '../../../kernel/wire/screen.ts'
+import type { FieldKind, ShownField } from './shown-screen.ts'
 
 type ObjectSchema = TSchema & {
   readonly properties?: Readonly<Record<string, TSchema>>

@@ -1,5 +1,5 @@
 import { warning, type Diagnosis } from '../../../kernel/wire/diagnosis.ts'
-import type { WebhookOperations } from '../../../kernel/events/webhooks.ts'
+import type { WebhookOperations } from './webhooks.ts'
 
 /** What `sixwire doctor` says of webhooks: those that are off, and those that fail. */
 export const webhookDiagnosis = (webhooks: WebhookOperations): Diagnosis => ({

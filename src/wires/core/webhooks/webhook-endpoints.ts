@@ -2,7 +2,7 @@ import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
 import { endpoint } from '../../../http/route.ts'
-import type { WebhookOperations } from '../../../kernel/events/webhooks.ts'
+import type { WebhookOperations } from './webhooks.ts'
 import { Time } from '../schemas.ts'
 
 const STATES = ['waiting', 'delivered', 'failed'] as const

@@ -1,10 +1,10 @@
-import { isoTime } from '../../base/clock.ts'
-import { invalid } from '../../base/errors.ts'
-import { timeOfId } from '../../base/ids.ts'
-import { parseJson } from '../../base/json.ts'
-import { containsPattern } from '../../db/contains.ts'
-import type { Database } from '../../db/database.ts'
-import { sql, type Sql } from '../../db/sql.ts'
+import { isoTime } from '../../../base/clock.ts'
+import { invalid } from '../../../base/errors.ts'
+import { timeOfId } from '../../../base/ids.ts'
+import { parseJson } from '../../../base/json.ts'
+import { containsPattern } from '../../../db/contains.ts'
+import type { Database } from '../../../db/database.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
 
 export const JOB_STATES = ['ready', 'running', 'waiting', 'failed'] as const
 

@@ -1,6 +1,6 @@
-import { idPattern } from '../../base/ids.ts'
-import { oneLine } from '../../base/one-line.ts'
-import { MASK, soundsLikeSecret } from '../config/masked.ts'
+import { idPattern } from '../../../base/ids.ts'
+import { oneLine } from '../../../base/one-line.ts'
+import { MASK, soundsLikeSecret } from '../../../kernel/config/masked.ts'
 
 const PATH_CHARACTERS = 300
 const OPAQUE_CHARACTERS = 24

@@ -1,11 +1,11 @@
-import { isoTime } from '../../base/clock.ts'
-import { leastIdOf } from '../../base/ids.ts'
-import { parseJson } from '../../base/json.ts'
-import type { Database } from '../../db/database.ts'
-import { sql, type Sql } from '../../db/sql.ts'
-import type { AccountRole } from '../../http/access.ts'
-import type { Actor } from '../../http/actor.ts'
-import { cutPage, type Page } from '../../http/page.ts'
+import { isoTime } from '../../../base/clock.ts'
+import { leastIdOf } from '../../../base/ids.ts'
+import { parseJson } from '../../../base/json.ts'
+import type { Database } from '../../../db/database.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
+import type { AccountRole } from '../../../http/access.ts'
+import type { Actor } from '../../../http/actor.ts'
+import { cutPage, type Page } from '../../../http/page.ts'
 
 export const ACTOR_KINDS = ['user', 'key', 'command', 'system', 'stranger'] as const
 

@@ -1,10 +1,10 @@
-import type { Clock } from '../../base/clock.ts'
-import { isPassing } from '../../base/errors.ts'
-import { newId } from '../../base/ids.ts'
-import type { Logger } from '../../base/logger.ts'
-import { succeedsWithin } from '../../base/within.ts'
-import type { Database, Step } from '../../db/database.ts'
-import type { AnswerRecord } from '../../http/answer-record.ts'
+import type { Clock } from '../../../base/clock.ts'
+import { isPassing } from '../../../base/errors.ts'
+import { newId } from '../../../base/ids.ts'
+import type { Logger } from '../../../base/logger.ts'
+import { succeedsWithin } from '../../../base/within.ts'
+import type { Database, Step } from '../../../db/database.ts'
+import type { AnswerRecord } from '../../../http/answer-record.ts'
 import { HOUR_MS } from './hours.ts'
 import {
   countFaultSql,
@@ -16,7 +16,7 @@ import {
   type HourTotals,
   type EntryRow,
 } from './log-rows.ts'
-import type { RequestLogSettings } from '../config/request-log-option.ts'
+import type { RequestLogSettings } from '../../../kernel/config/request-log-option.ts'
 import { problemOf } from './problem.ts'
 import { scrub, scrubPath } from './scrub.ts'
 

@@ -1,14 +1,23 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { frameVariables, type Settings, type SettingsInput } from '../../../kernel/config/config.ts'
-import { isPlain } from '../../../kernel/config/fields.ts'
-import { MASK, masked, membersOf, placeOf, type SettingPlace } from '../../../kernel/config/masked.ts'
-import type { WebhookEndpoint } from '../../../kernel/events/webhook-option.ts'
-import type { Schedule } from '../../../kernel/schedule/schedule-option.ts'
-import { SECRET_FILE } from '../../../kernel/secret/secret.ts'
-import type { SettingInForce } from '../../../kernel/wire/setting-in-force.ts'
-import type { ConfiguredWire } from '../../../kernel/wire/wire.ts'
+import { frameVariables, type Settings, type SettingsInput } from '../../kernel/config/config.ts'
+import { isPlain } from '../../kernel/config/fields.ts'
+import { MASK, masked, membersOf, placeOf, type SettingPlace } from '../../kernel/config/masked.ts'
+import type { WebhookEndpoint } from '../../kernel/events/webhook-option.ts'
+import type { Schedule } from '../../kernel/schedule/schedule-option.ts'
+import { SECRET_FILE } from '../../kernel/secret/secret.ts'
+import type { ConfiguredWire } from '../../kernel/wire/wire.ts'
+
+/** A setting or an option of a wire as it is in force, and where that is from. */
+export type SettingInForce = {
+  /** The option in the configuration file, from the wire on; of what has none the variable. */
+  option: string
+  variable: string | null
+  /** Masked if it may be a secret. */
+  value: unknown
+  source: string
+}
 
 /** What the sources of values are called. */
 export type SettingSources = {

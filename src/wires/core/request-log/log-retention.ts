@@ -1,10 +1,10 @@
-import type { Clock } from '../../base/clock.ts'
-import { leastIdOf } from '../../base/ids.ts'
-import type { Database } from '../../db/database.ts'
-import { sql } from '../../db/sql.ts'
-import type { Jobs } from '../jobs/jobs.ts'
+import type { Clock } from '../../../base/clock.ts'
+import { leastIdOf } from '../../../base/ids.ts'
+import type { Database } from '../../../db/database.ts'
+import { sql } from '../../../db/sql.ts'
+import type { Jobs } from '../../../kernel/jobs/jobs.ts'
 import { HOUR_MS } from './hours.ts'
-import type { RequestLogSettings } from '../config/request-log-option.ts'
+import type { RequestLogSettings } from '../../../kernel/config/request-log-option.ts'
 
 const DAY_MS = 86_400_000
 const INTERVAL_MS = 60_000

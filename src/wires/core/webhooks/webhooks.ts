@@ -1,15 +1,21 @@
-import { isoTime } from '../../base/clock.ts'
-import { errors } from '../../base/errors.ts'
-import type { Logger } from '../../base/logger.ts'
-import { requireRow, type Database, type Step } from '../../db/database.ts'
-import { sql, type Sql } from '../../db/sql.ts'
-import { COMMAND_LINE, type Actor } from '../../http/actor.ts'
-import type { Page } from '../../http/page.ts'
-import type { Audit } from '../audit/audit.ts'
-import { createCountedList } from '../requests/counted-list.ts'
-import type { JobKind } from '../jobs/jobs.ts'
-import { DELIVERY_COLUMNS, jobIdOf, jobsSql, type DeliveryRow, type DeliveryState } from './delivery-rows.ts'
-import type { WebhookEndpoint } from './webhook-option.ts'
+import { isoTime } from '../../../base/clock.ts'
+import { errors } from '../../../base/errors.ts'
+import type { Logger } from '../../../base/logger.ts'
+import { requireRow, type Database } from '../../../db/database.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
+import { COMMAND_LINE, type Actor } from '../../../http/actor.ts'
+import type { Page } from '../../../http/page.ts'
+import type { Audit } from '../../../kernel/audit/audit.ts'
+import { createCountedList } from '../../../kernel/requests/counted-list.ts'
+import {
+  DELIVERY_COLUMNS,
+  jobIdOf,
+  jobsSql,
+  type DeliveryRow,
+  type DeliveryState,
+} from '../../../kernel/events/delivery-rows.ts'
+import { enableSteps, type DeliveryKinds } from '../../../kernel/events/enable-webhook.ts'
+import type { WebhookEndpoint } from '../../../kernel/events/webhook-option.ts'
 
 /** A webhook as administrators see it, without its secret. */
 export type ShownWebhook = {
@@ -69,7 +75,6 @@ type WebhookRow = {
   off_reason: string | null
   waiting: number
 }
-export type DeliveryKinds = ReadonlyMap<string, JobKind<{ delivery: string }>>
 
 /** @param kinds of the jobs, by the names of the webhooks */
 export function createWebhooks(
@@ -153,15 +158,6 @@ export function createWebhooks(
     },
   }
 }
-
-/** The steps that switch a webhook on; its events are tried for three days from then on. */
-export const enableSteps = (name: string, kind: JobKind<{ delivery: string }>): Step[] => [
-  sql`update sixwire_webhooks set off_at = null, off_reason = null, failing_since = null, paused_until = null
-      where name = ${name}`,
-  sql`update sixwire_deliveries set attempts = 0, first_attempt_at = null, next_attempt_at = null
-      where webhook = ${name} and state = 'waiting' and attempts > 0`,
-  kind.hastenAllSql(),
-]
 
 const shownWebhook = ({ name, url, events }: WebhookEndpoint, row: WebhookRow | undefined): ShownWebhook => ({
   name,

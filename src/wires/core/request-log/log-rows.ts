@@ -1,5 +1,5 @@
-import type { Step } from '../../db/database.ts'
-import { sql, type Dialect, type Sql, type SqlScalar } from '../../db/sql.ts'
+import type { Step } from '../../../db/database.ts'
+import { sql, type Dialect, type Sql, type SqlScalar } from '../../../db/sql.ts'
 import type { UnexpectedError } from './problem.ts'
 
 /** An entry of the log as it is stored. */

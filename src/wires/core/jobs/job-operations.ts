@@ -1,9 +1,10 @@
-import type { Clock } from '../../base/clock.ts'
-import { errors } from '../../base/errors.ts'
-import { requireRow, type Database } from '../../db/database.ts'
-import { sql, type Sql } from '../../db/sql.ts'
-import { COMMAND_LINE, type Actor } from '../../http/actor.ts'
-import type { Audit } from '../audit/audit.ts'
+import type { Clock } from '../../../base/clock.ts'
+import { errors } from '../../../base/errors.ts'
+import { requireRow, type Database } from '../../../db/database.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
+import { COMMAND_LINE, type Actor } from '../../../http/actor.ts'
+import type { Audit } from '../../../kernel/audit/audit.ts'
+import type { JobRunner } from '../../../kernel/jobs/jobs.ts'
 import {
   countByState,
   countJobs,
@@ -58,28 +59,19 @@ export type JobOperations = {
   discard(id: string, actor?: Actor): Promise<void>
 }
 
-/** What is known of the jobs of a kind. */
-export type KindOfJob = {
-  retry: { attempts: number }
-  /** Why a job of the kind that has not failed can't be discarded. */
-  neededFor?: string | undefined
-}
+type Kinds = JobRunner['kinds']
 
-type Kinds = ReadonlyMap<string, KindOfJob>
-
-export type JobOperationsContext = {
+type JobOperationsContext = {
   db: Database
   clock: Clock
   audit: Audit
-  kinds: Kinds
-  /** Has this process look for jobs that are due. */
-  wake: () => void
+  jobs: Pick<JobRunner, 'kinds' | 'wake'>
 }
 
 export const createJobOperations = (context: JobOperationsContext): JobOperations => ({
   async list(filter, page) {
     const { jobs, ...rest } = await listJobs(context.db, filter, page)
-    return { jobs: jobs.map((job) => operated(context.kinds, job)), ...rest }
+    return { jobs: jobs.map((job) => operated(context.jobs.kinds, job)), ...rest }
   },
   count: (filter) => countJobs(context.db, filter),
   counts: () => countByState(context.db, context.clock.now()),
@@ -100,13 +92,13 @@ export const discardSql = (id: string, now: number, where = ANY): Sql<{ id: stri
 const ANY = sql.literal('1 = 1')
 
 async function retry(
-  { db, clock, audit, kinds, wake }: JobOperationsContext,
+  { db, clock, audit, jobs }: JobOperationsContext,
   id: string,
   actor: Actor,
 ): Promise<OperatedJob> {
-  const job = await requireJob({ db, kinds }, id)
+  const job = await requireJob({ db, jobs }, id)
   const { kind } = job
-  if (!isDoneHere(kinds, kind))
+  if (!isDoneHere(jobs.kinds, kind))
     throw errors.conflict({
       message: `The job ${id} can't be retried: no wire of this server does jobs of the kind ${kind}. Load the wire, or discard the job.`,
     })
@@ -116,33 +108,33 @@ async function retry(
     requireRow(retrySql(sql`id = ${id}`, clock.now()), hasNotFailed),
     audit.entrySql(actor, { action: 'job.retried', target: `job:${id}`, before: outlineOf(job) }),
   ])
-  wake()
-  return requireJob({ db, kinds }, id)
+  jobs.wake()
+  return requireJob({ db, jobs }, id)
 }
 
 async function retryAll(
-  { db, clock, audit, kinds, wake }: JobOperationsContext,
+  { db, clock, audit, jobs }: JobOperationsContext,
   filter: FailedJobFilter,
   actor: Actor,
 ): Promise<number> {
-  const doneHere = sql`(kind in (${sql.join([...kinds.keys()])}) or kind like ${`${SANDBOX}%`})`
+  const doneHere = sql`(kind in (${sql.join([...jobs.kinds.keys()])}) or kind like ${`${SANDBOX}%`})`
   const noneMatches = () =>
     errors.not_found({ message: 'No failed job matches, of a kind that a wire of this server does.' })
   const [rows] = await db.batch([
     requireRow(retrySql(sql`${matchesSql(filter)} and ${doneHere}`, clock.now()), noneMatches),
     audit.entrySql(actor, { action: 'jobs.retried', before: filter }),
   ])
-  wake()
+  jobs.wake()
   return rows.length
 }
 
 async function discard(
-  { db, clock, audit, kinds }: JobOperationsContext,
+  { db, clock, audit, jobs }: JobOperationsContext,
   id: string,
   actor: Actor,
 ): Promise<void> {
-  const job = await requireJob({ db, kinds }, id)
-  const neededFor = kinds.get(job.kind)?.neededFor
+  const job = await requireJob({ db, jobs }, id)
+  const neededFor = jobs.kinds.get(job.kind)?.neededFor
   if (!job.canDiscard && job.state !== 'running')
     throw errors.conflict({ message: `The job ${id} can't be discarded: ${neededFor}.` })
   const isRunning = () => errors.conflict({ message: `The job ${id} is running: discard it when it is not.` })
@@ -154,11 +146,11 @@ async function discard(
 
 /** @throws NOT_FOUND */
 async function requireJob(
-  { db, kinds }: Pick<JobOperationsContext, 'db' | 'kinds'>,
+  { db, jobs }: Pick<JobOperationsContext, 'db' | 'jobs'>,
   id: string,
 ): Promise<OperatedJob> {
   const job = await findJob(db, id)
-  if (job) return operated(kinds, job)
+  if (job) return operated(jobs.kinds, job)
   throw errors.not_found({ message: `There is no job ${JSON.stringify(id)}: it is done, or was discarded.` })
 }
 

@@ -1,10 +1,10 @@
-import { isoTime, type Clock } from '../../base/clock.ts'
-import { errors, invalid } from '../../base/errors.ts'
-import { containsSql } from '../../db/contains.ts'
-import { requireRow, type Database } from '../../db/database.ts'
-import { sql, type Sql } from '../../db/sql.ts'
-import type { Actor } from '../../http/actor.ts'
-import type { Audit } from '../audit/audit.ts'
+import { isoTime, type Clock } from '../../../base/clock.ts'
+import { errors, invalid } from '../../../base/errors.ts'
+import { containsSql } from '../../../db/contains.ts'
+import { requireRow, type Database } from '../../../db/database.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
+import type { Actor } from '../../../http/actor.ts'
+import type { Audit } from '../../../kernel/audit/audit.ts'
 
 export const FAULT_STATES = ['open', 'resolved'] as const
 

@@ -1,6 +1,6 @@
-import { isoTime } from '../../base/clock.ts'
-import type { Database } from '../../db/database.ts'
-import { sql } from '../../db/sql.ts'
+import { isoTime } from '../../../base/clock.ts'
+import type { Database } from '../../../db/database.ts'
+import { sql } from '../../../db/sql.ts'
 
 export const HOUR_MS = 3_600_000
 

@@ -1,8 +1,13 @@
-import type { Clock } from '../../base/clock.ts'
-import { errors } from '../../base/errors.ts'
-import { leastIdOf, timeOfId } from '../../base/ids.ts'
-import type { Database } from '../../db/database.ts'
-import { eventStream, type EventReceiver, type EventSink, type EventStream } from '../../http/event-stream.ts'
+import type { Clock } from '../../../base/clock.ts'
+import { errors } from '../../../base/errors.ts'
+import { leastIdOf, timeOfId } from '../../../base/ids.ts'
+import type { Database } from '../../../db/database.ts'
+import {
+  eventStream,
+  type EventReceiver,
+  type EventSink,
+  type EventStream,
+} from '../../../http/event-stream.ts'
 import { newestEntries, type LogFilter, type ShownLogEntry } from './log-list.ts'
 
 const LOOK_MS = 1_000

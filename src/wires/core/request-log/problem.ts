@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-import { oneLine } from '../../base/one-line.ts'
+import { oneLine } from '../../../base/one-line.ts'
 import { scrub } from './scrub.ts'
 
 const LINE_CHARACTERS = 65_536
@@ -43,12 +43,6 @@ type Line = {
   requestId?: unknown
   err?: unknown
   [field: string]: unknown
-}
-
-/** Whether a line of the log is a warning or worse, by its first characters. */
-export const isProblemLine = (line: string): boolean => {
-  const digit = line.charCodeAt('{"level":'.length)
-  return digit >= 52 && digit <= 54
 }
 
 /** Reads a line of the log, which holds no secret by the names of its fields. Undefined if it is none of a problem. */
