@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 
 import { asset } from '../base/asset.ts'
 import { errors } from '../base/errors.ts'
-import type { Variables } from '../kernel/wire/options.ts'
+import type { Variables } from '../kernel/config/config.ts'
 import type { SandboxLists } from '../kernel/wire/sandbox-lists.ts'
 import { createAccess, logAccess } from './access.ts'
 import { createApi, describeAll } from './api.ts'

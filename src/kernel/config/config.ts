@@ -108,7 +108,8 @@ export type SettingsInput = Partial<
   requestLog?: boolean | Partial<RequestLogSettings>
 }
 
-type Environment = Record<string, string | undefined>
+/** Values of environment variables. */
+export type Variables = Readonly<Record<string, string | undefined>>
 type Variable<K extends keyof Settings> = {
   key: K
   parse: (text: string, name: string) => Settings[K]
@@ -301,7 +302,7 @@ const SERVICE_LINK =
  * @param ofWires the variables that the wires declare, those that are not loaded included
  * @throws StartError with the first variable that begins with `SIXWIRE_` and does not exist
  */
-export function checkVariables(environment: Environment, ofWires: readonly string[]): void {
+export function checkVariables(environment: Variables, ofWires: readonly string[]): void {
   const known = [...Object.keys(VARIABLES), ...OTHER_VARIABLES, ...ofWires]
   const prefixed = known.filter((name) => name.startsWith(PREFIX))
   // Variables of other programs are refused only if they are likely to be misspelt ones of ours.
@@ -333,7 +334,7 @@ function asVariable(value: unknown, name: string): string {
  */
 export async function loadSettings(
   input: SettingsInput,
-  environment: Environment,
+  environment: Variables,
   folder: string,
 ): Promise<Settings> {
   const settings = await readSettings(input, environment, folder)
@@ -344,7 +345,7 @@ export async function loadSettings(
 /** The same without the secret, which neither has to be there nor is created. @throws StartError likewise */
 export async function readSettings(
   input: SettingsInput,
-  environment: Environment,
+  environment: Variables,
   folder: string,
 ): Promise<Omit<Settings, 'secret'>> {
   const settings: Partial<Settings> = {}

@@ -1,6 +1,5 @@
 import { isLoopback } from '../../base/loopback.ts'
-import type { Settings } from './config.ts'
-import type { Variables } from '../wire/options.ts'
+import type { Settings, Variables } from './config.ts'
 
 const SECRET_VARIETY = 8
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmod, link, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-import { settingError } from '../config/setting-parsers.ts'
+import { StartError } from '../../base/start-error.ts'
 
 const SECRET_LENGTH = 32
 /** In the data folder. */
@@ -24,9 +24,8 @@ export async function findSecret(
 ): Promise<string> {
   if (variable) return checkedSecret('SIXWIRE_SECRET', variable)
   if (production)
-    throw settingError(
-      'SIXWIRE_SECRET',
-      'it is required in production: make one with "openssl rand -base64 48" and keep it safe',
+    throw new StartError(
+      'SIXWIRE_SECRET: it is required in production: make one with "openssl rand -base64 48" and keep it safe',
     )
   return readOrCreate(join(dataDir, SECRET_FILE))
 }
@@ -34,7 +33,7 @@ export async function findSecret(
 /** @throws StartError with the variable if it is too short */
 export function checkedSecret(name: string, secret: string): string {
   if (secret.length < SECRET_LENGTH)
-    throw settingError(name, `it is shorter than ${SECRET_LENGTH} characters`)
+    throw new StartError(`${name}: it is shorter than ${SECRET_LENGTH} characters`)
   return secret
 }
 
@@ -43,7 +42,7 @@ export async function findNextSecret(dataDir: string): Promise<string | undefine
   const file = join(dataDir, NEXT)
   return readFile(file, 'utf8').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw settingError('DATA_DIR', `${file} can't be read: ${(error as Error).message}`)
+    throw new StartError(`DATA_DIR: ${file} can't be read: ${(error as Error).message}`)
   })
 }
 
@@ -68,7 +67,7 @@ export async function adoptNextSecret(dataDir: string, now: number): Promise<str
     })
     await flushFolder(dataDir)
   } catch (error) {
-    throw settingError('DATA_DIR', `${file} can't be replaced: ${(error as Error).message}`)
+    throw new StartError(`DATA_DIR: ${file} can't be replaced: ${(error as Error).message}`)
   }
   return before
 }
@@ -78,14 +77,13 @@ async function readOrCreate(file: string): Promise<string> {
   try {
     secret = await readFile(file, 'utf8').catch(() => createSecret(file))
   } catch (error) {
-    throw settingError('DATA_DIR', `${file} can't be read or written: ${(error as Error).message}`)
+    throw new StartError(`DATA_DIR: ${file} can't be read or written: ${(error as Error).message}`)
   }
   // The mode may let others read it. It stays if another user owns the file or the disk has no modes.
   await chmod(file, PRIVATE).catch(() => {})
   if (secret.length < SECRET_LENGTH)
-    throw settingError(
-      'DATA_DIR',
-      `${file} does not hold a whole secret: delete it; what was encrypted with it is lost`,
+    throw new StartError(
+      `DATA_DIR: ${file} does not hold a whole secret: delete it; what was encrypted with it is lost`,
     )
   return secret
 }

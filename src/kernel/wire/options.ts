@@ -5,6 +5,7 @@ import type { ApiError, Issue } from '../../base/errors.ts'
 import { StartError } from '../../base/start-error.ts'
 import { RULE } from '../../base/with-rule.ts'
 import { createValidation, type Validate } from '../../http/validation.ts'
+import type { Variables } from '../config/config.ts'
 import { isPlain } from '../config/fields.ts'
 import { schemaAt, setAt, valueAt } from '../config/option-path.ts'
 import { readText, textOf } from './option-text.ts'
@@ -13,9 +14,6 @@ import type { ConfiguredWire } from './wire.ts'
 
 // Compiling takes a tenth of the start: a process that creates several applications does it once.
 const compiled = new WeakMap<TSchema, Map<string, Validate>>()
-
-/** Values of environment variables. */
-export type Variables = Readonly<Record<string, string | undefined>>
 
 /**
  * The variables of all providers that nothing configures: neither the environment nor the options of their wire. A
