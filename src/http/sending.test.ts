@@ -88,7 +88,7 @@ test('an answer whose handler or source takes its time does not', async (t) => {
 
 test('where answers hold too much memory, the client that has not read for the longest time is disconnected', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
-  const look = () => t.mock.timers.tick(100)
+  const check = () => t.mock.timers.tick(100)
   // The answer of the slow client is the largest, and no two of them are too much.
   const sizes = [1, 1.5, 1]
   const server = await startServer(
@@ -99,16 +99,16 @@ test('where answers hold too much memory, the client that has not read for the l
   )
   const stuck = await server.connectClient()
   const slow = await server.connectClient()
-  look()
+  check()
   // More than the system's own buffers take.
   for (let bytes = 0; bytes < LARGE.length / 2;) {
     const [piece] = (await once(slow.socket, 'data')) as [Buffer]
     bytes += piece.length
   }
   slow.socket.pause()
-  look()
+  check()
   const third = await server.connectClient()
-  look()
+  check()
   await once(stuck.response, 'close')
   assert.equal(stuck.response.writableFinished, false)
   assert.equal(slow.response.destroyed || third.response.destroyed, false)

@@ -2,15 +2,15 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 const SEND_MS = 30_000
-const LOOKS = 3
-const LOOK_MS = 100
+const CHECKS = 3
+const CHECK_MS = 100
 const HELD_MAX = 33_554_432
 
 /** What Node knows of a socket beyond its documentation: how much of a piece the system has not taken yet. */
 type Inner = { _handle?: { writeQueueSize?: number } | null }
 
 /** What a connection's client is to take: how many bytes, and how far it is since when. */
-type Held = { bytes: number; progress: string | undefined; since: number }
+type Backlog = { bytes: number; progress: string | undefined; since: number }
 
 /** How far a connection's answers are; undefined if nothing of them waits for the client. */
 function progressOf(socket: Socket): string | undefined {
@@ -32,23 +32,23 @@ export type SendingLimit = ReturnType<typeof limitSending>
  */
 export function limitSending(limitMs = SEND_MS, heldMax = HELD_MAX) {
   const unsent = new Set<ServerResponse>()
-  let last = new Map<Socket, Held>()
+  let last = new Map<Socket, Backlog>()
 
-  function look(): void {
+  function closeStuck(): void {
     const now = performance.now()
-    const held = new Map<Socket, Held>()
+    const backlogs = new Map<Socket, Backlog>()
     let bytes = 0
     for (const { req, writableLength } of unsent) {
       if (writableLength === 0) continue
       bytes += writableLength
       const { socket } = req
       // A client may have asked several times before it reads the first answer.
-      const one = held.get(socket)
+      const one = backlogs.get(socket)
       if (one) one.bytes += writableLength
-      else held.set(socket, { bytes: writableLength, ...positionOf(socket, now) })
+      else backlogs.set(socket, { bytes: writableLength, ...positionOf(socket, now) })
     }
-    last = held
-    const longestFirst = [...held].toSorted(([, a], [, b]) => a.since - b.since || b.bytes - a.bytes)
+    last = backlogs
+    const longestFirst = [...backlogs].toSorted(([, a], [, b]) => a.since - b.since || b.bytes - a.bytes)
     for (const [socket, one] of longestFirst) {
       if (now - one.since < limitMs && bytes <= heldMax) return
       socket.destroy()
@@ -56,14 +56,14 @@ export function limitSending(limitMs = SEND_MS, heldMax = HELD_MAX) {
     }
   }
 
-  function positionOf(socket: Socket, now: number): Pick<Held, 'progress' | 'since'> {
+  function positionOf(socket: Socket, now: number): Pick<Backlog, 'progress' | 'since'> {
     const progress = progressOf(socket)
     const before = last.get(socket)
     const isStuck = progress !== undefined && progress === before?.progress
     return { progress, since: isStuck ? before.since : now }
   }
 
-  const timer = setInterval(look, Math.min(LOOK_MS, limitMs / LOOKS)).unref()
+  const timer = setInterval(closeStuck, Math.min(CHECK_MS, limitMs / CHECKS)).unref()
 
   return {
     watch(response: ServerResponse): void {

@@ -330,12 +330,12 @@ eachEngine((engine) => {
     ;[reads, writes] = [0, 0]
     await runner.start()
     await until(() => reads === 1)
-    for (let look = 2; look < 10; look++) {
+    for (let poll = 2; poll < 10; poll++) {
       clock.advance(1999)
       await new Promise((resolve) => setTimeout(resolve, 5))
-      assert.equal(reads, look - 1)
+      assert.equal(reads, poll - 1)
       clock.advance(1)
-      await until(() => reads === look)
+      await until(() => reads === poll)
     }
     assert.equal(writes, 0)
   })
@@ -376,7 +376,7 @@ eachEngine((engine) => {
       order.push('ended')
     })
     await runner.start()
-    // As many as run at once, so that it does not look for more just now.
+    // As many as run at once, so that it claims no more just now.
     for (let i = 0; i < 8; i++) await kind.enqueue(null)
     await until(() => order.length === 8)
     const stopped = runner.stop().then(() => order.push('stopped'))

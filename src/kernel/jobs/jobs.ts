@@ -164,7 +164,7 @@ export type KindOfJob = {
 export type JobRunner = Jobs & {
   /** The kinds that are defined in this process. */
   readonly kinds: ReadonlyMap<string, KindOfJob>
-  /** Has this process look for jobs that are due. */
+  /** Has this process claim the jobs that are due. */
   wake(): void
   /** The step that makes the jobs of a process that has ended due now. */
   releaseSql(ended: string): StepWith
@@ -230,7 +230,7 @@ export function createJobs(db: Database, clock: Clock, log: Logger, process?: st
     sleep: new AbortController(),
     addedDue: Infinity,
   }
-  let looking: Promise<void> = Promise.resolve()
+  let loop: Promise<void> = Promise.resolve()
 
   return {
     define: (kind, options, handler) => define(queue, kind, options, handler),
@@ -255,13 +255,13 @@ export function createJobs(db: Database, clock: Clock, log: Logger, process?: st
           hastenSql(id, runAt),
         ])
       }
-      looking = look(queue)
+      loop = claimLoop(queue)
     },
     async stop() {
       queue.stopping.abort()
       wake(queue)
       await Promise.all([...queue.running.values()].map(({ done }) => done))
-      await looking
+      await loop
     },
   }
 }
@@ -489,7 +489,8 @@ async function work(queue: JobQueue, job: ClaimedJob): Promise<Settlement['query
   }
 }
 
-async function look(queue: JobQueue): Promise<void> {
+/** Claims what is due, whenever something is and there is room for it. Never rejects. */
+async function claimLoop(queue: JobQueue): Promise<void> {
   const isOver = (): boolean =>
     queue.stopping.signal.aborted && queue.running.size === 0 && queue.settlements.length === 0
   let due = Infinity

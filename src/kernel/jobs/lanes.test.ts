@@ -68,7 +68,7 @@ eachEngine((engine) => {
     if (engine.name === 'postgres') assert.deepEqual(await db.all(sql`select * from sixwire_lanes`), [])
   })
 
-  test('a job that waits for its retry, for its time or for another look holds its lane', async (t) => {
+  test('a job that waits for its retry, for its time or to be run again holds its lane', async (t) => {
     const { db, replica, stored, clock } = await setUp(t, engine)
     const runner = await replica()
     const begun: string[] = []

@@ -62,7 +62,7 @@ eachEngine((engine) => {
     t.mock.timers.tick(20_000)
     await new Promise((resolve) => setTimeout(resolve, 300))
     clock.advance(31_000)
-    await kind.enqueue({}, { id: 'z', runAt: clock.now() + 3_600_000 }) // looks again
+    await kind.enqueue({}, { id: 'z', runAt: clock.now() + 3_600_000 }) // wakes it
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     const times = begun
     work.resolve()

@@ -57,8 +57,8 @@ async function startNext(t: Ending, engine: Engine, databaseUrl: string) {
 const beatsOf = ({ app }: TestApp) =>
   app.db.all<{ id: string; beat: number }>(sql`select id, beat from sixwire_processes order by id`)
 
-/** Lets a server look at the others; on PostgreSQL it shows itself in the same batch. */
-async function lookOnce(next: TestApp, own: string): Promise<void> {
+/** Lets a server check the others; on PostgreSQL it shows itself in the same batch. */
+async function checkOnce(next: TestApp, own: string): Promise<void> {
   const beatOf = async () => (await beatsOf(next)).find(({ id }) => id === own)!.beat
   const before = await beatOf()
   next.clock.advance(LOOK_MS)
@@ -74,11 +74,11 @@ eachEngine((engine) => {
     const { next, done, order } = await startNext(t, engine, databaseUrl)
     if (engine.name === 'postgres') {
       const own = (await beatsOf(next)).at(-1)!.id
-      for (let looks = 0; looks < 4; looks++) await lookOnce(next, own)
+      for (let checks = 0; checks < 4; checks++) await checkOnce(next, own)
       assert.deepEqual(done, [])
       const refused = await order()
       assert.deepEqual([refused.status, refused.headers.get('retry-after')], [409, '2'], refused.text)
-      await lookOnce(next, own)
+      await checkOnce(next, own)
     }
     await until(async () => (await beatsOf(next)).length === 1)
     const answered = await order()
@@ -100,15 +100,15 @@ eachEngine((engine) => {
     const { next, done, order } = await startNext(t, engine, databaseUrl)
     const own = (await beatsOf(next)).at(-1)!.id
     if (engine.name === 'postgres') {
-      // It shows itself every two seconds of its own clock, once between the looks of this one.
+      // It shows itself every two seconds of its own clock, once between the checks of this one.
       const other = async () => (await beatsOf(next)).find(({ id }) => id !== own)!.beat
-      for (const looks of [4, 4, 1]) {
-        for (let look = 0; look < looks; look++) await lookOnce(next, own)
+      for (const checks of [4, 4, 1]) {
+        for (let check = 0; check < checks; check++) await checkOnce(next, own)
         const before = await other()
         while ((await other()) === before) await delay(20)
       }
-      await lookOnce(next, own)
-    } else for (let looks = 0; looks < 8; looks++) await lookOnce(next, own)
+      await checkOnce(next, own)
+    } else for (let checks = 0; checks < 8; checks++) await checkOnce(next, own)
     const refused = await order()
     assert.deepEqual([refused.status, refused.headers.get('retry-after')], [409, '1'], refused.text)
     assert.equal((await beatsOf(next)).length, 2)
@@ -125,7 +125,7 @@ eachEngine((engine) => {
     const { next, done, order } = await startNext(t, engine, databaseUrl)
     program.signal('SIGSTOP')
     const own = (await beatsOf(next)).at(-1)!.id
-    for (let looks = 0; looks < 5; looks++) await lookOnce(next, own)
+    for (let checks = 0; checks < 5; checks++) await checkOnce(next, own)
     if (engine.name === 'sqlite') {
       // It holds its lock: only the leases end.
       assert.equal((await order()).status, 409)
@@ -151,7 +151,7 @@ eachEngine((engine) => {
     const apply = (wire: string) => sql`
       insert into sixwire_migrations (wire, name, checksum, applied_at) values (${wire}, '999-later', '', 0)`
     await db.write(apply('absent'))
-    await lookOnce(old, (await beatsOf(old)).at(-1)!.id)
+    await checkOnce(old, (await beatsOf(old)).at(-1)!.id)
     assert.equal((await old.request('GET', '/ready')).status, 200)
     await db.write(apply('sixwire'))
     old.clock.advance(LOOK_MS)
@@ -180,7 +180,7 @@ eachEngine((engine) => {
     observer.onEnd((ended) => [sql`insert into sixwire_processes (id, beat) values (${`ended ${ended}`}, 0)`])
     await observer.start()
     isAway = true
-    for (let looks = 0; looks < 10; looks++) {
+    for (let checks = 0; checks < 10; checks++) {
       clock.advance(LOOK_MS)
       await delay(5)
     }

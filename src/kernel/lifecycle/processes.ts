@@ -9,8 +9,8 @@ import { sqliteFileOf } from '../../db/open.ts'
 import { sql } from '../../db/sql.ts'
 
 const BEAT_MS = 2_000
-/** After so many looks without a new beat a process counts as ended: 10 seconds. */
-const LOOKS_WITHOUT_BEAT = 5
+/** After so many checks without a new beat a process counts as ended: 10 seconds. */
+const CHECKS_WITHOUT_BEAT = 5
 
 /**
  * The processes that work on this database, so that what one held that was killed is free before its lease is over. A lease
@@ -48,7 +48,7 @@ export type ProcessWatch = Processes & {
   /**
    * Enters this process, and releases what those held that are known to have ended.
    *
-   * @param isOutdated called with each look: whether this process must not go on, which ends the looks
+   * @param isOutdated called with each check of the others: whether this process must not go on, which ends the checks
    * @param hasMigrated whether this process has changed the tables
    */
   start(isOutdated?: () => Promise<boolean>, hasMigrated?: boolean): Promise<void>
@@ -59,7 +59,7 @@ export type ProcessWatch = Processes & {
 type Row = { id: string; beat: number }
 
 /** What was seen of another process. */
-type Seen = { beat: number; looks: number; isAlive: boolean }
+type Seen = { beat: number; checks: number; isAlive: boolean }
 
 export function createProcesses(
   { db, clock, log }: { db: Database; clock: Clock; log: Logger },
@@ -109,15 +109,15 @@ export function createProcesses(
     await rm(lock, { force: true })
   }
 
-  /** Counts looks, not time: a database that was away, or an observer that stood still, makes nobody dead. */
+  /** Counts checks, not time: a database that was away, or an observer that stood still, makes nobody dead. */
   async function releaseSilent(row: Row): Promise<void> {
     const seen = others.get(row.id)
     if (!seen || seen.beat !== row.beat)
-      others.set(row.id, { beat: row.beat, looks: 0, isAlive: seen !== undefined })
-    else if (++seen.looks >= LOOKS_WITHOUT_BEAT && (await release(row))) others.delete(row.id)
+      others.set(row.id, { beat: row.beat, checks: 0, isAlive: seen !== undefined })
+    else if (++seen.checks >= CHECKS_WITHOUT_BEAT && (await release(row))) others.delete(row.id)
   }
 
-  async function look(): Promise<void> {
+  async function checkOthers(): Promise<void> {
     const select = sql<Row>`select id, beat from sixwire_processes where id <> ${id}`
     const rows =
       file === undefined
@@ -130,11 +130,11 @@ export function createProcesses(
           )[1]
         : await db.all(select)
     const ids = new Set(rows.map((row) => row.id))
-    for (const known of others.keys()) if (!ids.has(known)) others.delete(known)
+    for (const other of others.keys()) if (!ids.has(other)) others.delete(other)
     for (const row of rows) {
       if (file === undefined) await releaseSilent(row)
       else {
-        others.set(row.id, { beat: row.beat, looks: 0, isAlive: true })
+        others.set(row.id, { beat: row.beat, checks: 0, isAlive: true })
         await releaseUnlocked(row)
       }
     }
@@ -145,7 +145,7 @@ export function createProcesses(
       await clock.sleep(BEAT_MS, { signal: stopping.signal, idle: true })
       if (stopping.signal.aborted) return
       try {
-        await look()
+        await checkOthers()
         if (await isOutdated()) return
       } catch (error) {
         log.warn({ err: error }, 'the processes of this database could not be watched')
@@ -161,7 +161,7 @@ export function createProcesses(
       if (process === id) return 0
       const seen = others.get(process ?? '')
       if (!seen) return Infinity
-      return seen.isAlive && seen.looks <= 1 ? 0 : (LOOKS_WITHOUT_BEAT - seen.looks) * BEAT_MS
+      return seen.isAlive && seen.checks <= 1 ? 0 : (CHECKS_WITHOUT_BEAT - seen.checks) * BEAT_MS
     },
     async start(isOutdated = async () => false, hasMigrated = false) {
       if (file !== undefined) {
@@ -169,7 +169,7 @@ export function createProcesses(
         unlock = (await import('../../db/file-lock.ts')).tryLock(lockOf(id))
         await db.write(sql`insert into sixwire_processes (id, beat) values (${id}, 0)`)
       }
-      await look()
+      await checkOthers()
       hasOlder = hasMigrated && others.size > 0
       watching = watch(isOutdated)
     },

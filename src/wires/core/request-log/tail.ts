@@ -10,13 +10,13 @@ import {
 } from '../../../http/event-stream.ts'
 import { newestEntries, type LogFilter, type ShownLogEntry } from './log-list.ts'
 
-const LOOK_MS = 1_000
+const POLL_MS = 1_000
 /** Entries of other processes are written within a second, by clocks that differ by some seconds. */
 const LATE_MS = 15_000
 /** How far back a tail that was cut off goes on. */
 const RESUMED_MS = 300_000
 const ENTRIES_MAX = 200
-const PING_LOOKS = 15
+const POLLS_PER_PING = 15
 const TAILS_MAX = 20
 
 /** The tails that are open in this process. */
@@ -38,14 +38,14 @@ class Tail implements EventReceiver {
   readonly #filter: LogFilter
   readonly #sink: EventSink
   readonly #closing = new AbortController()
-  /** What was sent, of the time that is read again at each look. */
+  /** What was sent, of the time that is read again at each poll. */
   #sent = new Set<string>()
   #from: string
   #isBlocked = false
 
   /** @throws TOO_MANY_STREAMS */
   constructor(context: TailContext, filter: LogFilter, after: string | undefined, sink: EventSink) {
-    if (context.tails.count >= TAILS_MAX) throw errors.too_many_streams({ retryAfter: LOOK_MS / 1000 })
+    if (context.tails.count >= TAILS_MAX) throw errors.too_many_streams({ retryAfter: POLL_MS / 1000 })
     context.tails.count++
     const now = context.clock.now()
     const since = after === undefined ? now : Math.max(timeOfId(after), now - RESUMED_MS)
@@ -75,16 +75,16 @@ class Tail implements EventReceiver {
   async #follow(): Promise<void> {
     const { clock } = this.#context
     const { signal } = this.#closing
-    for (let look = 1; !signal.aborted; look++) {
-      await clock.sleep(LOOK_MS, { signal, idle: true })
+    for (let poll = 1; !signal.aborted; poll++) {
+      await clock.sleep(POLL_MS, { signal, idle: true })
       if (signal.aborted || this.#isBlocked) continue
-      // A database that is away is asked again at the next look.
-      await this.#look().catch(() => undefined)
-      if (look % PING_LOOKS === 0) this.#write('ping', {})
+      // A database that is away is asked again at the next poll.
+      await this.#poll().catch(() => undefined)
+      if (poll % POLLS_PER_PING === 0) this.#write('ping', {})
     }
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const { db, clock } = this.#context
     const entries = await newestEntries(db, this.#filter, { from: this.#from, limit: ENTRIES_MAX + 1 })
     const fresh = entries.filter(({ _id }) => !this.#sent.has(_id))
