@@ -303,15 +303,15 @@ const SERVICE_LINK =
  * @throws StartError with the first variable that begins with `SIXWIRE_` and does not exist
  */
 export function checkVariables(environment: Variables, ofWires: readonly string[]): void {
-  const known = [...Object.keys(VARIABLES), ...OTHER_VARIABLES, ...ofWires]
-  const prefixed = known.filter((name) => name.startsWith(PREFIX))
+  const names = [...Object.keys(VARIABLES), ...OTHER_VARIABLES, ...ofWires]
+  const prefixedNames = names.filter((name) => name.startsWith(PREFIX))
   // Variables of other programs are refused only if they are likely to be misspelt ones of ours.
   const isOurs = (name: string): boolean =>
-    name.startsWith(PREFIX) || (/^six/i.test(name) && didYouMean(name, prefixed) !== '')
+    name.startsWith(PREFIX) || (/^six/i.test(name) && didYouMean(name, prefixedNames) !== '')
   for (const [name, value] of Object.entries(environment)) {
-    if (value === undefined || known.includes(name) || !isOurs(name)) continue
+    if (value === undefined || names.includes(name) || !isOurs(name)) continue
     if (SERVICE_LINK.test(`${name}=${value}`)) continue
-    const meant = didYouMean(name, known) || didYouMean(name.slice(PREFIX.length), known)
+    const meant = didYouMean(name, names) || didYouMean(name.slice(PREFIX.length), names)
     throw settingError(name, `there is no such variable${meant}`)
   }
 }

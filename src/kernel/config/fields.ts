@@ -51,10 +51,10 @@ export function checkFields(where: string, value: object, fields: Readonly<Recor
   if (unknown !== undefined)
     throw new StartError(`${where}: there is no field "${unknown}"${didYouMean(unknown, names)}`)
   for (const [name, { takes, fits, choices = [] }] of Object.entries(fields)) {
-    const found: unknown = (value as Record<string, unknown>)[name]
-    if (fits(found)) continue
-    const fault = found === undefined ? 'is missing' : `can't be ${shown(found)}`
-    const meant = typeof found === 'string' ? didYouMean(found, choices) : ''
+    const member: unknown = (value as Record<string, unknown>)[name]
+    if (fits(member)) continue
+    const fault = member === undefined ? 'is missing' : `can't be ${shown(member)}`
+    const meant = typeof member === 'string' ? didYouMean(member, choices) : ''
     throw new StartError(`${where}: ${name} ${fault}: it takes ${takes}${meant}`)
   }
 }

@@ -136,9 +136,9 @@ function maskedText(text: string): string {
   const [, scheme, rest] = ADDRESS.exec(text) ?? []
   if (scheme !== undefined && rest !== undefined) return `${scheme}${maskedAddress(scheme, rest)}`
   if (text.includes('://')) return MASK
-  for (const found of text.matchAll(NAME_AND_VALUE))
+  for (const pair of text.matchAll(NAME_AND_VALUE))
     // To the end: a value in quotes may hold the separator.
-    if (SECRET_NAME.test(found[1]!)) return `${text.slice(0, found.index + found[0].length)}${MASK}`
+    if (SECRET_NAME.test(pair[1]!)) return `${text.slice(0, pair.index + pair[0].length)}${MASK}`
   return text.replace(/^.*:.*@/s, `${MASK}@`)
 }
 

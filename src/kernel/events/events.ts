@@ -120,8 +120,8 @@ export function createEvents(
 
   return {
     define(object, { verbs, table, columns, texts = [], data }) {
-      const declared = verbs.map((verb) => `${object}.${verb}`)
-      types.push(...declared)
+      const ownTypes = verbs.map((verb) => `${object}.${verb}`)
+      types.push(...ownTypes)
       for (const verb of verbs) dataOf.set(`${object}.${verb}`, (row) => data(row, verb))
       const source = jsonRowSql(columns, texts)
       return {

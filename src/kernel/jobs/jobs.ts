@@ -274,9 +274,9 @@ function wake(queue: JobQueue, due = Infinity): void {
 function checkerOf(queue: JobQueue, kind: string, schema: TSchema): Kind['check'] {
   const check = queue.validate('body', schema)
   return (payload) => {
-    const checked = check(payload)
-    if (!('error' in checked)) return checked.value
-    const [{ path, message }] = (checked.error as ApiError).details!['issues'] as [Issue]
+    const result = check(payload)
+    if (!('error' in result)) return result.value
+    const [{ path, message }] = (result.error as ApiError).details!['issues'] as [Issue]
     throw new PayloadError(
       `the payload of a job ${kind} does not fit its schema: ${path.replace(/^\/body/, '') || 'it'} ${message}`,
     )
@@ -303,9 +303,9 @@ function define<S extends TSchema>(
   function enqueueSql(payload: Static<S>, options: EnqueueOptions = {}): StepWith {
     const now = queue.clock.now()
     const text = JSON.stringify(payload) ?? 'null'
-    const checked = check(parseJson(text)) as Static<S>
+    const value = check(parseJson(text)) as Static<S>
     const { id = newId(now), runAt = now, isBegun = false } = options
-    const row = { id, kind, payload: text, lane: lane?.(checked), runAt, now }
+    const row = { id, kind, payload: text, lane: lane?.(value), runAt, now }
     return afterCommit(insertSql({ ...row, process: isBegun ? queue.process : undefined }), () =>
       wake(queue, runAt),
     )
@@ -389,25 +389,25 @@ async function exchange(
   queue: JobQueue,
   rooms: readonly PoolRoom[],
 ): Promise<{ count: number; due: number }> {
-  const [ended, now] = [queue.settlements, queue.clock.now()]
+  const [settlements, now] = [queue.settlements, queue.clock.now()]
   const claim = newId(now)
   queue.settlements = []
-  const done = ended.filter(({ query }) => query === 'done').map(({ job }) => job)
+  const doneJobs = settlements.filter(({ query }) => query === 'done').map(({ job }) => job)
   const steps: Step[] = [
-    ...(done.length > 0 ? [doneSql(done)] : []),
-    ...ended.flatMap(({ query }) => (query === 'done' ? [] : [query])),
+    ...(doneJobs.length > 0 ? [doneSql(doneJobs)] : []),
+    ...settlements.flatMap(({ query }) => (query === 'done' ? [] : [query])),
   ]
   const except = lapsed(queue, now)
   try {
-    const [, [claimed = []], [next = []]] = await queue.db.batch([
+    const [, [jobs = []], [next = []]] = await queue.db.batch([
       steps,
       rooms.length > 0 ? [claimSql(rooms, { now, claim, process: queue.process, except })] : [],
       rooms.length > 0 ? [nextDueIn(rooms, except)] : [],
     ])
-    for (const row of claimed) begin(queue, { ...row, claim }, now + LEASE_MS)
-    return { count: claimed.length, due: next[0]?.due ?? Infinity }
+    for (const row of jobs) begin(queue, { ...row, claim }, now + LEASE_MS)
+    return { count: jobs.length, due: next[0]?.due ?? Infinity }
   } catch (error) {
-    queue.settlements.push(...ended)
+    queue.settlements.push(...settlements)
     throw error
   }
 }

@@ -14,8 +14,8 @@ export async function migrateWithLog(
   { db, clock, log }: { db: Pick<Database, 'migrate'>; clock: Clock; log: { info(line: string): void } },
   migrations: readonly Migration[],
 ): Promise<boolean> {
-  const begun = clock.elapsed()
-  const seconds = (): string => `${Math.round((clock.elapsed() - begun) / 1000)} s`
+  const startedAt = clock.elapsed()
+  const seconds = (): string => `${Math.round((clock.elapsed() - startedAt) / 1000)} s`
   let current: MigrationProgress | undefined
   let hasLogged = false
   let clearTimer = (): void => undefined

@@ -92,11 +92,11 @@ export function createPolicy(
       if (caller.kind === 'key') {
         if (access === 'session')
           throw errors.forbidden({ message: 'A service key has no session: sign in as a user.' })
-        const wanted = ['*', wire]
-        if (isReading) wanted.push(`${wire}:read`)
-        if (scope !== undefined) wanted.push(scope)
-        if (!wanted.some((one) => caller.scopes.includes(one)))
-          throw errors.forbidden({ message: `This service key lacks the scope "${wanted.at(-1)}".` })
+        const scopes = ['*', wire]
+        if (isReading) scopes.push(`${wire}:read`)
+        if (scope !== undefined) scopes.push(scope)
+        if (!scopes.some((one) => caller.scopes.includes(one)))
+          throw errors.forbidden({ message: `This service key lacks the scope "${scopes.at(-1)}".` })
         return
       }
       // What is missing is added there.

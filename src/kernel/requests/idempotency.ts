@@ -96,11 +96,11 @@ export function createIdempotencyStore(
     },
 
     async has(caller, name, request) {
-      const found = await db.get(sql`
+      const row = await db.get(sql`
         select 1 as one from sixwire_idempotency
         where caller = ${caller} and key = ${name} and expires_at > ${clock.now()}
           and fingerprint in (${sql.join(keys.map((one) => one.mac(request)))})`)
-      return found !== undefined
+      return row !== undefined
     },
 
     async finish(caller, name, answer, keepMs = RETENTION_MS) {

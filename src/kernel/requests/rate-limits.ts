@@ -67,10 +67,10 @@ export function createRateLimiter(db: Database, clock: Clock): DatabaseRateLimit
       const bounds = boundsOf(now, count, periodMs)
       const [row] = await db.write(insertSql(bucket, now, bounds))
       if (row) return undefined
-      const stored = await db.get<{ full_at: number }>(
+      const bucketRow = await db.get<{ full_at: number }>(
         sql`select full_at from sixwire_rate_limits where bucket = ${bucket}`,
       )
-      return waitMs(stored?.full_at ?? now, bounds.latest)
+      return waitMs(bucketRow?.full_at ?? now, bounds.latest)
     },
 
     takeSql(bucket, count, periodMs, otherwise) {

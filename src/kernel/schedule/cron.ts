@@ -41,27 +41,27 @@ export function cronTimes(expression: string, timeZone: string): CronTimes {
   const wall = timesOf(jobOf(fields, 'UTC'))
   return {
     next(after) {
-      let found = wall.next(wallTime(after))
-      while (found !== undefined && instant(found) <= after) found = wall.next(found)
-      return found === undefined ? undefined : instant(found)
+      let time = wall.next(wallTime(after))
+      while (time !== undefined && instant(time) <= after) time = wall.next(time)
+      return time === undefined ? undefined : instant(time)
     },
     newest(until) {
       // While an hour passes for the second time, all of it was due the first time.
-      const shown = Math.max(wallTime(until), wallTime(until - REPEATED_MS) + REPEATED_MS)
-      let found = wall.newest(shown)
-      while (found !== undefined && instant(found) > until) found = wall.newest(found - 1)
-      return found === undefined ? undefined : instant(found)
+      const latest = Math.max(wallTime(until), wallTime(until - REPEATED_MS) + REPEATED_MS)
+      let time = wall.newest(latest)
+      while (time !== undefined && instant(time) > until) time = wall.newest(time - 1)
+      return time === undefined ? undefined : instant(time)
     },
   }
 }
 
 function fieldsOf(expression: string): string[] {
-  const known = Object.keys(NICKNAMES).join(', ')
+  const nicknames = Object.keys(NICKNAMES).join(', ')
   const text = expression.startsWith('@') ? NICKNAMES[expression] : expression
-  if (text === undefined) throw new TypeError(`there is no ${expression}: there are ${known}`)
+  if (text === undefined) throw new TypeError(`there is no ${expression}: there are ${nicknames}`)
   const fields = text.trim().split(/\s+/)
   if (fields.length !== FIELDS.length)
-    throw new TypeError(`it takes five fields, like 0 7 * * 1-5, or one of ${known}`)
+    throw new TypeError(`it takes five fields, like 0 7 * * 1-5, or one of ${nicknames}`)
   for (const [at, field] of fields.entries())
     if (!isField(field, at)) throw new TypeError(`the ${FIELDS[at]} can't be "${field}"`)
   return fields

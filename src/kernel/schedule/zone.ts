@@ -33,9 +33,9 @@ export function zonedTimes(timeZone: string): ZonedTimes {
     wallTime,
     instant(wall) {
       const [before, after] = [offset(wall - DAY_MS), offset(wall + DAY_MS)]
-      const found = [wall - before, wall - after].filter((one) => wallTime(one) === wall)
-      return found.length > 0
-        ? Math.min(...found)
+      const instants = [wall - before, wall - after].filter((one) => wallTime(one) === wall)
+      return instants.length > 0
+        ? Math.min(...instants)
         : endOfGap(wall - after, wall - before, (at) => offset(at) === after)
     },
   }

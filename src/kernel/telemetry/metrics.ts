@@ -111,17 +111,17 @@ type Declared =
  * so they are collected from the first scrape on.
  */
 export function createMetrics(): Metrics {
-  const declared = new Map<string, Declared>()
+  const metrics = new Map<string, Declared>()
   const listeners = new Map<string, ((ids: Event[1]) => void)[]>()
   let registry: ReturnType<typeof openRegistry> | undefined
-  const open = () => (registry ??= openRegistry([...declared.values()]))
+  const open = () => (registry ??= openRegistry([...metrics.values()]))
 
   function declare(metric: Declared): void {
     checkMetric(metric)
     for (const name of namesOf(metric))
-      if (declared.values().some((other) => namesOf(other).includes(name)))
+      if (metrics.values().some((other) => namesOf(other).includes(name)))
         throw new StartError(`metrics: two metrics are called "${name}"`)
-    declared.set(metric.name, metric)
+    metrics.set(metric.name, metric)
   }
 
   function counter({
@@ -194,7 +194,7 @@ export function createMetrics(): Metrics {
       countAll({ event })
       for (const listen of listeners.get(event) ?? []) listen(ids)
     },
-    declared: () => [...declared.values()],
+    declared: () => [...metrics.values()],
     observe({ method, route = '(none)', status, ms, code = '' }) {
       recordRequest({ method, path: route, status: String(status) }, ms / 1000)
       if (REFUSALS.includes(code)) countRefused({ code })

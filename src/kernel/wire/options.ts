@@ -65,14 +65,16 @@ export function checkOptions(
 ): Map<ConfiguredWire, unknown> {
   return new Map(
     wires.map((wire) => {
-      const known = new Set<string>()
-      const options = mergedOptions(wire, environment, standIns, known)
+      const standInPaths = new Set<string>()
+      const options = mergedOptions(wire, environment, standIns, standInPaths)
       const schema = wire.optionsSchema
       if (!schema) return [wire, options]
       checkOptionNames(options, schema, wire.name)
-      const checked = validateBy(schema, options, { known, trustsDefaults: wire.isBuiltIn === true })(options)
-      if (!('error' in checked)) return [wire, checked.value]
-      const { path, message } = ((checked.error as ApiError).details!['issues'] as [Issue])[0]
+      const result = validateBy(schema, options, { standInPaths, trustsDefaults: wire.isBuiltIn === true })(
+        options,
+      )
+      if (!('error' in result)) return [wire, result.value]
+      const { path, message } = ((result.error as ApiError).details!['issues'] as [Issue])[0]
       const option = path.replace(/^\/body\/?/, '').replaceAll('/', '.')
       const variable = Object.keys(wire.variables).find(
         (name) => environment[name] && isWithin(option, wire.variables[name]!),
@@ -84,7 +86,7 @@ export function checkOptions(
 
 type Trusted = {
   /** The dotted paths that stand-ins set. */
-  known: ReadonlySet<string>
+  standInPaths: ReadonlySet<string>
   /** Whether a test has checked the defaults of the schema: those of Sixwire's own wires. */
   trustsDefaults: boolean
 }
@@ -149,7 +151,7 @@ function neededSchema(
     if (isMember) remaining[name] = {}
     if (isMissing && !required.includes(name)) continue
     const inner = path === '' ? name : `${path}.${name}`
-    const isTrusted = (isDefault && context.trustsDefaults) || context.known.has(inner)
+    const isTrusted = (isDefault && context.trustsDefaults) || context.standInPaths.has(inner)
     const place = { path: inner, isKnown: isKnown || isTrusted }
     const needed = one && !isMissing ? neededSchema(one, value[name], place, context) : one
     if (needed && isMember) remaining[name] = needed
@@ -173,28 +175,28 @@ function alternativeFor(schema: TSchema, value: unknown): TSchema {
 /**
  * The options of a wire with its variables in them: of the environment first, then the file, then stand-ins.
  *
- * @param known gets the paths that stand-ins set
+ * @param standInPaths gets the paths that stand-ins set
  */
 function mergedOptions(
   wire: ConfiguredWire,
   environment: Variables,
   standIns: Variables,
-  known: Set<string>,
+  standInPaths: Set<string>,
 ): unknown {
   const options = copyOf(wire.options)
   if (!isPlain(options)) return options // the schema says what is wrong with it
-  const closed = new Set<string>()
+  const closedPaths = new Set<string>()
   for (const provider of wire.providers) {
-    for (const path of replacedPaths(wire, provider, environment)) closed.add(path)
+    for (const path of replacedPaths(wire, provider, environment)) closedPaths.add(path)
     if (isConfigured(provider, wire.options, environment))
-      for (const path of Object.values(provider.variables)) closed.add(path)
+      for (const path of Object.values(provider.variables)) closedPaths.add(path)
   }
   for (const [name, path] of Object.entries(wire.variables)) {
-    const isLeft = !closed.has(path) && valueAt(options, path) === undefined
+    const isLeft = !closedPaths.has(path) && valueAt(options, path) === undefined
     const text = environment[name] || (isLeft ? standIns[name] : undefined)
     if (!text) continue
     setAt(options, path, readText(schemaAt(wire.optionsSchema, path), text, name))
-    if (!environment[name]) known.add(path)
+    if (!environment[name]) standInPaths.add(path)
   }
   return options
 }

@@ -107,11 +107,11 @@ export function checkProviders(
       checkVariable(name, isMap ? variable.slice(2) : variable)
       checkOption(`${name}: ${variable}`, `${path}.${option}`)
     }
-    const named = [
+    const optionNames = [
       ...(declaration.sharedWithSandbox ?? []),
       ...Object.values(declaration.replacedBy ?? {}).flat(),
     ]
-    const unknown = named.find((option) => !Object.values(declaration.env).includes(option))
+    const unknown = optionNames.find((option) => !Object.values(declaration.env).includes(option))
     if (unknown !== undefined)
       throw new StartError(`${where}: ${name}: no variable of its env is the option "${unknown}"`)
     for (const option of Object.keys(declaration.replacedBy ?? {})) checkOption(`${name}: replacedBy`, option)

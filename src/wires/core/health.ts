@@ -91,13 +91,13 @@ export function createHealth({
   readStorage: () => Promise<Storage>
 }): () => Promise<Health> {
   return async () => {
-    const begun = performance.now()
+    const startedAt = performance.now()
     let latencyMs: number | null = null
     const [storage, connected, ...answers] = await Promise.all([
       readStorage(),
       passes(async () => {
         await db.ping()
-        latencyMs = Math.round((performance.now() - begun) * 100) / 100
+        latencyMs = Math.round((performance.now() - startedAt) * 100) / 100
       }),
       ...[...status.health()].map(async ([name, check]) => [name, await passes(check)] as const),
     ])

@@ -41,9 +41,9 @@ export async function refuseWhileServed(db: Database, now: number): Promise<void
  * @throws StartError with the names of the others
  */
 export async function refuseWithoutWires(db: Database, loaded: Iterable<string>): Promise<void> {
-  const known = new Set([...loaded, 'sixwire', 'sandbox'])
+  const names = new Set([...loaded, 'sixwire', 'sandbox'])
   const rows = await db.all<{ wire: string }>(sql`select distinct wire from sixwire_migrations order by wire`)
-  const missing = rows.map(({ wire }) => wire).filter((wire) => !known.has(wire))
+  const missing = rows.map(({ wire }) => wire).filter((wire) => !names.has(wire))
   if (missing.length > 0)
     throw new StartError(
       `SIXWIRE_WIRES: the database has tables of ${missing.join(', ')}, not loaded here: what is encrypted in them would be lost. ` +
@@ -65,21 +65,21 @@ export async function reseal(
   options: { from: string; to: string; isDryRun: boolean; keepsUnreadable: boolean },
 ): Promise<Resealed[]> {
   const { from, to, isDryRun, keepsUnreadable } = options
-  const resealed: Resealed[] = []
+  const results: Resealed[] = []
   const changes: Change[] = []
   for (const column of columns) {
-    const found = await readColumn(db, column)
+    const rows = await readColumn(db, column)
     const [old, next] = [deriveKey(from, column.purpose), deriveKey(to, column.purpose)]
     let unreadable = 0
-    for (const { where, before } of found)
+    for (const { where, before } of rows)
       try {
         changes.push({ where, column, before, after: next.seal(old.open(before)) })
       } catch {
         unreadable++
       }
-    resealed.push({ column, rows: found.length, unreadable })
+    results.push({ column, rows: rows.length, unreadable })
   }
-  const faults = resealed.filter(({ unreadable }) => unreadable > 0)
+  const faults = results.filter(({ unreadable }) => unreadable > 0)
   if (faults.length > 0 && changes.length === 0)
     throw new StartError(
       'SIXWIRE_SECRET: the database was encrypted with another secret: restore that secret. Nothing was changed',
@@ -90,7 +90,7 @@ export async function reseal(
       `some values were encrypted with another secret (${places.join(', ')}), and are of no use: add --keep-unreadable to leave them as they are. Nothing was changed`,
     )
   }
-  if (isDryRun) return resealed
+  if (isDryRun) return results
   const now = clock.now()
   const isChanged = errors.conflict()
   try {
@@ -105,7 +105,7 @@ export async function reseal(
             ],
       ),
       recordRotationSql(from, to, now, RETENTION_MS),
-      createAudit(clock).entrySql(COMMAND_LINE, { action: 'secret.rotated', after: countsOf(resealed) }),
+      createAudit(clock).entrySql(COMMAND_LINE, { action: 'secret.rotated', after: countsOf(results) }),
     ])
   } catch (error) {
     if (error !== isChanged) throw error
@@ -113,7 +113,7 @@ export async function reseal(
       'a value was changed meanwhile: stop all servers, then try again. Nothing was changed',
     )
   }
-  return resealed
+  return results
 }
 
 const countsOf = (resealed: readonly Resealed[]): object =>

@@ -91,7 +91,7 @@ function optionsInForce(
   checked: unknown,
   { sourceOf, configFile }: SettingSources,
 ): SettingInForce[] {
-  const found: SettingInForce[] = []
+  const settings: SettingInForce[] = []
   // The variable of the option, or of the map that it is an entry of.
   const variableOf = (path: string): string | null =>
     Object.keys(variables).find(
@@ -105,14 +105,14 @@ function optionsInForce(
     const variable = variableOf(place.path.slice(1).join('.'))
     const source =
       (variable === null ? undefined : sourceOf(variable)) ?? (written === undefined ? DEFAULT : configFile)
-    found.push({ option: place.path.join('.'), variable, value: masked(value, place), source })
+    settings.push({ option: place.path.join('.'), variable, value: masked(value, place), source })
   }
   visit(
     checked,
     options,
     placeOf([wire], { schema: optionsSchema, isOpen: isBuiltIn === true, isWire: true }),
   )
-  return found
+  return settings
 }
 
 /** A schedule, without its function. */

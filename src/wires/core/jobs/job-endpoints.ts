@@ -68,7 +68,7 @@ export const jobEndpoints = (jobs: JobOperations) => ({
         jobs.list(filter, { limit, offset, cursor }),
         counts ? jobs.count(filter) : undefined,
       ])
-      return { ...page, jobs: page.jobs.map(shown), limit, offset, ...(total !== undefined && { total }) }
+      return { ...page, jobs: page.jobs.map(replyOf), limit, offset, ...(total !== undefined && { total }) }
     },
   ),
   counts: endpoint(
@@ -101,7 +101,7 @@ export const jobEndpoints = (jobs: JobOperations) => ({
     async ({ params: { id }, caller }) => {
       const { payload, ...job } = await jobs.find(id)
       const mayRead = caller.kind === 'user' || caller.scopes.includes('*')
-      return { ...shown({ ...job, payload: undefined }), ...(mayRead && { payload }) }
+      return { ...replyOf({ ...job, payload: undefined }), ...(mayRead && { payload }) }
     },
   ),
   retry: endpoint(
@@ -113,7 +113,7 @@ export const jobEndpoints = (jobs: JobOperations) => ({
       reply: { 200: Job },
       errors: [errors.not_found, errors.conflict],
     },
-    async ({ params: { id }, actor }) => shown(await jobs.retry(id, actor)),
+    async ({ params: { id }, actor }) => replyOf(await jobs.retry(id, actor)),
   ),
   retryAll: endpoint(
     {
@@ -153,7 +153,7 @@ export const jobEndpoints = (jobs: JobOperations) => ({
   ),
 })
 
-const shown = ({
+const replyOf = ({
   id,
   kind,
   lane,

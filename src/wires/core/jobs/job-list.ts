@@ -103,7 +103,7 @@ export async function listJobs(
     select ${COLUMNS} from sixwire_jobs
     where ${matchesSql(filter)} ${after ? sql`and (${PLACE}) > (${sql.join(after)})` : sql.literal('')}
     order by ${PLACE} limit ${limit + 1} offset ${offset}`)
-  const jobs = rows.slice(0, limit).map(shown)
+  const jobs = rows.slice(0, limit).map(jobOf)
   return { jobs, ...(rows.length > limit && { nextCursor: cursorOf(rows[limit - 1]!) }) }
 }
 
@@ -117,7 +117,7 @@ export async function countJobs(db: Database, filter: JobFilter): Promise<number
 
 export async function findJob(db: Database, id: string): Promise<ListedJob | undefined> {
   const row = await db.get<Row>(sql`select ${COLUMNS} from sixwire_jobs where id = ${id}`)
-  return row && shown(row)
+  return row && jobOf(row)
 }
 
 /** Each kind and state that has jobs. Ready ones include those that run, so that they are counted by their index alone. */
@@ -145,7 +145,7 @@ export async function countByState(db: Database, now: number): Promise<JobCount[
     .toSorted((a, b) => (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : 0))
 }
 
-const shown = (row: Row): ListedJob => ({
+const jobOf = (row: Row): ListedJob => ({
   id: row.id,
   kind: row.kind,
   lane: row.lane,

@@ -10,7 +10,7 @@ export type ShownFigure = Omit<Figure, 'read'> & { wire: string; value: number |
 export async function readFigures(
   figures: readonly { readonly wire: string; readonly figure: Figure }[],
 ): Promise<ShownFigure[]> {
-  const shown = await Promise.all(
+  const values = await Promise.all(
     figures.map(async ({ wire, figure }) => {
       const { name, title, kind, isWarning } = figure
       try {
@@ -21,5 +21,5 @@ export async function readFigures(
       }
     }),
   )
-  return shown.flat()
+  return values.flat()
 }

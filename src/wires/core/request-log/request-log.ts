@@ -170,12 +170,12 @@ function takeProblem({ clock, process }: Context, unwritten: Unwritten, line: st
 
 function countFault(faults: Unwritten['faults'], next: FaultCount): void {
   const { fingerprint } = next.error
-  const known = faults.get(fingerprint)
-  if (!known && faults.size >= FAULTS_MAX) return
+  const earlier = faults.get(fingerprint)
+  if (!earlier && faults.size >= FAULTS_MAX) return
   faults.set(
     fingerprint,
-    known
-      ? { ...next, count: known.count + next.count, firstAt: Math.min(known.firstAt, next.firstAt) }
+    earlier
+      ? { ...next, count: earlier.count + next.count, firstAt: Math.min(earlier.firstAt, next.firstAt) }
       : next,
   )
 }
@@ -218,9 +218,9 @@ async function write({ db, clock, process }: Context, unwritten: Unwritten): Pro
   } catch (error) {
     // What the database refuses for another reason it would refuse again.
     const isAway = isPassing(error)
-    const kept = isAway ? rows.slice(0, ROWS_MAX - unwritten.rows.length) : []
-    unwritten.recent.omitted += rows.length - kept.length
-    unwritten.rows = [...kept, ...unwritten.rows]
+    const retryRows = isAway ? rows.slice(0, ROWS_MAX - unwritten.rows.length) : []
+    unwritten.recent.omitted += rows.length - retryRows.length
+    unwritten.rows = [...retryRows, ...unwritten.rows]
     if (isAway) for (const one of faults.values()) countFault(unwritten.faults, one)
     throw error
   }
