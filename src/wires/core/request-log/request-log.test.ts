@@ -70,11 +70,11 @@ eachEngine((engine) => {
     await until(async () => {
       clock.advance(1_000)
       found = await read().catch(() => undefined)
-      return found?.requests === ROUNDS * IN_A_ROUND
+      // What a failed write leaves out is counted by the next one.
+      return found?.requests === ROUNDS * IN_A_ROUND && found.rows + found.omitted === ROUNDS * IN_A_ROUND
     })
-    const { rows, requests, omitted } = found!
+    const { rows } = found!
     assert.ok(rows >= 200 && rows <= 1_000, String(rows))
-    assert.equal(rows + omitted, requests)
     const problems = await db.all<{ message: string }>(
       sql`select message from sixwire_log where kind = 'problem'`,
     )
