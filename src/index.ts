@@ -101,7 +101,7 @@ export type {
   RefundOrder,
   PaymentSnapshot,
   PaymentSubject,
-} from './wires/pay/provider.ts'
+} from './wires/pay/providers/provider.ts'
 export { decide, store } from './wires/store/index.ts'
 export type {
   Decision,

@@ -32,7 +32,7 @@ const SAMPLES = [
   'wires/store/backups/restore.test.ts',
   'wires/store/changes/feed.test.ts',
   'wires/messaging/send.test.ts',
-  'wires/pay/refund.test.ts',
+  'wires/pay/operations/refund.test.ts',
   'wires/onchain/transactions/transactions.test.ts',
 ]
 

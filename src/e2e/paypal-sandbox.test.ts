@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test'
 import { newId } from '../base/ids.ts'
 import { startWallet, type WalletServer } from '../sandbox/walletpay/walletpay.fixture.ts'
 import { someEngine, type Engine } from '../testing/engines.ts'
-import type { LedgerEntry, Outcome, ProviderEvent, PaymentSnapshot } from '../wires/pay/provider.ts'
+import type { LedgerEntry, Outcome, ProviderEvent, PaymentSnapshot } from '../wires/pay/providers/provider.ts'
 import { paypal } from '../wires/pay/providers/paypal.ts'
 
 const LIMIT_MS = 10_000

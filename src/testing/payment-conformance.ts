@@ -15,7 +15,7 @@ import type {
   RefundOrder,
   RefusalCode,
   PaymentSubject,
-} from '../wires/pay/provider.ts'
+} from '../wires/pay/providers/provider.ts'
 import { testClock } from './clock.ts'
 import { closesAfterCall, GARBAGE, rejectsWithSentence } from './provider-conformance.ts'
 

@@ -11,7 +11,7 @@ import type {
   RefundOrder,
   PaymentSnapshot,
   PaymentSubject,
-} from './provider.ts'
+} from './providers/provider.ts'
 
 /** How the next call ends that changes something. */
 export type CallFault =

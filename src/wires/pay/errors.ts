@@ -1,6 +1,6 @@
 import { defineErrors, errors, type ApiError } from '../../base/errors.ts'
 import { notConfigured as providerNotConfigured } from '../../providers/health.ts'
-import type { PaymentProvider, ProviderName } from './provider.ts'
+import type { PaymentProvider, ProviderName } from './providers/provider.ts'
 
 /** The errors of the pay wire. */
 export const payErrors = defineErrors({

@@ -1,5 +1,5 @@
 import { Type } from '../../base/schema.ts'
-import type { PaymentProvider } from './provider.ts'
+import type { PaymentProvider } from './providers/provider.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
 

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { sql } from '../../db/sql.ts'
-import type { ProviderEvent } from './provider.ts'
+import type { ProviderEvent } from './providers/provider.ts'
 import { startApp, testClock, type TestAnswer, type StartOptions, type TestApp } from '../../testing/app.ts'
 import type { Ending, Engine } from '../../testing/engines.ts'
-import type { TransactionDetails } from './transactions.ts'
+import type { TransactionDetails } from './ledger/transactions.ts'
 import { createBank, webhookOf, type Bank } from './bank.fixture.ts'
 
 export const URLS = { successUrl: 'https://shop.example/paid', cancelUrl: 'https://shop.example/cart' }

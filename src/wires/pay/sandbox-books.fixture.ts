@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import { sql } from '../../db/sql.ts'
 import type { TestApp } from '../../testing/app.ts'
-import type { TransactionDetails } from './transactions.ts'
+import type { TransactionDetails } from './ledger/transactions.ts'
 
 /** What both say of one payment. */
 export type Books = {

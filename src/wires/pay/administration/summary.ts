@@ -1,7 +1,7 @@
 import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import type { ProviderName } from '../provider.ts'
-import type { PaymentStatus } from '../state.ts'
+import type { ProviderName } from '../providers/provider.ts'
+import type { PaymentStatus } from '../ledger/state.ts'
 
 /** How many of the newest payments of a time are summed: more are not looked at. */
 export const SUMMED_MAX = 100_000

@@ -2,11 +2,11 @@ import { isoTime } from '../../../base/clock.ts'
 import { errors } from '../../../base/errors.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import { displayOf } from '../amounts.ts'
+import { displayOf } from '../ledger/amounts.ts'
 import type { CallProvider } from '../errors.ts'
-import type { EventState } from '../events.ts'
-import type { EntryKind } from '../provider.ts'
-import type { PaymentStatus } from '../state.ts'
+import type { EventState } from '../inbox/provider-events.ts'
+import type { EntryKind } from '../providers/provider.ts'
+import type { PaymentStatus } from '../ledger/state.ts'
 import {
   selectCallsSql,
   selectEntriesSql,
@@ -14,7 +14,7 @@ import {
   selectTransactionsSql,
   type CallRow,
   type TransactionRow,
-} from '../transaction-rows.ts'
+} from '../ledger/transaction-rows.ts'
 
 /** Of each kind, the newest ones. */
 const KIND_MAX = 500

@@ -13,7 +13,7 @@ import {
   type ScriptedAnswer,
   type ScriptedRequest,
 } from '../../../testing/scripted-http.ts'
-import type { CaptureOrder, Order, RefundOrder } from '../provider.ts'
+import type { CaptureOrder, Order, RefundOrder } from './provider.ts'
 import { paypal } from './paypal.ts'
 
 export const CLIENT_ID = 'client-a1'

@@ -13,17 +13,17 @@ import {
   type PaymentProvider,
   type RefundOrder,
   type PaymentSnapshot,
-} from '../provider.ts'
-import { createCertificates } from './paypal-certificate.ts'
-import { rootsOf } from './paypal-chain.ts'
-import { createClient, type PaypalClient } from './paypal-client.ts'
-import { createEventList } from './paypal-event-list.ts'
-import { idOf, linkOf, objectOf } from './paypal-fields.ts'
-import { createRetrievePayment } from './paypal-retrieve.ts'
-import { amountOf, CURRENCIES } from './paypal-money.ts'
-import { outcomeOf, refusedAt, sentence } from './paypal-outcome.ts'
-import { orderOf, refundOf } from './paypal-snapshot.ts'
-import { paypalReceiver } from './paypal-webhook.ts'
+} from './provider.ts'
+import { createCertificates } from './paypal/paypal-certificate.ts'
+import { rootsOf } from './paypal/paypal-chain.ts'
+import { createClient, type PaypalClient } from './paypal/paypal-client.ts'
+import { createEventList } from './paypal/paypal-event-list.ts'
+import { idOf, linkOf, objectOf } from './paypal/paypal-fields.ts'
+import { createRetrievePayment } from './paypal/paypal-retrieve.ts'
+import { amountOf, CURRENCIES } from './paypal/paypal-money.ts'
+import { outcomeOf, refusedAt, sentence } from './paypal/paypal-outcome.ts'
+import { orderOf, refundOf } from './paypal/paypal-snapshot.ts'
+import { paypalReceiver } from './paypal/paypal-webhook.ts'
 
 const API_BASE = 'https://api-m.paypal.com'
 /** Where real money is moved; test accounts are at others. */

@@ -9,7 +9,7 @@ import {
   type ScriptedAnswer,
   type ScriptedRequest,
 } from '../../../testing/scripted-http.ts'
-import type { Order, RefundOrder } from '../provider.ts'
+import type { Order, RefundOrder } from './provider.ts'
 import { stripe, type StripeOptions } from './stripe.ts'
 
 export { json, type ScriptedAnswer, type ScriptedRequest }

@@ -1,6 +1,6 @@
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { Head } from '../../onchain/index.ts'
-import type { TransactionRow } from '../transaction-rows.ts'
+import type { TransactionRow } from '../ledger/transaction-rows.ts'
 import { requestState, type RequestState } from './request-state.ts'
 
 /** A payment request as it is stored. */

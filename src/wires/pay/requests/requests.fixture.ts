@@ -7,7 +7,7 @@ import { sql } from '../../../db/sql.ts'
 import { startApp, type TestAnswer, type StartOptions, type TestApp } from '../../../testing/app.ts'
 import type { Ending, Engine } from '../../../testing/engines.ts'
 import type { TestNode } from '../../../testing/node.ts'
-import type { TransactionDetails } from '../transactions.ts'
+import type { TransactionDetails } from '../ledger/transactions.ts'
 import type { PaymentRequestDetails } from './request-record.ts'
 import { isFollowed } from './watch.ts'
 

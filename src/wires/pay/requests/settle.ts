@@ -4,8 +4,8 @@ import { requireRow, type Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Chain, Chains } from '../../onchain/index.ts'
-import type { LedgerTransaction, Ledger } from '../ledger.ts'
-import type { LedgerEntry } from '../provider.ts'
+import type { LedgerTransaction, Ledger } from '../ledger/ledger.ts'
+import type { LedgerEntry } from '../providers/provider.ts'
 import type { PaymentRequestEvents } from './payment-events.ts'
 import {
   selectRequestsSql,

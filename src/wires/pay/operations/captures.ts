@@ -1,0 +1,155 @@
+import { errors } from '../../../base/errors.ts'
+import { newId } from '../../../base/ids.ts'
+import { sql } from '../../../db/sql.ts'
+import type { RowFilter } from '../../../http/access.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
+import { errorOf, leaseOf, REQUEST_MS, type Operations, type ProviderOperation } from './operations.ts'
+import { isOverdue } from './endings.ts'
+import { payErrors } from '../errors.ts'
+import { isOpen, type LedgerTransaction, type Ledger } from '../ledger/ledger.ts'
+import type { Reconcile } from './reconcile.ts'
+import { claimCallSql, insertCallSql, selectTransactionsSql } from '../ledger/transaction-rows.ts'
+
+const WAIT_MS = 200
+
+export type Captured = { orderId: string; status: 'COMPLETED' | 'PENDING'; transactionId: string }
+
+export type Captures = {
+  /**
+   * Captures an approved order. An order that is captured already is answered as the first time; of several calls at the
+   * same time one captures, and all answer its outcome.
+   *
+   * @throws NOT_FOUND, INVALID_STATE if nobody approved it, PAYMENT_DECLINED, PROVIDER_ERROR
+   */
+  capture(orderId: string, options: { rowFilter: RowFilter; cause: string }): Promise<Captured>
+}
+
+export function createCaptures(
+  { db, clock, processes }: Pick<WireContext, 'db' | 'clock' | 'processes'>,
+  { ledger, calls, reconcile }: { ledger: Ledger; calls: Operations; reconcile: Reconcile },
+): Captures {
+  /** The answer, if it follows from what is known; undefined if the order is to be captured. */
+  function answerOf({ row, summary }: LedgerTransaction): Captured | undefined {
+    const answer = { orderId: row.reference!, transactionId: row.id }
+    if (summary.captured > 0n) return { ...answer, status: 'COMPLETED' }
+    if (summary.isChargePending) return { ...answer, status: 'PENDING' }
+    if (row.status !== 'pending')
+      throw payErrors.invalid_state({
+        message: `This order is ${row.status}: create a new one.`,
+        details: detailsOf(),
+      })
+    if (summary.mismatch)
+      throw payErrors.invalid_state({
+        message: 'PayPal took another amount than this order is for: see the history of the transaction.',
+        details: detailsOf(),
+      })
+    return undefined
+  }
+
+  /** Makes the call, unless another request does; undefined then. */
+  async function make(
+    transaction: LedgerTransaction,
+    cause: string,
+    deadline: number,
+  ): Promise<Captured | undefined> {
+    const { row } = transaction
+    const open = transaction.calls.find((call) => call.kind === 'capture' && isOpen(call))
+    const lease = leaseOf({ clock, processes })
+    let call: ProviderOperation
+    if (open) {
+      // The outcome of an earlier call is unknown, and the order was just looked up: the same key again.
+      const [claim] = await db.write(claimCallSql(open.id, lease))
+      if (!claim) return undefined
+      call = { ...open, ...claim }
+    } else {
+      call = {
+        id: newId(lease.now),
+        kind: 'capture',
+        amount: null,
+        refund_reason: null,
+        lease_until: lease.leaseUntil,
+      }
+      const inserted = await db.write(
+        insertCallSql({ id: call.id, kind: 'capture', transaction_id: row.id }, lease),
+      )
+      if (inserted.length === 0) return undefined
+    }
+    const isRepeated = open !== undefined
+    const { transaction: after, failure } = await calls.make(transaction, call, {
+      cause,
+      deadline,
+      isRepeated,
+    })
+    const answer = answerOf(after)
+    if (answer) return answer
+    throw failure ? captureError(failure, after) : errors.unavailable()
+  }
+
+  return {
+    async capture(orderId, { rowFilter: { owner }, cause }) {
+      const deadline = clock.elapsed() + REQUEST_MS
+      const [row] = await db.all(
+        selectTransactionsSql(sql`provider = 'walletpay' and reference = ${orderId}`),
+      )
+      if (!row || (owner !== undefined && row.owner !== owner))
+        throw errors.not_found({ message: `There is no order ${JSON.stringify(orderId.slice(0, 64))}.` })
+      for (;;) {
+        let transaction = (await ledger.read(row.id))!
+        const isUnknown = transaction.calls.some((call) => call.kind === 'capture' && isOpen(call))
+        let isLookedUp = !isUnknown
+        if (transaction.summary.isChargePending || isUnknown) {
+          const limitMs = deadline - clock.elapsed()
+          const reconciliation = await reconcile(row.id, { cause, repeats: false, limitMs })
+          if (reconciliation.transaction) transaction = reconciliation.transaction
+          isLookedUp = reconciliation.failure === undefined
+        }
+        if (isOverdue(transaction, clock.now())) {
+          const { transaction: current } = await reconcile(row.id, { cause, repeats: false })
+          transaction = current ?? transaction
+        }
+        const knownAnswer = answerOf(transaction)
+        if (knownAnswer) return knownAnswer
+        // What may have been captured is not captured again before PayPal has said what it has.
+        const answer = isLookedUp ? await make(transaction, cause, deadline) : undefined
+        if (answer) return answer
+        if (clock.elapsed() + WAIT_MS >= deadline)
+          throw errorOf(
+            { kind: 'unknown', reason: 'an earlier call is not decided yet' },
+            { provider: 'walletpay', transactionId: row.id },
+          )
+        await clock.sleep(WAIT_MS)
+      }
+    },
+  }
+}
+
+const detailsOf = (url?: string | null): Record<string, unknown> => ({
+  provider: 'walletpay',
+  ...(typeof url === 'string' && { approvalUrl: url }),
+})
+
+function captureError(failure: Parameters<typeof errorOf>[0], { row }: LedgerTransaction) {
+  const subject = { provider: 'walletpay', transactionId: row.id }
+  if (failure.kind !== 'refused') return errorOf(failure, subject)
+  const details = detailsOf(failure.details?.['url'] ?? row.url)
+  switch (failure.code) {
+    case 'declined':
+      return payErrors.payment_declined({
+        message: `The payment was declined: ${failure.reason}. The buyer can choose another way to pay at details.approvalUrl.`,
+        details,
+      })
+    case 'not_approved':
+      return payErrors.invalid_state({
+        message: 'The buyer has not approved this order: send the buyer to details.approvalUrl first.',
+        details,
+      })
+    case 'gone':
+      return payErrors.invalid_state({
+        message: 'PayPal does not know this order any more: create a new one.',
+        details,
+      })
+    case undefined:
+    default:
+      return errorOf(failure, subject)
+  }
+}

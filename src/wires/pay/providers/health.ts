@@ -1,0 +1,29 @@
+import type { Clock } from '../../../base/clock.ts'
+import type { HealthStatus } from '../../../http/health-route.ts'
+import { cached, healthOf, type ProviderStatus } from '../../../providers/health.ts'
+import type { CallProvider } from '../errors.ts'
+import { PROVIDERS, type PaymentProvider, type ProviderName } from './provider.ts'
+
+export type PayHealth = { status: HealthStatus; providers: Record<ProviderName, ProviderStatus> }
+
+/** Whether payments can be made: `unhealthy` if a configured provider does not answer. Remembered for a few seconds. */
+export const createHealth = (
+  providers: ReadonlyMap<CallProvider, PaymentProvider>,
+  onchain: () => Promise<ProviderStatus>,
+  clock: Clock,
+): (() => Promise<PayHealth>) =>
+  cached(async () => {
+    const states = await Promise.all(
+      PROVIDERS.map(async (name) => {
+        if (name === 'onchain') return [name, await onchain()] as const
+        const provider = providers.get(name)
+        const { status } = await healthOf(provider ? [provider] : [], clock)
+        return [name, status] as const
+      }),
+    )
+    const isHealthy = states.every(([, status]) => status !== 'error')
+    return {
+      status: isHealthy ? 'healthy' : 'unhealthy',
+      providers: Object.fromEntries(states) as PayHealth['providers'],
+    }
+  }, clock)
