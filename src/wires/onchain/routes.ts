@@ -2,10 +2,10 @@ import { Type } from '../../base/schema.ts'
 import { healthRoute } from '../../http/health-route.ts'
 import { route } from '../../http/route.ts'
 import { CHAIN_STATUS, type OnchainHealth } from './chains/health.ts'
-import type { contractEndpoints } from './contracts/contract-endpoints.ts'
-import type { nftEndpoints } from './nfts/nft-endpoints.ts'
-import type { transactionEndpoints } from './transactions/transaction-endpoints.ts'
-import type { walletEndpoints } from './wallets/wallet-endpoints.ts'
+import type { contractEndpoints } from './routes/contract-endpoints.ts'
+import type { nftEndpoints } from './routes/nft-endpoints.ts'
+import type { transactionEndpoints } from './routes/transaction-endpoints.ts'
+import type { walletEndpoints } from './routes/wallet-endpoints.ts'
 
 /** All routes of the wire. */
 export function onchainRoutes({

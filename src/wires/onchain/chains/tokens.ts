@@ -3,7 +3,7 @@ import { hexToString, isHex, size } from '../../../base/viem.ts'
 import { BoundedMap } from '../../../base/bounded-map.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { oneLine } from '../../../base/one-line.ts'
-import { revertOf } from '../transactions/revert-reason.ts'
+import { revertOf } from './revert-reason.ts'
 import type { Chain } from './chain.ts'
 import { providerError, type RpcAnswer } from './rpc.ts'
 

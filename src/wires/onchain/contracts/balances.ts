@@ -8,8 +8,8 @@ import { isQuantity, type Chain } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
 import { providerError } from '../chains/rpc.ts'
 import type { TokenReader } from '../chains/tokens.ts'
-import { COIN_DECIMALS } from '../schemas.ts'
-import { revertOf } from '../transactions/revert-reason.ts'
+import { COIN_DECIMALS } from '../routes/schemas.ts'
+import { revertOf } from '../chains/revert-reason.ts'
 
 // balanceOf(address): https://eips.ethereum.org/EIPS/eip-20#balanceof
 const BALANCE_OF = '0x70a08231'

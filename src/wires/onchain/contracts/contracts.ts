@@ -3,7 +3,7 @@ import { isHex, size } from '../../../base/viem.ts'
 import { invalid, type ApiError } from '../../../base/errors.ts'
 import type { Chain } from '../chains/chain.ts'
 import { providerError, type Believe } from '../chains/rpc.ts'
-import { revertOf } from '../transactions/revert-reason.ts'
+import { revertOf } from '../chains/revert-reason.ts'
 import type { ContractAbi, ContractFunction } from './abi.ts'
 import { ANSWER_MAX, readResult } from './result.ts'
 

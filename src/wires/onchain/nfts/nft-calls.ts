@@ -8,7 +8,7 @@ import type {
 import type { Address, Hex } from '../../../base/hex.ts'
 import { once } from '../../../base/once.ts'
 import { decodeFunctionResult, encodeFunctionData, parseAbi, size } from '../../../base/viem.ts'
-import { revertOf } from '../transactions/revert-reason.ts'
+import { revertOf } from '../chains/revert-reason.ts'
 import { providerError, type RpcAnswer, type RpcCall, type RpcFault } from '../chains/rpc.ts'
 
 /** The functions of ERC-165, ERC-721 with its extensions, and ERC-1155 that reading takes. */

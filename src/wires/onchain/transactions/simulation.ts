@@ -6,7 +6,7 @@ import { providerError, type RpcAnswer, type RpcCall, type RpcFault } from '../c
 import { onchainErrors } from '../errors.ts'
 import { intrinsicGas, TRANSFER_GAS } from './bounds.ts'
 import type { Intent } from './intent.ts'
-import { revertOf } from './revert-reason.ts'
+import { revertOf } from '../chains/revert-reason.ts'
 
 // https://eips.ethereum.org/EIPS/eip-7825: the most that one transaction may have on chains that adopted it.
 const TRANSACTION_GAS_MAX = 16_777_216n

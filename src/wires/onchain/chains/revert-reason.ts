@@ -1,12 +1,12 @@
 import type { Abi, AbiParameter } from 'viem'
 
 import type { Hex } from '../../../base/hex.ts'
-import type { ContractInterface } from './intent.ts'
+import type { ContractInterface } from '../transactions/intent.ts'
 import { once } from '../../../base/once.ts'
 import { decodeErrorResult, parseAbi, size, slice } from '../../../base/viem.ts'
 import type { ApiError } from '../../../base/errors.ts'
 import { oneLine } from '../../../base/one-line.ts'
-import type { RpcFault } from '../chains/rpc.ts'
+import type { RpcFault } from './rpc.ts'
 import { onchainErrors } from '../errors.ts'
 
 /** Characters of a reason, and of each of its arguments: a contract decides what they say. */

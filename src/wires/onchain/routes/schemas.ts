@@ -1,8 +1,8 @@
-import type { Address } from '../../base/hex.ts'
-import { getAddress, isAddress } from '../../base/viem.ts'
-import { unitsFault } from '../../base/money.ts'
-import { Type } from '../../base/schema.ts'
-import { withRule } from '../../base/with-rule.ts'
+import type { Address } from '../../../base/hex.ts'
+import { getAddress, isAddress } from '../../../base/viem.ts'
+import { unitsFault } from '../../../base/money.ts'
+import { Type } from '../../../base/schema.ts'
+import { withRule } from '../../../base/with-rule.ts'
 
 /** Of each user, over all routes that sign a transaction: each asks nodes several times, and is followed to its end. */
 export const SIGNING_LIMIT = { rate: '60/min', name: 'signed transactions' } as const

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { encodeErrorResult, parseAbi, type Abi } from 'viem'
 
 import type { Hex } from '../../../base/hex.ts'
-import type { RpcFault } from '../chains/rpc.ts'
+import type { RpcFault } from './rpc.ts'
 import { revertOf } from './revert-reason.ts'
 
 const SOMEBODY = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'

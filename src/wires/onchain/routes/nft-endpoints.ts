@@ -16,16 +16,16 @@ import {
   SentTransaction,
   SIGNING_LIMIT,
   WalletId,
-} from '../schemas.ts'
+} from './schemas.ts'
 import type { Submit } from '../transactions/intent.ts'
 import { sentOf, type OnchainTransactions } from '../transactions/transactions.ts'
 import type { Wallets } from '../wallets/wallets.ts'
-import { retrieveToken } from './retrieve-token.ts'
-import { createMetadata, type Gateways } from './metadata.ts'
-import { mint, transfer, type Sending } from './nft-writes.ts'
-import { createOwned } from './owned.ts'
-import { createStandards, STANDARDS } from './standard.ts'
-import { createTransferIndex } from './transfer-index.ts'
+import { retrieveToken } from '../nfts/retrieve-token.ts'
+import { createMetadata, type Gateways } from '../nfts/metadata.ts'
+import { mint, transfer, type Sending } from '../nfts/nft-writes.ts'
+import { createOwned } from '../nfts/owned.ts'
+import { createStandards, STANDARDS } from '../nfts/standard.ts'
+import { createTransferIndex } from '../nfts/transfer-index.ts'
 
 const UINT256_MAX = 2n ** 256n - 1n
 const URI_MAX = 65_536

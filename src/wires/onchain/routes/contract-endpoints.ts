@@ -16,15 +16,15 @@ import {
   SentTransaction,
   SIGNING_LIMIT,
   WalletId,
-} from '../schemas.ts'
+} from './schemas.ts'
 import type { Submit } from '../transactions/intent.ts'
 import { sentOf } from '../transactions/transactions.ts'
 import type { Wallets } from '../wallets/wallets.ts'
-import { createAbis, ITEMS_MAX } from './abi.ts'
-import { encodeArguments } from './arguments.ts'
-import { nativeBalance, tokenBalance } from './balances.ts'
-import { calldataOf, readContract, requireCode, type ContractCall } from './contracts.ts'
-import { STANDARDS } from './standard-interfaces.ts'
+import { createAbis, ITEMS_MAX } from '../contracts/abi.ts'
+import { encodeArguments } from '../contracts/arguments.ts'
+import { nativeBalance, tokenBalance } from '../contracts/balances.ts'
+import { calldataOf, readContract, requireCode, type ContractCall } from '../contracts/contracts.ts'
+import { STANDARDS } from '../contracts/standard-interfaces.ts'
 
 const Balance = Type.Object(
   {

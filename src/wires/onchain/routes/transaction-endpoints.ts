@@ -20,11 +20,11 @@ import {
   SIGNING_LIMIT,
   Timestamp,
   WalletId,
-} from '../schemas.ts'
+} from './schemas.ts'
 import type { Wallets } from '../wallets/wallets.ts'
-import type { Submit } from './intent.ts'
-import type { Revisions } from './revisions.ts'
-import { sentOf, TRANSACTION_FILTERS, type OnchainTransactions } from './transactions.ts'
+import type { Submit } from '../transactions/intent.ts'
+import type { Revisions } from '../transactions/revisions.ts'
+import { sentOf, TRANSACTION_FILTERS, type OnchainTransactions } from '../transactions/transactions.ts'
 
 const Transaction = Type.Object(
   {

@@ -8,11 +8,11 @@ import type { Caller } from '../../../http/access.ts'
 import { filterByOwner, OwnerQuery } from '../../../kernel/policy/owner-query.ts'
 import { isPrivileged, type Policy } from '../../../kernel/policy/policy.ts'
 import { onchainErrors } from '../errors.ts'
-import { Timestamp } from '../schemas.ts'
+import { Timestamp } from './schemas.ts'
 import type { Chains } from '../chains/chains.ts'
 import type { TokenReader } from '../chains/tokens.ts'
 import { addressBalances } from '../contracts/balances.ts'
-import type { Wallet as StoredWallet, Wallets } from './wallets.ts'
+import type { Wallet as StoredWallet, Wallets } from '../wallets/wallets.ts'
 
 const NAME_MAX = 200
 // Longer than any key, so that what is wrong with one can be said.
