@@ -8,6 +8,8 @@ import type { ChainOptions } from '../options.ts'
 import { createIdentities, type Identity } from './identity.ts'
 import { createRpc, providerError, type RpcAnswer, type Rpc } from './rpc.ts'
 
+/** The decimal places of every native coin. */
+export const COIN_DECIMALS = 18
 /** How long an answered head is taken for the current one by those who do not ask for a newer one. */
 const HEAD_MS = 500
 /** Headers whose hashes are remembered, to tell a node that lags from a reorganisation. */

@@ -1,13 +1,15 @@
 import type { Abi, AbiParameter } from 'viem'
 
 import type { Hex } from '../../../base/hex.ts'
-import type { ContractInterface } from '../transactions/intent.ts'
 import { once } from '../../../base/once.ts'
 import { decodeErrorResult, parseAbi, size, slice } from '../../../base/viem.ts'
 import type { ApiError } from '../../../base/errors.ts'
 import { oneLine } from '../../../base/one-line.ts'
 import type { RpcFault } from './rpc.ts'
 import { onchainErrors } from '../errors.ts'
+
+/** The interface of a contract in JSON, as compilers write it. */
+export type ContractInterface = readonly { readonly type: string }[]
 
 /** Characters of a reason, and of each of its arguments: a contract decides what they say. */
 const REASON_MAX = 300

@@ -2,7 +2,7 @@ import type { Hex } from '../../../base/hex.ts'
 import { encodeAbiParameters } from '../../../base/viem.ts'
 import { invalid, ISSUES_SHOWN, type Issue } from '../../../base/errors.ts'
 import { pointerTo } from '../../../base/json-pointer.ts'
-import { hasChecksum } from '../routes/schemas.ts'
+import { hasChecksum } from '../chains/address.ts'
 import { namesOf, wordsOf, type Parameter, type Shape } from './parameters.ts'
 
 /** Values in all arguments together. */

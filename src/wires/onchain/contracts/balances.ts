@@ -4,11 +4,10 @@ import { within } from '../../../base/within.ts'
 import type { Address } from '../../../base/hex.ts'
 import { isHex, size } from '../../../base/viem.ts'
 import { formatUnits } from '../../../base/money.ts'
-import { isQuantity, type Chain } from '../chains/chain.ts'
+import { COIN_DECIMALS, isQuantity, type Chain } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
 import { providerError } from '../chains/rpc.ts'
 import type { TokenReader } from '../chains/tokens.ts'
-import { COIN_DECIMALS } from '../routes/schemas.ts'
 import { revertOf } from '../chains/revert-reason.ts'
 
 // balanceOf(address): https://eips.ethereum.org/EIPS/eip-20#balanceof

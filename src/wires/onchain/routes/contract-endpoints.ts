@@ -4,19 +4,12 @@ import { parseUnits } from '../../../base/money.ts'
 import { json } from '../../../http/bodies.ts'
 import { endpoint } from '../../../http/route.ts'
 import type { Policy } from '../../../kernel/policy/policy.ts'
+import { addressOf } from '../chains/address.ts'
+import { COIN_DECIMALS } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
 import type { TokenReader } from '../chains/tokens.ts'
 import { onchainErrors } from '../errors.ts'
-import {
-  AddressText,
-  addressOf,
-  ChainName,
-  COIN_DECIMALS,
-  CoinAmount,
-  SentTransaction,
-  SIGNING_LIMIT,
-  WalletId,
-} from './schemas.ts'
+import { AddressText, ChainName, CoinAmount, SentTransaction, SIGNING_LIMIT, WalletId } from './schemas.ts'
 import type { Submit } from '../transactions/intent.ts'
 import { sentOf } from '../transactions/transactions.ts'
 import type { Wallets } from '../wallets/wallets.ts'

@@ -6,17 +6,10 @@ import { json } from '../../../http/bodies.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
 import { endpoint } from '../../../http/route.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
+import { addressOf } from '../chains/address.ts'
 import type { Chains } from '../chains/chains.ts'
 import { onchainErrors } from '../errors.ts'
-import {
-  AddressText,
-  addressOf,
-  ChainName,
-  SentFields,
-  SentTransaction,
-  SIGNING_LIMIT,
-  WalletId,
-} from './schemas.ts'
+import { AddressText, ChainName, SentFields, SentTransaction, SIGNING_LIMIT, WalletId } from './schemas.ts'
 import type { Submit } from '../transactions/intent.ts'
 import { sentOf, type OnchainTransactions } from '../transactions/transactions.ts'
 import type { Wallets } from '../wallets/wallets.ts'

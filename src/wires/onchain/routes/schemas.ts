@@ -1,8 +1,8 @@
-import type { Address } from '../../../base/hex.ts'
-import { getAddress, isAddress } from '../../../base/viem.ts'
 import { unitsFault } from '../../../base/money.ts'
 import { Type } from '../../../base/schema.ts'
 import { withRule } from '../../../base/with-rule.ts'
+import { hasChecksum } from '../chains/address.ts'
+import { COIN_DECIMALS } from '../chains/chain.ts'
 
 /** Of each user, over all routes that sign a transaction: each asks nodes several times, and is followed to its end. */
 export const SIGNING_LIMIT = { rate: '60/min', name: 'signed transactions' } as const
@@ -22,23 +22,6 @@ export const AddressText = (description: string, { hasExample = true } = {}) =>
     (text) =>
       hasChecksum(text) ? undefined : 'has a wrong checksum (EIP-55): a digit or its case was mistyped',
   )
-
-/**
- * https://eips.ethereum.org/EIPS/eip-55: an address of one case has no checksum. What is no address is a fault of its own,
- * and not of its checksum.
- */
-export function hasChecksum(text: string): boolean {
-  const digits = text.slice(2)
-  return (
-    digits === digits.toLowerCase() ||
-    digits === digits.toUpperCase() ||
-    !isAddress(text, { strict: false }) ||
-    getAddress(`0x${digits.toLowerCase()}`) === text
-  )
-}
-
-/** The address of a text that fits `AddressText`, in EIP-55 form. */
-export const addressOf = (text: string): Address => getAddress(text.toLowerCase())
 
 export const ChainName = Type.Optional(
   Type.String({
@@ -66,9 +49,6 @@ export const WalletId = Type.String({
   description: 'The id of the wallet that sends.',
   examples: ['01arz3ndektsv4rrffq69g5fav'],
 })
-
-/** The decimal places of every native coin. */
-export const COIN_DECIMALS = 18
 
 /**
  * An amount of a native coin in a request; read it by `parseUnits`.

@@ -6,13 +6,13 @@ import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
 import { endpoint } from '../../../http/route.ts'
 import { filterByOwner, OwnerQuery } from '../../../kernel/policy/owner-query.ts'
 import { isPrivileged, type Policy } from '../../../kernel/policy/policy.ts'
+import { addressOf } from '../chains/address.ts'
+import { COIN_DECIMALS } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
 import { onchainErrors } from '../errors.ts'
 import {
-  addressOf,
   AddressText,
   ChainName,
-  COIN_DECIMALS,
   CoinAmount,
   HashText,
   SentFields,

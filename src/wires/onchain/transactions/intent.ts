@@ -1,11 +1,9 @@
 import type { Address, Hex } from '../../../base/hex.ts'
 import type { Step } from '../../../db/database.ts'
 import type { Chain } from '../chains/chain.ts'
+import type { ContractInterface } from '../chains/revert-reason.ts'
 import type { Signer } from '../wallets/signer.ts'
 import type { TransactionKind, OnchainTransactionRow } from './transaction-rows.ts'
-
-/** The interface of a contract in JSON, as compilers write it. */
-export type ContractInterface = readonly { readonly type: string }[]
 
 /** What is to be sent. */
 export type Intent = {
