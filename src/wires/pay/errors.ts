@@ -1,6 +1,6 @@
 import { defineErrors, errors, type ApiError } from '../../base/errors.ts'
 import { notConfigured as providerNotConfigured } from '../../providers/health.ts'
-import type { PaymentProvider, ProviderName } from './providers/provider.ts'
+import type { CallProvider, PaymentProvider, ProviderName } from './providers/provider.ts'
 
 /** The errors of the pay wire. */
 export const payErrors = defineErrors({
@@ -9,9 +9,6 @@ export const payErrors = defineErrors({
   payment_declined: [422, 'The payment was declined: the buyer can choose another way to pay.'],
   provider_error: [502, 'The payment provider could not do this.'],
 })
-
-/** The ways to pay that calls go to. */
-export type CallProvider = 'cardpay' | 'walletpay'
 
 const VARIABLES: Readonly<Record<ProviderName, string>> = {
   cardpay: 'STRIPE_SECRET_KEY',

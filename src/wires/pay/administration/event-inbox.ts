@@ -5,7 +5,8 @@ import { parseJson } from '../../../base/json.ts'
 import { requireRow, type Database, type Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { cutPage, type Page } from '../../../http/page.ts'
-import { payErrors, type CallProvider } from '../errors.ts'
+import { payErrors } from '../errors.ts'
+import type { CallProvider } from '../providers/provider.ts'
 import type { EventState } from '../inbox/provider-events.ts'
 
 /** An event of a provider as an operator sees it. */

@@ -3,9 +3,8 @@ import { errors } from '../../../base/errors.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import { displayOf } from '../ledger/amounts.ts'
-import type { CallProvider } from '../errors.ts'
 import type { EventState } from '../inbox/provider-events.ts'
-import type { EntryKind } from '../providers/provider.ts'
+import type { CallProvider, EntryKind } from '../providers/provider.ts'
 import type { PaymentStatus } from '../ledger/state.ts'
 import {
   selectCallsSql,

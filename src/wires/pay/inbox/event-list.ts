@@ -3,9 +3,8 @@ import { sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { guarded } from '../../../providers/guard.ts'
 import { isEvent } from '../providers/answers.ts'
-import type { CallProvider } from '../errors.ts'
 import type { PaymentEvents } from './provider-events.ts'
-import type { PaymentProvider } from '../providers/provider.ts'
+import type { CallProvider, PaymentProvider } from '../providers/provider.ts'
 
 const LIMIT_MS = 30_000
 /** Events may appear in a provider's list a while after others that are younger. */

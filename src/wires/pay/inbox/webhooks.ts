@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 
 import { authorizeByOneOf, receiveByOneOf, type WebhookRequest } from '../../../providers/receive.ts'
 import { isEvent } from '../providers/answers.ts'
-import { notConfigured, type CallProvider } from '../errors.ts'
+import { notConfigured } from '../errors.ts'
 import type { PaymentEvents } from './provider-events.ts'
-import type { PaymentProvider } from '../providers/provider.ts'
+import type { CallProvider, PaymentProvider } from '../providers/provider.ts'
 
 export type Webhooks = {
   /**

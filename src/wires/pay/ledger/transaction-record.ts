@@ -1,7 +1,7 @@
 import { isoTime } from '../../../base/clock.ts'
 import { displayOf, numberOf } from './amounts.ts'
 import { feesOf } from './fees.ts'
-import { merchantOf } from '../routes/merchant-fields.ts'
+import { merchantOf } from './merchant-columns.ts'
 import type { ProviderName } from '../providers/provider.ts'
 import type { PaymentStatus } from './state.ts'
 import type { TransactionRow } from './transaction-rows.ts'

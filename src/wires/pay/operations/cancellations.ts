@@ -6,9 +6,9 @@ import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { guarded } from '../../../providers/guard.ts'
 import { CALL_MS, errorOf, REQUEST_MS } from './operations.ts'
 import { closeSql, endedHere, isUnpaid } from './endings.ts'
-import { payErrors, providerIn, type CallProvider } from '../errors.ts'
+import { payErrors, providerIn } from '../errors.ts'
 import type { LedgerTransaction, Ledger } from '../ledger/ledger.ts'
-import type { PaymentProvider } from '../providers/provider.ts'
+import type { CallProvider, PaymentProvider } from '../providers/provider.ts'
 import type { Reconcile } from './reconcile.ts'
 
 export type Cancellations = {

@@ -6,11 +6,11 @@ import { attempt } from '../../../providers/attempt.ts'
 import type { NotAccepted, Outcome } from '../../../providers/outcome.ts'
 import { isSnapshot } from '../providers/answers.ts'
 import { CALL_MS, errorOf, leaseOf, REQUEST_MS } from './operations.ts'
-import { payErrors, type CallProvider } from '../errors.ts'
+import { payErrors } from '../errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { TransactionEvents } from '../ledger/transaction-events.ts'
-import type { MerchantColumns } from '../routes/merchant-fields.ts'
-import type { Order, PaymentProvider } from '../providers/provider.ts'
+import type { MerchantColumns } from '../ledger/merchant-columns.ts'
+import type { CallProvider, Order, PaymentProvider } from '../providers/provider.ts'
 import {
   claimCallSql,
   deleteCallSql,

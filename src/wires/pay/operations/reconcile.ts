@@ -5,10 +5,9 @@ import type { NotAccepted } from '../../../providers/outcome.ts'
 import { isSnapshot } from '../providers/answers.ts'
 import { CALL_MS, leaseOf, type Operations } from './operations.ts'
 import { closeSql, endedHere, isOverdue } from './endings.ts'
-import type { CallProvider } from '../errors.ts'
 import { feesSql } from '../ledger/fees.ts'
 import { isOpen, type LedgerTransaction, type Ledger } from '../ledger/ledger.ts'
-import type { LedgerEntry, PaymentProvider, PaymentSubject } from '../providers/provider.ts'
+import type { CallProvider, LedgerEntry, PaymentProvider, PaymentSubject } from '../providers/provider.ts'
 import { claimCallSql, type TransactionRow } from '../ledger/transaction-rows.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,8 +1,7 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { HealthStatus } from '../../../http/health-route.ts'
 import { cached, healthOf, type ProviderStatus } from '../../../providers/health.ts'
-import type { CallProvider } from '../errors.ts'
-import { PROVIDERS, type PaymentProvider, type ProviderName } from './provider.ts'
+import { type CallProvider, PROVIDERS, type PaymentProvider, type ProviderName } from './provider.ts'
 
 export type PayHealth = { status: HealthStatus; providers: Record<ProviderName, ProviderStatus> }
 

@@ -4,20 +4,18 @@ import { test } from 'node:test'
 import { systemClock } from '../../../base/clock.ts'
 import { openProviders } from './open-providers.ts'
 
-const RECONCILE = { firstSeconds: 10, maxSeconds: 3_600, eventsSeconds: 3_600 }
-
 const open = (apiBase: string, production: boolean) =>
   Promise.all([
-    openProviders({ reconcile: RECONCILE, stripe: { secretKey: 'sk_test_1', apiBase } }, systemClock, {
+    openProviders({ stripe: { secretKey: 'sk_test_1', apiBase } }, systemClock, {
       production,
       policy: 'guarded',
       isPolicySet: false,
     }),
-    openProviders(
-      { reconcile: RECONCILE, paypal: { clientId: 'id', clientSecret: 'secret', apiBase } },
-      systemClock,
-      { production, policy: 'guarded', isPolicySet: false },
-    ),
+    openProviders({ paypal: { clientId: 'id', clientSecret: 'secret', apiBase } }, systemClock, {
+      production,
+      policy: 'guarded',
+      isPolicySet: false,
+    }),
   ])
 
 test('the addresses of the providers are https in production, except on this machine', async () => {
@@ -37,7 +35,7 @@ test('the addresses of the providers are https in production, except on this mac
     ],
   ] as const)
     await assert.rejects(
-      openProviders({ reconcile: RECONCILE, ...options }, systemClock, {
+      openProviders(options, systemClock, {
         production: true,
         policy: 'guarded',
         isPolicySet: false,

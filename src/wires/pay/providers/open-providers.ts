@@ -1,14 +1,18 @@
-import type { Static } from 'typebox'
-
 import type { Clock } from '../../../base/clock.ts'
 import { isLoopback } from '../../../base/loopback.ts'
 import { StartError } from '../../../base/start-error.ts'
 import type { Settings } from '../../../kernel/config/config.ts'
 import type { CallProvider } from '../errors.ts'
 import type { PayOptions } from '../options.ts'
-import type { PaymentProvider } from './provider.ts'
+import type { CallProvider, PaymentProvider } from './provider.ts'
 
-type Options = Omit<Static<typeof PayOptions>, 'onchain'>
+/** The credentials of the providers, and providers of the configuration file, which take their place. */
+type ProviderOptions = {
+  stripe?: { secretKey?: string; webhookSecret?: string; apiBase?: string }
+  paypal?: { clientId?: string; clientSecret?: string; webhookId?: string; apiBase?: string }
+  cardpay?: PaymentProvider
+  walletpay?: PaymentProvider
+}
 
 const VERBS = ['create', 'refund', 'retrieve', 'events', 'receive', 'check', 'close'] as const
 
@@ -19,7 +23,7 @@ const VERBS = ['create', 'refund', 'retrieve', 'events', 'receive', 'check', 'cl
  * @throws StartError if a provider's options are incomplete or wrong, or it is live under a policy that nobody chose
  */
 export async function openProviders(
-  options: Options,
+  options: ProviderOptions,
   clock: Clock,
   settings: Pick<Settings, 'production' | 'policy' | 'isPolicySet'>,
 ): Promise<ReadonlyMap<CallProvider, PaymentProvider>> {
@@ -62,7 +66,10 @@ function checkBase(variable: string, base: string | undefined): void {
     throw new StartError(`${variable}: "${url.origin}" must be https in production`)
 }
 
-async function cardProvider(options: Options['stripe'], clock: Clock): Promise<PaymentProvider | undefined> {
+async function cardProvider(
+  options: ProviderOptions['stripe'],
+  clock: Clock,
+): Promise<PaymentProvider | undefined> {
   if (!options) return undefined
   const { secretKey, ...rest } = options
   if (secretKey === undefined)
@@ -73,7 +80,7 @@ async function cardProvider(options: Options['stripe'], clock: Clock): Promise<P
 }
 
 async function walletProvider(
-  options: Options['paypal'],
+  options: ProviderOptions['paypal'],
   clock: Clock,
 ): Promise<PaymentProvider | undefined> {
   if (!options) return undefined

@@ -5,6 +5,9 @@ import type { Receiver } from '../../../providers/receive.ts'
 export const PROVIDERS = ['cardpay', 'walletpay', 'onchain'] as const
 export type ProviderName = (typeof PROVIDERS)[number]
 
+/** The ways to pay that calls go to. */
+export type CallProvider = Exclude<ProviderName, 'onchain'>
+
 /** An amount in minor units of its currency, with the provider's own exponent. */
 export type Money = {
   amount: bigint

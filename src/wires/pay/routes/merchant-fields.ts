@@ -8,7 +8,7 @@ import { Type } from '../../../base/schema.ts'
 import { timeOf } from '../../../base/time-text.ts'
 import type { Caller } from '../../../http/access.ts'
 import { Line } from './schemas.ts'
-import type { TransactionRow } from '../ledger/transaction-rows.ts'
+import type { MerchantColumns } from '../ledger/merchant-columns.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -68,12 +68,6 @@ export const LIVES = {
   onchain: { leastMs: MINUTE_MS, mostMs: 30 * 24 * HOUR_MS, words: 'in 1 minute to 30 days' },
 } as const satisfies Record<string, Life>
 
-/** The columns of what the merchant gave. */
-export type MerchantColumns = Pick<
-  TransactionRow,
-  'owner' | 'merchant_reference' | 'email' | 'email_key' | 'metadata' | 'expires_at'
->
-
 /**
  * Reads what a merchant gives with a payment.
  *
@@ -103,23 +97,3 @@ function expiryOf(text: string, createdAt: number, { leastMs, mostMs, words }: L
     throw invalid({ path: '/body/expiresAt', message: `must be ${words}, and it is ${isoTime(createdAt)}` })
   return time
 }
-
-/** What of it the provider gets. */
-export const orderFieldsOf = ({
-  email,
-  merchant_reference: reference,
-  expires_at: expiresAt,
-}: MerchantColumns) => ({
-  ...(email !== null && { email }),
-  ...(reference !== null && { merchantReference: reference }),
-  ...(expiresAt !== null && { expiresAt }),
-})
-
-/** What of it a transaction shows. */
-export const merchantOf = (row: MerchantColumns) => ({
-  userId: row.owner,
-  ...(row.merchant_reference !== null && { merchantReference: row.merchant_reference }),
-  ...(row.email !== null && { email: row.email }),
-  ...(row.metadata !== null && { metadata: JSON.parse(row.metadata) as Record<string, string> }),
-  ...(row.expires_at !== null && { expiresAt: isoTime(row.expires_at) }),
-})

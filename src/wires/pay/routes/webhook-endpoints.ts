@@ -4,7 +4,7 @@ import { raw } from '../../../http/bodies.ts'
 import type { RawRequest } from '../../../http/raw-request.ts'
 import { endpoint, type RouteSpec } from '../../../http/route.ts'
 import { receiveErrors } from '../../../providers/receive.ts'
-import type { CallProvider } from '../errors.ts'
+import type { CallProvider } from '../providers/provider.ts'
 import type { Webhooks } from '../inbox/webhooks.ts'
 
 const WEBHOOK_BYTES = 1_048_576
