@@ -5,7 +5,7 @@ import { before, test } from 'node:test'
 import { withoutChromium } from '../../testing/chromium.ts'
 import { checkLooks, openConsole, type ConsolePage } from '../../testing/console.ts'
 import { endOfSuite, someEngine } from '../../testing/engines.ts'
-import { SEND } from '../../wires/onchain/transactions/line.fixture.ts'
+import { SEND } from '../../wires/onchain/transactions/nonce-queue.fixture.ts'
 import { startSending, type Sending } from '../../wires/onchain/transactions/sending.fixture.ts'
 
 const TO = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'

@@ -73,16 +73,16 @@ export const onchain = defineWire({
     const events = createTransactionEvents(context.events)
     const replacements = createReplacements(context, { signers, fees, events })
     const stuckMs = options.stuckSeconds * 1000
-    const lines = createNonceQueues(context, {
+    const queues = createNonceQueues(context, {
       chains,
       replacements,
       events,
       stuckMs,
     })
-    const confirmations = createConfirmations(context, { chains, lines, events })
-    const submit = createSubmit(context, { lines, confirmations, fees, events })
+    const confirmations = createConfirmations(context, { chains, queues, events })
+    const submit = createSubmit(context, { queues, confirmations, fees, events })
     const transactions = createTransactions(context, stuckMs)
-    const revisions = createRevisions(context, { chains, replacements, lines })
+    const revisions = createRevisions(context, { chains, replacements, queues })
     const health = createHealth(chains, clock)
     const followers: Follower[] = [confirmations]
     const service: Onchain = {
@@ -118,7 +118,7 @@ export const onchain = defineWire({
       service,
       async start() {
         await wallets.start()
-        await lines.start()
+        await queues.start()
       },
       // A chain that is down is no reason to stop this server: GET /onchain/health reports it.
       health: () => db.ping(),

@@ -18,7 +18,7 @@ export type Unmined = OnchainTransactionRow & {
   cancels: string | null
 }
 
-/** Those of one line, the lowest nonce first. */
+/** Those of one queue, the lowest nonce first. */
 export const selectUnminedSql = (
   { chain, address }: { chain: string; address: string },
   { isUnsent = false, above = -1, limit }: { isUnsent?: boolean; above?: number; limit: number },

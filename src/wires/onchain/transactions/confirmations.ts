@@ -35,14 +35,14 @@ type Version = {
   cancels: string | null
 }
 
-/** @param options.lines sends again what a reorganisation took out of the chain */
+/** @param options.queues sends again what a reorganisation took out of the chain */
 export function createConfirmations(
   context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
   {
     chains,
-    lines,
+    queues,
     events,
-  }: { chains: Chains; lines: Pick<NonceQueues, 'wakeSql'>; events: OnchainTransactionEvents },
+  }: { chains: Chains; queues: Pick<NonceQueues, 'wakeSql'>; events: OnchainTransactionEvents },
 ): Confirmations {
   const { db, clock } = context
 
@@ -115,7 +115,7 @@ export function createConfirmations(
     ...events.publishSql('mined', version.id),
   ]
 
-  /** What is deep enough; not `updated_at`, which says when a line went on. */
+  /** What is deep enough; not `updated_at`, which says when a queue went on. */
   const settleSql = (chain: Chain, head: Head): Step[] => [
     ...events.settledSql(
       sql`${openSql(chain.name)} and status = 'pending' and block_number <= ${head.number + 1 - chain.depth}`,
@@ -138,7 +138,7 @@ export function createConfirmations(
           status = 'pending', is_final = 0, block_number = null, block_hash = null, succeeded = null, gas_used = null,
           fee = null, token_id = null, error = null, broadcast_at = null, broadcasts = 0, updated_at = ${clock.now()}
         where ${affected}`,
-      ...Array.from(senders, (sender) => lines.wakeSql(chain, sender)).flat(),
+      ...Array.from(senders, (sender) => queues.wakeSql(chain, sender)).flat(),
     ]
   }
 

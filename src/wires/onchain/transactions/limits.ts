@@ -51,7 +51,7 @@ export function listRefusal(intent: Intent, hasCode: boolean): ApiError | undefi
 export const hasDayLimits = ({ limits }: Chain): boolean =>
   limits.walletPerDay !== undefined || limits.destinationPerDay !== undefined
 
-/** Reads what was sent today by the wallet and to the addresses of a group of intents of one line. */
+/** Reads what was sent today by the wallet and to the addresses of a group of intents of one queue. */
 export async function readAllowance(
   { db, clock }: Pick<WireContext, 'db' | 'clock'>,
   chain: Chain,

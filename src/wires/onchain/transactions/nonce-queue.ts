@@ -14,7 +14,7 @@ import type { OnchainTransactionEvents } from './transaction-events.ts'
 import { createUsedNonces, type UsedNonces } from './used-nonces.ts'
 import { isUsual, verdictOf } from './verdicts.ts'
 
-/** Lines that one process sends at the same time. */
+/** Queues that one process sends at the same time. */
 const AT_ONCE = 16
 /** Transactions of one request. */
 const BATCH = 100
@@ -22,19 +22,19 @@ const BATCH = 100
 const LOWEST = 20
 /** The first pause before the same bytes are sent again; it doubles. */
 const AGAIN_MS = 3_000
-/** How long a line that has nothing to do waits in place for more. */
+/** How long a queue that has nothing to do waits in place for more. */
 const LINGER_MS = 50
-/** How often a line is looked at while something is not mined: another process may have missed that it was just busy. */
-const LOOK_MS = 1_000
+/** How often a queue is checked while something is not mined: another process may have missed that it was just busy. */
+const CHECK_MS = 1_000
 /** How long one claim of the job sends while there is always more. */
 const CLAIM_MS = 20_000
 const FAULT_MS = { first: 1_000, most: 30_000 }
 
-/** Sends what is signed: one line of nonces for each address on a chain. */
+/** Sends what is signed: one queue of nonces for each address on a chain. */
 export type NonceQueues = {
-  /** The steps that have the line of an address send what is stored, for the batch that stores it. */
+  /** The steps that have the queue of an address send what is stored, for the batch that stores it. */
   wakeSql(chain: string, address: string): Step[]
-  /** Wakes every line that has transactions which are not mined. */
+  /** Wakes every queue that has transactions which are not mined. */
   start(): Promise<void>
 }
 
@@ -46,16 +46,16 @@ type NonceQueueContext = {
   readonly replacements: Replacements
   readonly stuckMs: number
   readonly usedNonces: UsedNonces
-  /** The lines that this process works on. */
+  /** The queues that this process works on. */
   readonly active: Map<string, Active>
-  /** How often each line has failed one after the other. */
+  /** How often each queue has failed one after the other. */
   readonly faults: Map<string, number>
 }
 
-const hasMore = errors.unavailable({ message: 'The line has more to send.' })
+const hasMore = errors.unavailable({ message: 'The queue has more to send.' })
 
 /**
- * Defines the job that sends: one of a line at a time, across all replicas. Where two run all the same, the node gets the
+ * Defines the job that sends: one of a queue at a time, across all replicas. Where two run all the same, the node gets the
  * same bytes twice, which is harmless.
  *
  * @param options.stuckMs how long a transaction waits before it is replaced
@@ -76,6 +76,7 @@ export function createNonceQueues(
   }
 
   const job = wire.jobs.define(
+    // The released kind of the job, as the name of the table below: it was a line then.
     'onchain.line',
     {
       payload: Type.Object({ chain: Type.String(), address: Type.String() }),
@@ -84,7 +85,7 @@ export function createNonceQueues(
       neededFor: 'it sends the transactions of a wallet and follows them',
       retry: { firstMs: FAULT_MS.first, maxMs: FAULT_MS.most, attempts: Number.MAX_SAFE_INTEGER },
     },
-    (one) => workOnLine(queues, one),
+    (one) => workOnQueue(queues, one),
   )
 
   const wakeSql: NonceQueues['wakeSql'] = (chain, address) => {
@@ -102,20 +103,20 @@ export function createNonceQueues(
       const isConfigured = new Set(
         queues.chains.all.filter((one) => one.isConfigured).map(({ name }) => name),
       )
-      const lines = await queues.wire.db.all(sql<{ chain: string; sender: string }>`
+      const unmined = await queues.wire.db.all(sql<{ chain: string; sender: string }>`
         select distinct chain, sender from onchain_transactions where block_number is null and is_final = 0`)
-      for (const { chain, sender } of lines)
+      for (const { chain, sender } of unmined)
         if (isConfigured.has(chain)) await queues.wire.db.batch(wakeSql(chain, sender))
     },
   }
 }
 
-async function workOnLine(
+async function workOnQueue(
   queues: NonceQueueContext,
   { payload: { chain: chainName, address }, stopping, deleteSql }: Job<{ chain: string; address: string }>,
 ): Promise<NotYet | undefined> {
   const chain = queues.chains.all.find(({ name }) => name === chainName)
-  // If the configuration has the chain again, the line goes on after that start.
+  // If the configuration has the chain again, the queue goes on after that start.
   if (!chain?.isConfigured) return undefined
   const name = nameOf(chainName, address)
   const one: Active = { isWoken: false, linger: new AbortController() }
@@ -176,13 +177,13 @@ async function linger(queues: NonceQueueContext, one: Active, stopping: AbortSig
  * @returns after how many milliseconds there may be more to do; 0: now; undefined: when there is another transaction
  */
 async function round(queues: NonceQueueContext, chain: Chain, address: string): Promise<number | undefined> {
-  const line = { chain: chain.name, address }
-  const unsent = await queues.wire.db.all(selectUnminedSql(line, { isUnsent: true, limit: BATCH }))
+  const queue = { chain: chain.name, address }
+  const unsent = await queues.wire.db.all(selectUnminedSql(queue, { isUnsent: true, limit: BATCH }))
   if (unsent.length > 0) {
     await send(queues, chain, unsent)
     return 0
   }
-  const lowest = await queues.wire.db.all(selectUnminedSql(line, { limit: LOWEST }))
+  const lowest = await queues.wire.db.all(selectUnminedSql(queue, { limit: LOWEST }))
   const [first] = lowest
   if (!first) return undefined
   const now = queues.wire.clock.now()
@@ -194,7 +195,7 @@ async function round(queues: NonceQueueContext, chain: Chain, address: string): 
     return 0
   }
   const nextDue = Math.min(...lowest.map((row) => dueOf(queues, row, row === first ? stuckAt : Infinity)))
-  return Math.min(nextDue - now, LOOK_MS)
+  return Math.min(nextDue - now, CHECK_MS)
 }
 
 async function send(queues: NonceQueueContext, chain: Chain, rows: readonly Unmined[]): Promise<void> {
@@ -268,19 +269,19 @@ async function replaceFrom(queues: NonceQueueContext, chain: Chain, first: Unmin
     await queues.replacements.budgetOf(chain, first.sender),
   ]
   const replaced = new Set<string>()
-  const line = { chain: chain.name, address: first.sender }
+  const queue = { chain: chain.name, address: first.sender }
   for (let rows = [first]; rows.length > 0;) {
     for (const row of rows)
       if (row === first || BigInt(row.max_fee) < baseFeePerGas) {
         if (!(await queues.replacements.replace(chain, row, budget))) return replaced
         replaced.add(row.id)
       } else budget.left -= BigInt(row.cost)
-    rows = await queues.wire.db.all(selectUnminedSql(line, { above: rows.at(-1)!.nonce, limit: BATCH }))
+    rows = await queues.wire.db.all(selectUnminedSql(queue, { above: rows.at(-1)!.nonce, limit: BATCH }))
   }
   return replaced
 }
 
-/** When it is taken to be stuck: it waits for itself only since it is the lowest of its line. */
+/** When it is taken to be stuck: it waits for itself only since it is the lowest of its queue. */
 async function stuckAtOf(
   queues: NonceQueueContext,
   { chain, sender, nonce, signed_at, updated_at }: Unmined,
@@ -332,8 +333,8 @@ function wake(queues: NonceQueueContext, name: string): void {
 const nameOf = (chain: string, address: string): string => `${chain} ${address}`
 
 /**
- * Locks the row of a line, so that a job which ends waits for the batch that adds a transaction, and the other way round:
- * the job cannot end unseen while its work is added.
+ * Locks the row of a queue, so that a job which ends waits for the batch that adds a transaction, and the other way round:
+ * the job cannot end unseen while its work is added. The table has its released name.
  */
 const lockSql = (chain: string, address: string): Sql => sql`
   update onchain_lines set next_nonce = next_nonce where chain = ${chain} and address = ${address}`

@@ -23,7 +23,7 @@ export type Nonces = {
 }
 
 /**
- * Finds the next nonce of an address: that of our own line, 0 of a key that was created here. An address that is new here, with
+ * Finds the next nonce of an address: that of our own queue, 0 of a key that was created here. An address that is new here, with
  * a key from elsewhere, begins where nodes agree; and one whose key was used elsewhere goes on after that.
  *
  * @throws PROVIDER_ERROR
@@ -34,9 +34,9 @@ export async function noncesOf(
   preflight: Preflight,
 ): Promise<Nonces> {
   const minedCount = preflight.account.count
-  const line = await readNonceQueue(db, chain, address, minedCount)
-  const { nextNonce } = line
-  const nonces = (next: number, pending = line.pending): Nonces => ({ stored: nextNonce, next, pending })
+  const queue = await readNonceQueue(db, chain, address, minedCount)
+  const { nextNonce } = queue
+  const nonces = (next: number, pending = queue.pending): Nonces => ({ stored: nextNonce, next, pending })
   if (nextNonce === undefined && !isCreatedHere) return nonces(await firstNonce(chain, address, preflight))
   if (minedCount <= (nextNonce ?? 0)) return nonces(nextNonce ?? 0)
   const count = await agreedCount(chain, address, preflight)

@@ -5,7 +5,7 @@ import type { Replacements } from './replacement.ts'
 import { verdictOf } from './verdicts.ts'
 
 /**
- * Gives up a transaction that no node takes, so that the next ones of its line are mined: a transfer of nothing to the own
+ * Gives up a transaction that no node takes, so that the next ones of its queue are mined: a transfer of nothing to the own
  * address takes its nonce. That is done only if every configured node refuses these bytes for good and shows none of them now,
  * and if no node was ever seen to have a version. If one was mined all the same, the follower of the chain finds it.
  *

@@ -40,7 +40,7 @@ export type Replacements = {
   revise(chain: Chain, row: Unmined, revision?: Revision): Promise<Revised>
   /** The same of a transaction that is stuck: if it is kept, the log says so once. @returns whether it was replaced */
   replace(chain: Chain, row: Unmined, budget: Budget): Promise<boolean>
-  /** What the address of a line has now. */
+  /** What the address of a queue has now. */
   budgetOf(chain: Chain, address: string): Promise<Budget>
 }
 

@@ -34,8 +34,8 @@ export function createRevisions(
   {
     chains,
     replacements,
-    lines,
-  }: { chains: Chains; replacements: Replacements; lines: Pick<NonceQueues, 'wakeSql'> },
+    queues,
+  }: { chains: Chains; replacements: Replacements; queues: Pick<NonceQueues, 'wakeSql'> },
 ): Revisions {
   async function find(hash: string): Promise<OnchainTransactionRow> {
     const row = await db.get(
@@ -75,7 +75,7 @@ export function createRevisions(
       if (revised.kind === 'kept')
         throw errors.conflict({ message: `The transaction stays as it is: ${revised.reason}.` })
       if (revised.kind === 'changed') continue
-      await db.batch(lines.wakeSql(row.chain, row.sender))
+      await db.batch(queues.wakeSql(row.chain, row.sender))
       return find(hash)
     }
     throw errors.unavailable({

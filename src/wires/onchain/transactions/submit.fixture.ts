@@ -151,7 +151,7 @@ export async function refused(work: Promise<unknown>, code: string): Promise<Api
 }
 
 /** Asserts that the rows have all nonces from one on, that each is signed as its row says, and that a node takes them. */
-export async function assertLine(
+export async function assertQueue(
   { node, rows, nextNonce }: Sending,
   signer: Signer,
   expected: { count: number; first?: number },
@@ -177,7 +177,7 @@ export async function assertLine(
   }
   const { address } = signer
   const send = async (raw: Hex): Promise<void> => {
-    // It may be there already: the line of a server sends it as well.
+    // It may be there already: the queue of a server sends it as well.
     await node.call('eth_sendRawTransaction', [raw]).catch((error: unknown) => {
       assert.match(String(error), /already|nonce too low/i)
     })

@@ -13,7 +13,7 @@ import { CONTRACTS } from '../../../testing/contracts.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 import type { ProxyFault } from '../../../testing/rpc-proxy.ts'
 import type { Signer } from '../index.ts'
-import { assertLine, refused, signerOf, SOMEBODY, startSending, type Sending } from './submit.fixture.ts'
+import { assertQueue, refused, signerOf, SOMEBODY, startSending, type Sending } from './submit.fixture.ts'
 
 const { abi } = CONTRACTS.Playground as { abi: Abi }
 
@@ -49,7 +49,7 @@ eachEngine((engine) => {
       const done = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
       assert.equal(done.length, 54, JSON.stringify(results.filter(({ status }) => status === 'rejected')))
       assert.equal(new Set(done.map(({ nonce }) => nonce)).size, 54)
-      await assertLine(sending, signer, { count: 54 })
+      await assertQueue(sending, signer, { count: 54 })
     })
 
     test('an address that was used elsewhere begins after that, and goes on after it', async () => {
@@ -61,7 +61,7 @@ eachEngine((engine) => {
       const signer = signerOf(privateKey)
       const first = await one.submit(signer)
       assert.equal(first.nonce, 2)
-      await assertLine(sending, signer, { count: 1, first: 2 })
+      await assertQueue(sending, signer, { count: 1, first: 2 })
       await elsewhere()
       sending.clock.advance(1_000)
       assert.equal((await one.submit(signer)).nonce, 4)
@@ -78,7 +78,7 @@ eachEngine((engine) => {
       assert.equal(new Set(rows.map(({ hash }) => hash)).size, 1)
       const again = await other.submit(await funded(), { reference: 'order 7', value: 5n })
       assert.equal(again.hash, rows[0]!.hash)
-      await assertLine(sending, signer, { count: 1 })
+      await assertQueue(sending, signer, { count: 1 })
     })
 
     test('what the database refuses of one fails that one only', async () => {
@@ -94,7 +94,7 @@ eachEngine((engine) => {
         results.map(({ status }) => status === 'fulfilled'),
         Array.from({ length: 9 }, (_one, at) => at !== 4),
       )
-      await assertLine(sending, signer, { count: 8 })
+      await assertQueue(sending, signer, { count: 8 })
     })
 
     test('a key that cannot sign, or signs as another one, stores nothing', async () => {
@@ -124,7 +124,7 @@ eachEngine((engine) => {
       }
       const results = await Promise.allSettled(Array.from({ length: 6 }, () => one.submit(sometimes)))
       assert.equal(results.filter(({ status }) => status === 'rejected').length, 1)
-      await assertLine(sending, signer, { count: 5 })
+      await assertQueue(sending, signer, { count: 5 })
     })
   })
 
@@ -156,7 +156,7 @@ eachEngine((engine) => {
       assert.deepEqual(error.details, { balance, pending: balance, cost: formatEther(fee) })
       await node.client.setAutomine(true)
       await node.mine()
-      await assertLine(sending, signer, { count: 5 })
+      await assertQueue(sending, signer, { count: 5 })
     })
 
     test('a wei too little is refused with what there is', async () => {
@@ -224,7 +224,7 @@ eachEngine((engine) => {
       const estimate = await node.client.estimateGas({ account: signer.address, to, data })
       const { gas } = await one.submit(signer, intent)
       assert.equal(gas, Math.ceil(Number(estimate) * 1.25))
-      await assertLine(sending, signer, { count: 2 })
+      await assertQueue(sending, signer, { count: 2 })
     })
 
     test('data of more bytes than nodes take is refused, and what just fits gets the gas of its data', async () => {
@@ -243,7 +243,7 @@ eachEngine((engine) => {
       const [row, ...others] = await rows(signer)
       assert.ok((row!.raw.length - 2) / 2 <= 131_072)
       assert.equal(others.length, 0)
-      await assertLine(sending, signer, { count: 1 })
+      await assertQueue(sending, signer, { count: 1 })
     })
   })
 
@@ -266,7 +266,7 @@ eachEngine((engine) => {
         const { nonce } = await one.submit(signer, { value: 2n })
         assert.equal(nonce, 0, what)
         proxies[0].heal()
-        await assertLine(sending, signer, { count: 1 })
+        await assertQueue(sending, signer, { count: 1 })
       }
     })
 
@@ -286,7 +286,7 @@ eachEngine((engine) => {
       const signer = await funded()
       await one.submit(signer)
       await one.submit(signer)
-      await assertLine(sending, signer, { count: 2 })
+      await assertQueue(sending, signer, { count: 2 })
       await one.app.app.db.write(sql`
         update onchain_transactions set is_final = 1, block_number = 1, status = 'confirmed'
         where sender = ${signer.address}`)
@@ -296,10 +296,10 @@ eachEngine((engine) => {
         await one.submit(signer)
         proxies[0].heal()
       }
-      await assertLine(sending, signer, { count: 5 })
+      await assertQueue(sending, signer, { count: 5 })
     })
 
-    test('a new line begins after what two nodes show as pending, and not after what one shows', async () => {
+    test('a new queue begins after what two nodes show as pending, and not after what one shows', async () => {
       const { one, node, proxies } = sending
       const [, first, second] = node.accounts
       for (const { account } of [first!, second!])
@@ -349,7 +349,7 @@ eachEngine((engine) => {
       sending.clock.advance(15_000)
       await one.submit(signer)
       proxies[0].heal()
-      await assertLine(sending, signer, { count: 1 })
+      await assertQueue(sending, signer, { count: 1 })
     })
 
     test('a simulation that a node cannot finish fails alone', async () => {
@@ -370,7 +370,7 @@ eachEngine((engine) => {
         results.map(({ status }) => status),
         ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
       )
-      await assertLine(sending, signer, { count: 3 })
+      await assertQueue(sending, signer, { count: 3 })
     })
 
     test('no node: nothing is signed, and no address is shown', async () => {

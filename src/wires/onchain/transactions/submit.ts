@@ -35,7 +35,7 @@ const PAUSE_MS = 20
 const PAUSE_MAX_MS = 400
 const SIGNER_RETRY_AFTER = 5
 
-const lineMoved = errors.unavailable({ message: 'Another process sends from the same address.' })
+const queueMoved = errors.unavailable({ message: 'Another process sends from the same address.' })
 
 /** A caller who waits for an intent. */
 type Entry = {
@@ -51,11 +51,11 @@ type Signed = { entry: Entry; row: OnchainTransactionRow; signed: SignedRow }
 
 type SubmitContext = {
   readonly wire: WireContext
-  readonly lines: Pick<NonceQueues, 'wakeSql'>
+  readonly queues: Pick<NonceQueues, 'wakeSql'>
   readonly confirmations: Pick<Confirmations, 'followSql'>
   readonly events: Pick<OnchainTransactionEvents, 'publishSql'>
   readonly preflight: ReturnType<typeof createPreflight>
-  /** Lines of one chain count against the same limits: in this process they do not get in each other's way. */
+  /** Queues of one chain count against the same limits: in this process they do not get in each other's way. */
   readonly counting: KeyedMutex
 }
 
@@ -66,7 +66,7 @@ export function createSubmit(
     fees,
     ...options
   }: {
-    lines: Pick<NonceQueues, 'wakeSql'>
+    queues: Pick<NonceQueues, 'wakeSql'>
     confirmations: Pick<Confirmations, 'followSql'>
     events: OnchainTransactionEvents
     fees: CurrentFees
@@ -142,7 +142,7 @@ async function run(context: SubmitContext, group: readonly Entry[]): Promise<voi
       await decide(context, entries, checked)
       continue
     } catch (error) {
-      const isMoved = error === lineMoved || error === limitsMoved
+      const isMoved = error === queueMoved || error === limitsMoved
       // A reference that another process has stored at this moment is found in the next attempt.
       const isReference: boolean = error instanceof ConstraintError && group.length === 1 && !isRepeated
       isRepeated ||= isReference
@@ -283,7 +283,8 @@ async function store(
 ): Promise<void> {
   const { chain, signer } = signed[0]!.entry.intent
   const { address } = signer
-  const insertLineSql: Step[] =
+  // The table of the queues has its released name, `onchain_lines`.
+  const insertQueueSql: Step[] =
     stored === undefined
       ? [
           sql`
@@ -291,21 +292,21 @@ async function store(
             values (${chain.name}, ${address}, ${next}, ${context.wire.clock.now()}) on conflict do nothing`,
         ]
       : []
-  const moveLine = requireRow(
+  const advanceQueueSql = requireRow(
     sql`
       update onchain_lines set next_nonce = ${next + signed.length}
       where chain = ${chain.name} and address = ${address} and next_nonce = ${stored ?? next}
       returning next_nonce`,
-    () => lineMoved,
+    () => queueMoved,
   )
   await context.wire.db.batch([
-    ...insertLineSql,
-    moveLine,
+    ...insertQueueSql,
+    advanceQueueSql,
     ...allowance.stepsSql(),
     ...signed.flatMap(({ row, signed: version }) => insertTransactionSql(row, version)),
     ...signed.flatMap(({ entry, row }) => entry.intent.stepsSql?.(row) ?? []),
     ...signed.flatMap(({ row }) => context.events.publishSql('created', row.id)),
-    ...context.lines.wakeSql(chain.name, address),
+    ...context.queues.wakeSql(chain.name, address),
     ...(await context.confirmations.followSql(chain, head)),
   ])
 }

@@ -61,7 +61,7 @@ export function createUsedNonces(
   }
 
   /** A node that was behind may have hidden it from the follower. */
-  async function lookAgain(chain: Chain, row: Unmined, block: number): Promise<void> {
+  async function rereadBlock(chain: Chain, row: Unmined, block: number): Promise<void> {
     const movedRows = await db.write(sql`
       update onchain_cursors set number = ${block - 1}, hash = ''
       where ${cursorIsFromSql(chain, block)}
@@ -79,7 +79,7 @@ export function createUsedNonces(
       for (const row of rows) {
         const mined = await blockOf(chain, row, block)
         if (mined === null) await fail(chain, row, block)
-        else if (mined !== undefined && mined <= block) await lookAgain(chain, row, mined)
+        else if (mined !== undefined && mined <= block) await rereadBlock(chain, row, mined)
       }
     },
   }

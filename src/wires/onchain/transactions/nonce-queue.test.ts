@@ -11,7 +11,7 @@ import { runHere } from '../../../testing/command.ts'
 import { endOfSuite, eachEngine, temporaryFolder } from '../../../testing/engines.ts'
 import { sample } from '../../../testing/long-run.ts'
 import { startRpcProxy, type ProxyFault, type RpcProxy } from '../../../testing/rpc-proxy.ts'
-import { FAULTS, NOT_FOR_GOOD, refusal, REFUSALS, refuse, SEND } from './line.fixture.ts'
+import { FAULTS, NOT_FOR_GOOD, refusal, REFUSALS, refuse, SEND } from './nonce-queue.fixture.ts'
 import {
   DEPTH,
   eventually,
@@ -352,7 +352,7 @@ eachEngine((engine) => {
     await recorded(wallet._id, ({ status }) => status === 'confirmed')
     const { number: head } = await node.client.getBlock()
     const { blockNumber } = await minedAt(hashes[0]!)
-    // The line looks once more, and ends: the reorganisation has to wake it.
+    // The queue is worked on once more, and ends: the reorganisation has to wake it.
     chain.app.clock.advance(2_000)
     await delay(100)
     for (const proxy of [first, chain.proxy]) proxy.forget()
