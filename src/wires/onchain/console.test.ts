@@ -32,21 +32,20 @@ eachEngine((engine) => {
     const own = (await call('POST', 'wallets', { name: 'Ada 100%' }, user.token)).body
     assert.deepEqual(Object.keys(own).toSorted(), ['_id', 'address', 'createdAt', 'name'])
     const treasury = await chain.wallet()
-    const found = async (query: string, token?: string) =>
+    const walletsOf = async (query: string, token?: string) =>
       (await call('GET', `wallets?${query}`, undefined, token)).body
     assert.deepEqual(
-      (await found(`owner=${user._id}&total=none`)).wallets.map(({ _id, owner }: Record<string, string>) => [
-        _id,
-        owner,
-      ]),
+      (await walletsOf(`owner=${user._id}&total=none`)).wallets.map(
+        ({ _id, owner }: Record<string, string>) => [_id, owner],
+      ),
       [[own._id, user._id]],
     )
-    assert.equal((await found('q=ada%20100%25')).wallets.length, 1)
+    assert.equal((await walletsOf('q=ada%20100%25')).wallets.length, 1)
     assert.equal(
-      (await found(`q=${treasury.address.slice(2, 12).toLowerCase()}`)).wallets[0]._id,
+      (await walletsOf(`q=${treasury.address.slice(2, 12).toLowerCase()}`)).wallets[0]._id,
       treasury._id,
     )
-    assert.equal((await found(`owner=${user._id}`, user.token)).error.code, 'FORBIDDEN')
+    assert.equal((await walletsOf(`owner=${user._id}`, user.token)).error.code, 'FORBIDDEN')
 
     const { balances } = (await call('GET', `wallets/${treasury._id}/balances`)).body
     assert.deepEqual(balances[0], { chain: 'ethereum', symbol: 'ETH', balance: '10' })

@@ -23,12 +23,12 @@ export const chainDiagnoses = (
               'see whether the node runs and the key in its address is valid, or name further ones, joined by commas',
             ),
           ]
-        const found: Finding[] = []
+        const findings: Finding[] = []
         for (const { consumer, cursor: read } of followers) {
           if (!(await consumer.isNeeded(chain.name))) continue
           const cursor = await read(chain.name)
           const behind = cursor ? head.number - cursor.number : 0
-          found.push(
+          findings.push(
             ...findingIf(behind > BEHIND_BLOCKS, () =>
               warning(
                 `${consumer.name} of ${chain.name} are ${behind} blocks behind the chain`,
@@ -37,6 +37,6 @@ export const chainDiagnoses = (
             ),
           )
         }
-        return found
+        return findings
       },
     }))

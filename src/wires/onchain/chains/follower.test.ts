@@ -83,9 +83,9 @@ async function assertCopied(app: TestApp, node: TestNode, from: number): Promise
       }
       wanted.set(number, block.hash)
     }
-    const found = new Map([...(await copied(app))].filter(([number]) => number >= from))
-    if (performance.now() > until || JSON.stringify([...found]) === JSON.stringify([...wanted]))
-      return assert.deepEqual(found, wanted)
+    const copiedBlocks = new Map([...(await copied(app))].filter(([number]) => number >= from))
+    if (performance.now() > until || JSON.stringify([...copiedBlocks]) === JSON.stringify([...wanted]))
+      return assert.deepEqual(copiedBlocks, wanted)
     await delay(50)
   }
 }
@@ -140,7 +140,7 @@ eachEngine((engine) => {
     const from = await follow(app)
     await node.mine(8)
     await assertCopied(app, node, from)
-    const known = await copied(app)
+    const copiedBefore = await copied(app)
     const old = await node.call('eth_getBlockByNumber', [`0x${(from + 1).toString(16)}`, false])
     const heal = proxy.fault({
       method: 'eth_getBlockByNumber',
@@ -149,7 +149,7 @@ eachEngine((engine) => {
     })
     proxy.forget()
     while (proxy.calls() < 5) await delay(20)
-    assert.deepEqual(await copied(app), known)
+    assert.deepEqual(await copied(app), copiedBefore)
     heal()
     app.clock.advance(10_000)
     await node.mine()

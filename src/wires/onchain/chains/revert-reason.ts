@@ -110,7 +110,7 @@ function decode(data: Hex, abi: ContractInterface): Decoded {
     if (errorName === 'Error' && typeof args[0] === 'string')
       return { reason: oneLine(args[0], REASON_MAX) || 'no reason given' }
     if (errorName === 'Panic' && typeof args[0] === 'bigint') return { reason: panicOf(args[0]) }
-    const values = args.map(shown)
+    const values = args.map(jsonOf)
     const { inputs = [] } = abiItem as { inputs?: readonly AbiParameter[] }
     return {
       reason: oneLine(`${errorName}(${values.map(textOf).join(', ')})`, REASON_MAX),
@@ -140,12 +140,12 @@ const namedValues = (values: readonly unknown[], inputs: readonly AbiParameter[]
     : values
 
 /** A value of an ABI as JSON: integers as decimal strings. */
-function shown(value: unknown): unknown {
+function jsonOf(value: unknown): unknown {
   if (typeof value === 'bigint' || typeof value === 'number') return String(value)
   if (typeof value === 'string') return oneLine(value, REASON_MAX)
-  if (Array.isArray(value)) return value.map(shown)
+  if (Array.isArray(value)) return value.map(jsonOf)
   if (typeof value === 'object' && value !== null)
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shown(inner)]))
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, jsonOf(inner)]))
   return value
 }
 

@@ -361,7 +361,7 @@ function answerOf(content: unknown, secrets: readonly string[]): RpcAnswer | und
   return {
     error: {
       code: typeof code === 'number' ? code : 0,
-      message: shown(typeof message === 'string' ? message : 'it answered an error', secrets),
+      message: withoutSecrets(typeof message === 'string' ? message : 'it answered an error', secrets),
       ...(hex !== undefined && { data: hex }),
     },
   }
@@ -376,7 +376,7 @@ function hexIn(data: unknown): Hex | undefined {
 }
 
 /** A sentence of a node without the addresses, keys and long values that may stand in it. */
-function shown(text: string, secrets: readonly string[]): string {
+function withoutSecrets(text: string, secrets: readonly string[]): string {
   const line = text.replaceAll(/\w+:\/\/\S+/g, 'its address').replaceAll(/(?:0x)?[0-9a-f]{64,}/gi, '…')
   return oneLine(
     secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), line),

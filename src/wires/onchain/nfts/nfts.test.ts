@@ -196,9 +196,9 @@ describe('NFTs', () => {
         ['0x', null],
       ] as const) {
         const heal = gallery.proxy.fault({ method: 'eth_call', when: isUri, lie: () => answer })
-        const shown = (await get(erc721, String(minted))).body
+        const token = (await get(erc721, String(minted))).body
         heal()
-        assert.deepEqual([shown.tokenURI, shown.metadata, shown.owner], [uri, null, friend()])
+        assert.deepEqual([token.tokenURI, token.metadata, token.owner], [uri, null, friend()])
       }
     })
 

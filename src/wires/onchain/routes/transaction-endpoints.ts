@@ -195,11 +195,14 @@ export const transactionEndpoints = ({
         ...(status !== undefined && { status }),
       }
       const { limit, offset } = page
-      const found = await transactions.list(filterByOwner(policy, caller, query), filters, page)
-      const shown = isPrivileged(caller)
-        ? found.transactions
-        : found.transactions.map(({ owner: _owner, ...transaction }) => transaction)
-      return { ...found, transactions: shown, limit, offset }
+      const list = await transactions.list(filterByOwner(policy, caller, query), filters, page)
+      const withoutOwners = list.transactions.map(({ owner: _owner, ...transaction }) => transaction)
+      return {
+        ...list,
+        transactions: isPrivileged(caller) ? list.transactions : withoutOwners,
+        limit,
+        offset,
+      }
     },
   ),
 })

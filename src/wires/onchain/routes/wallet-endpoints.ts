@@ -138,8 +138,8 @@ export const walletEndpoints = ({
     async ({ query, caller }) => {
       const page = pageOf(query)
       const { limit, offset } = page
-      const found = await wallets.list(filterByOwner(policy, caller, query), query, page)
-      return { ...found, wallets: found.wallets.map((wallet) => shownTo(caller, wallet)), limit, offset }
+      const list = await wallets.list(filterByOwner(policy, caller, query), query, page)
+      return { ...list, wallets: list.wallets.map((wallet) => shownTo(caller, wallet)), limit, offset }
     },
   ),
   get: endpoint(

@@ -151,9 +151,9 @@ eachEngine((engine) => {
       heal()
       await node.mine(DEPTH)
       const { replacedBy } = await chain.get(hash)
-      const given = await chain.get(replacedBy!)
-      assert.equal(given.status, 'failed')
-      assert.equal(given.reason, `no node takes it: ${message}`)
+      const cancellation = await chain.get(replacedBy!)
+      assert.equal(cancellation.status, 'failed')
+      assert.equal(cancellation.reason, `no node takes it: ${message}`)
       await recorded(wallet._id, ({ status }) => status !== 'pending')
       const { transactions } = await chain.list(`walletId=${wallet._id}`)
       assert.deepEqual(
@@ -235,8 +235,11 @@ eachEngine((engine) => {
       const { to, value, nonce } = await inPool(newest)
       assert.deepEqual([to, value, nonce], [wallet.address.toLowerCase(), 0n, 0])
       assert.equal((await chain.get(newest)).reason, 'cancelled by an operator')
-      const shown = await settled(newest)
-      assert.deepEqual([shown.status, shown.reason], ['failed', 'cancelled by an operator'])
+      const settledTransaction = await settled(newest)
+      assert.deepEqual(
+        [settledTransaction.status, settledTransaction.reason],
+        ['failed', 'cancelled by an operator'],
+      )
       assert.equal(await balanceOf(TO), before)
       assert.equal((await act(hash, 'cancel')).status, 409)
       assert.equal((await chain.sent(wallet, TO, '0.1')).nonce, 1)
@@ -249,9 +252,9 @@ eachEngine((engine) => {
       const { wallet, hash } = await pending()
       const heals = [first, chain.proxy].map((proxy) => proxy.fault({ method: SEND, drop: 'before' }))
       assert.equal((await act(hash, 'cancel')).status, 200)
-      const shown = await settled(hash)
+      const settledTransaction = await settled(hash)
       heals.forEach((heal) => heal())
-      assert.deepEqual([shown.status, shown.reason], ['confirmed', undefined])
+      assert.deepEqual([settledTransaction.status, settledTransaction.reason], ['confirmed', undefined])
       const [row] = await recorded(wallet._id, ({ status }) => status === 'confirmed')
       assert.deepEqual([row!.hash, row!.reason], [hash, undefined])
     })
@@ -315,17 +318,17 @@ eachEngine((engine) => {
     await node.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei('99.9') })
     await node.mine()
     const warnings = (): number => app.log().split('is not replaced').length - 1
-    const seen = warnings()
+    const warningsBefore = warnings()
     await later(async () => {
       await node.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei('150') })
       await node.mine()
-      return warnings() > seen
+      return warnings() > warningsBefore
     }, STUCK_MS)
     for (let n = 0; n < 5; n++) {
       app.clock.advance(STUCK_MS)
       await delay(30)
     }
-    assert.equal(warnings(), seen + 1)
+    assert.equal(warnings(), warningsBefore + 1)
     await node.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei('1') })
     await node.client.setAutomine(true)
     await node.mine()
@@ -483,8 +486,8 @@ eachEngine((engine) => {
     await node.mine(DEPTH)
     const [row] = await recorded(wallet._id, ({ status }) => status === 'failed')
     assert.equal(row!.reason, 'the contract reverted')
-    const found = await chain.get(hash)
-    assert.equal(found.status, 'failed')
-    assert.ok(Number(found.fee) > 0)
+    const failed = await chain.get(hash)
+    assert.equal(failed.status, 'failed')
+    assert.ok(Number(failed.fee) > 0)
   })
 })

@@ -157,7 +157,7 @@ async function work(
     await linger(queues, one, stopping)
     if (one.isWoken) continue
     if (pauseMs !== undefined) return { againInMs: pauseMs }
-    if (await ended(queues, chain.name, address, deleteSql)) return undefined
+    if (await deleteIfEmpty(queues, chain.name, address, deleteSql)) return undefined
   }
   return { againInMs: 0 }
 }
@@ -275,7 +275,7 @@ async function replaceFrom(queues: NonceQueueContext, chain: Chain, first: Unmin
       if (row === first || BigInt(row.max_fee) < baseFeePerGas) {
         if (!(await queues.replacements.replace(chain, row, budget))) return replaced
         replaced.add(row.id)
-      } else budget.left -= BigInt(row.cost)
+      } else budget.remaining -= BigInt(row.cost)
     rows = await queues.wire.db.all(selectUnminedSql(queue, { above: rows.at(-1)!.nonce, limit: BATCH }))
   }
   return replaced
@@ -299,8 +299,8 @@ function dueOf(queues: NonceQueueContext, { broadcast_at, broadcasts }: Unmined,
   return stuckAt > sentAt ? Math.min(againAt, stuckAt) : againAt
 }
 
-/** Deletes the job if nothing is left to send. */
-async function ended(
+/** Deletes the job if nothing is left to send; answers whether it did. */
+async function deleteIfEmpty(
   queues: NonceQueueContext,
   chain: string,
   address: string,

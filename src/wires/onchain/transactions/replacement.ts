@@ -17,7 +17,7 @@ const REPORTED_MAX = 1_000
 const CANCEL_GAS_MAX = 2_000_000n
 
 /** Wei that the versions of one pass may cost; it goes down with each. */
-export type Budget = { left: bigint }
+export type Budget = { remaining: bigint }
 
 export type Revision = {
   /** Why the new version cancels the transaction: it sends nothing to its own address. Undefined: as the newest version. */
@@ -89,7 +89,7 @@ export function createReplacements(
 
   async function budgetOf(chain: Chain, address: string): Promise<Budget> {
     const balance = await chain.rpc.call('eth_getBalance', [address, 'latest'])
-    return { left: isQuantity(balance) ? BigInt(balance) : 0n }
+    return { remaining: isQuantity(balance) ? BigInt(balance) : 0n }
   }
 
   async function store(
@@ -140,7 +140,7 @@ export function createReplacements(
     if (!fees) return keep('its fee is the highest that the configuration allows')
     const cost = content.value + content.gas * fees.maxFee
     const budget = revision.budget ?? (await budgetOf(chain, row.sender))
-    if (budget.left < cost) return keep('its address has too little for a higher fee')
+    if (budget.remaining < cost) return keep('its address has too little for a higher fee')
     const signer = await signers.find(row.sender)
     if (!signer) return keep('its key is not here any more')
     const { chainId } = await chain.identity()
@@ -148,7 +148,7 @@ export function createReplacements(
     if (signature.kind !== 'accepted') return keep(signature.reason)
     const isStored = await store(row, { ...signature, fees, cost }, { ...revision, cancels })
     if (!isStored) return { kind: 'changed' }
-    budget.left -= cost
+    budget.remaining -= cost
     reported.delete(row.id)
     log.info(
       {

@@ -76,12 +76,12 @@ eachEngine((engine) => {
       to: TO,
       value: 5n,
     })
-    const found = await chain.get(hash.toUpperCase().replace('0X', '0x') as Hex)
-    assert.equal(found.hash, hash)
-    assert.equal(found.from, account!.address)
-    assert.equal(found.value, '0.000000000000000005')
-    assert.equal(found.status, 'pending')
-    assert.equal('walletId' in found, false)
+    const transaction = await chain.get(hash.toUpperCase().replace('0X', '0x') as Hex)
+    assert.equal(transaction.hash, hash)
+    assert.equal(transaction.from, account!.address)
+    assert.equal(transaction.value, '0.000000000000000005')
+    assert.equal(transaction.status, 'pending')
+    assert.equal('walletId' in transaction, false)
     await node.mine(DEPTH)
     assert.equal((await chain.get(hash)).status, 'confirmed')
 
