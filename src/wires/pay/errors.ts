@@ -1,6 +1,6 @@
 import { defineErrors, errors, type ApiError } from '../../base/errors.ts'
 import { notConfigured as providerNotConfigured } from '../../providers/health.ts'
-import type { CallProvider, PaymentProvider, ProviderName } from './providers/provider.ts'
+import type { OperationProvider, PaymentProvider, ProviderName } from './providers/provider.ts'
 
 /** The errors of the pay wire. */
 export const payErrors = defineErrors({
@@ -21,12 +21,12 @@ export const notConfigured = (provider: ProviderName): ApiError =>
   providerNotConfigured({ what: provider, variables: VARIABLES[provider] })
 
 /** The errors of every route that calls a provider. */
-export const callErrors = [errors.provider_not_configured, payErrors.provider_error] as const
+export const operationErrors = [errors.provider_not_configured, payErrors.provider_error] as const
 
 /** @throws PROVIDER_NOT_CONFIGURED */
 export function providerIn(
-  providers: ReadonlyMap<CallProvider, PaymentProvider>,
-  name: CallProvider,
+  providers: ReadonlyMap<OperationProvider, PaymentProvider>,
+  name: OperationProvider,
 ): PaymentProvider {
   const provider = providers.get(name)
   if (!provider) throw notConfigured(name)

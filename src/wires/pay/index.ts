@@ -10,7 +10,7 @@ import { createCancellations } from './operations/cancellations.ts'
 import { createCaptures } from './operations/captures.ts'
 import { createCheckouts } from './operations/checkouts.ts'
 import { notConfigured } from './errors.ts'
-import type { CallProvider } from './providers/provider.ts'
+import type { OperationProvider } from './providers/provider.ts'
 import { createEventList } from './inbox/event-list.ts'
 import { createEvents } from './inbox/provider-events.ts'
 import { createHealth } from './providers/health.ts'
@@ -81,10 +81,10 @@ export const pay = defineWire({
       [...providers.keys(), 'onchain'],
     )
     const onchainPayments = await openOnchain(context, { ledger, events }, options.onchain)
-    const calls = createOperations(context, ledger, ({ provider }) =>
-      providers.get(provider as CallProvider)!,
+    const operations = createOperations(context, ledger, ({ provider }) =>
+      providers.get(provider as OperationProvider)!,
     )
-    const reconcile: Reconcile = createReconcile(context, ledger, calls, providers)
+    const reconcile: Reconcile = createReconcile(context, ledger, operations, providers)
     const providerEvents = createEvents(context, providers, reconcile)
     const eventList = createEventList(context, {
       providers,
@@ -124,14 +124,14 @@ export const pay = defineWire({
           providers,
           cancelledSql: async (id) => (await onchainPayments?.cancelledSql(id)) ?? [],
         }),
-        captures: createCaptures(context, { ledger, calls, reconcile }),
+        captures: createCaptures(context, { ledger, operations, reconcile }),
         refunds: createRefunds(context, {
           ledger,
-          calls,
+          operations,
           isConfigured(name) {
             if (!providers.has(name)) throw notConfigured(name)
           },
-          watchSql: (transactionId, callId) => watch.watchSql(transactionId, { series: callId }),
+          watchSql: (transactionId, operationId) => watch.watchSql(transactionId, { series: operationId }),
         }),
         transactions,
         webhooks: createWebhooks(providers, providerEvents),

@@ -84,8 +84,8 @@ eachEngine((engine) => {
       select amount, captured, refunded, reserved, owner, reference, version from pay_transactions`)
     assert.deepEqual(stored, { ...FULL, owner: 'anna', reference: 'cs_1', version: 3 })
     assert.deepEqual(await app.db.all(sql`select amount from pay_ledger`), [{ amount: '1099' }])
-    const calls = await app.db.all(sql`select amount from pay_calls order by id`)
-    assert.deepEqual(calls, [{ amount: '400' }, { amount: null }])
+    const operations = await app.db.all(sql`select amount from pay_calls order by id`)
+    assert.deepEqual(operations, [{ amount: '400' }, { amount: null }])
 
     const { token } = await server.register()
     const { body } = await server.request('GET', '/pay/transactions?status=partially_refunded', { token })

@@ -15,7 +15,7 @@ import type { PayHealth } from './providers/health.ts'
 import { refundEndpoints } from './routes/refund-endpoints.ts'
 import { requestEndpoints } from './routes/request-endpoints.ts'
 import type { PaymentRequests } from './requests/requests.ts'
-import type { CallProvider, PaymentProvider } from './providers/provider.ts'
+import type { OperationProvider, PaymentProvider } from './providers/provider.ts'
 import type { Refunds } from './operations/refunds.ts'
 import type { ReturnRule } from './routes/schemas.ts'
 import { transactionEndpoints } from './routes/transaction-endpoints.ts'
@@ -35,7 +35,7 @@ export function payRoutes(wire: {
   webhooks: Webhooks
   /** Undefined: nothing configures the receiving addresses. */
   requests: PaymentRequests | undefined
-  providers: ReadonlyMap<CallProvider, PaymentProvider>
+  providers: ReadonlyMap<OperationProvider, PaymentProvider>
   health: () => Promise<PayHealth>
   policy: Policy
   publicUrl: string

@@ -6,13 +6,13 @@ import { requireRow, type Database, type Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { cutPage, type Page } from '../../../http/page.ts'
 import { payErrors } from '../errors.ts'
-import type { CallProvider } from '../providers/provider.ts'
+import type { OperationProvider } from '../providers/provider.ts'
 import type { EventState } from '../inbox/provider-events.ts'
 
 /** An event of a provider as an operator sees it. */
 export type InboxEvent = {
   _id: string
-  provider: CallProvider
+  provider: OperationProvider
   /** The provider's id. */
   eventId: string
   type: string
@@ -35,7 +35,7 @@ export type InboxEventDetails = InboxEvent & {
 
 /** The filters of the list; times are milliseconds since 1970, `from` inclusive, `to` exclusive. */
 export type InboxQuery = {
-  provider?: CallProvider
+  provider?: OperationProvider
   state?: EventState
   type?: string
   eventId?: string
@@ -46,7 +46,7 @@ export type InboxQuery = {
 
 type InboxRow = {
   id: string
-  provider: CallProvider
+  provider: OperationProvider
   event_id: string
   type: string
   state: EventState

@@ -4,14 +4,13 @@ import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import { displayOf } from '../ledger/amounts.ts'
 import type { EventState } from '../inbox/provider-events.ts'
-import type { CallProvider, EntryKind } from '../providers/provider.ts'
+import type { OperationProvider, EntryKind } from '../providers/provider.ts'
 import type { PaymentStatus } from '../ledger/state.ts'
+import { selectOperationsSql, type OperationRow } from '../ledger/operation-rows.ts'
 import {
-  selectCallsSql,
   selectEntriesSql,
   selectHistorySql,
   selectTransactionsSql,
-  type CallRow,
   type TransactionRow,
 } from '../ledger/transaction-rows.ts'
 
@@ -24,9 +23,9 @@ export type TimelineEntry = { at: string } & (
   | {
       /** A call of this server to the provider. */
       kind: 'call'
-      call: CallRow['kind']
+      call: OperationRow['kind']
       callId: string
-      state: CallRow['status']
+      state: OperationRow['status']
       amount?: string
       currency?: string
       /** Why it was refused, or its outcome is unknown. */
@@ -49,7 +48,7 @@ export type TimelineEntry = { at: string } & (
   | {
       kind: 'event'
       id: string
-      provider: CallProvider
+      provider: OperationProvider
       eventId: string
       type: string
       state: EventState
@@ -79,7 +78,7 @@ export async function timelineOf(db: Database, id: string): Promise<TimelineEntr
   if (!row) throw errors.not_found({ message: `There is no transaction ${JSON.stringify(id)}.` })
   const parts: readonly (readonly TimedEntry[])[] = await Promise.all([
     historyEntries(db, id),
-    callEntries(db, row),
+    operationEntries(db, row),
     objectEntries(db, row),
     eventEntries(db, id),
     receiptEntries(db, id),
@@ -103,20 +102,20 @@ async function historyEntries(db: Database, id: string): Promise<Timed<'status'>
   return rows.map(({ at: time, status, cause }) => ({ time, kind: 'status', status, cause }))
 }
 
-async function callEntries(db: Database, row: TransactionRow): Promise<Timed<'call'>[]> {
-  const calls = await db.all(selectCallsSql(row.id))
-  return calls.map((call) => ({
-    time: call.created_at,
+async function operationEntries(db: Database, row: TransactionRow): Promise<Timed<'call'>[]> {
+  const operations = await db.all(selectOperationsSql(row.id))
+  return operations.map((operation) => ({
+    time: operation.created_at,
     kind: 'call',
-    call: call.kind,
-    callId: call.id,
-    state: call.status,
-    ...(call.amount !== null && {
-      amount: displayOf(BigInt(call.amount), row),
+    call: operation.kind,
+    callId: operation.id,
+    state: operation.status,
+    ...(operation.amount !== null && {
+      amount: displayOf(BigInt(operation.amount), row),
       currency: row.currency,
     }),
-    ...(call.reason !== null && { reason: call.reason }),
-    ...(call.refund_reason !== null && { refundReason: call.refund_reason }),
+    ...(operation.reason !== null && { reason: operation.reason }),
+    ...(operation.refund_reason !== null && { refundReason: operation.refund_reason }),
   }))
 }
 
@@ -138,7 +137,7 @@ async function objectEntries(db: Database, row: TransactionRow): Promise<Timed<'
 async function eventEntries(db: Database, id: string): Promise<Timed<'event'>[]> {
   const rows = await db.all<{
     id: string
-    provider: CallProvider
+    provider: OperationProvider
     event_id: string
     type: string
     state: EventState

@@ -4,7 +4,7 @@ import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { guarded } from '../../../providers/guard.ts'
 import { isEvent } from '../providers/answers.ts'
 import type { PaymentEvents } from './provider-events.ts'
-import type { CallProvider, PaymentProvider } from '../providers/provider.ts'
+import type { OperationProvider, PaymentProvider } from '../providers/provider.ts'
 
 const LIMIT_MS = 30_000
 /** Events may appear in a provider's list a while after others that are younger. */
@@ -23,9 +23,13 @@ export function createEventList(
     providers,
     events,
     intervalMs,
-  }: { providers: ReadonlyMap<CallProvider, PaymentProvider>; events: PaymentEvents; intervalMs: number },
+  }: {
+    providers: ReadonlyMap<OperationProvider, PaymentProvider>
+    events: PaymentEvents
+    intervalMs: number
+  },
 ): { list(): Promise<void>; listSoon(): Promise<void> } {
-  async function listOne(name: CallProvider, provider: PaymentProvider): Promise<void> {
+  async function listOne(name: OperationProvider, provider: PaymentProvider): Promise<void> {
     const now = clock.now()
     const cursor = await db.get<{ listed_until: number }>(
       sql`select listed_until from pay_event_cursors where provider = ${name}`,
@@ -52,7 +56,7 @@ export function createEventList(
     await setCursor(name, Math.max(until, Math.min(outcome.until, now)))
   }
 
-  const setCursor = (name: CallProvider, until: number): Promise<unknown> =>
+  const setCursor = (name: OperationProvider, until: number): Promise<unknown> =>
     db.write(sql`
       insert into pay_event_cursors (provider, listed_until) values (${name}, ${until})
       on conflict (provider) do update set listed_until = excluded.listed_until`)

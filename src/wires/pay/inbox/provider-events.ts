@@ -7,7 +7,12 @@ import { guarded } from '../../../providers/guard.ts'
 import { isSnapshot } from '../providers/answers.ts'
 import { CALL_MS } from '../operations/operations.ts'
 import { shownPayload } from './event-payload.ts'
-import type { CallProvider, PaymentProvider, ProviderEvent, PaymentSubject } from '../providers/provider.ts'
+import type {
+  OperationProvider,
+  PaymentProvider,
+  ProviderEvent,
+  PaymentSubject,
+} from '../providers/provider.ts'
 import type { Reconcile } from '../operations/reconcile.ts'
 import { selectTransactionsSql, type TransactionRow } from '../ledger/transaction-rows.ts'
 
@@ -33,7 +38,7 @@ export const EVENT_STATES = ['pending', 'done', 'ignored', 'failed'] as const
 export type EventState = (typeof EVENT_STATES)[number]
 
 type EventRow = {
-  provider: CallProvider
+  provider: OperationProvider
   event_id: string
   type: string
   subject: string
@@ -52,7 +57,7 @@ export type PaymentEvents = {
    * Stores an event, and has it handled; one that is there already changes nothing. When this resolves, it survives a power
    * cut. What it is about is stored, and its body without what may be personal or secret: the provider is asked anyway.
    */
-  store(provider: CallProvider, event: ProviderEvent): Promise<void>
+  store(provider: OperationProvider, event: ProviderEvent): Promise<void>
   /** Handles the events that are due: those just stored, and those whose handling failed. */
   handleDue(): Promise<void>
   /** Deletes events that were handled long ago. */
@@ -62,7 +67,7 @@ export type PaymentEvents = {
 }
 
 type EventContext = Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'> & {
-  readonly providers: ReadonlyMap<CallProvider, PaymentProvider>
+  readonly providers: ReadonlyMap<OperationProvider, PaymentProvider>
   readonly reconcile: Reconcile
   isDue: boolean
   isClosed: boolean
@@ -75,7 +80,7 @@ type EventContext = Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'> & {
  */
 export function createEvents(
   { db, clock, log, processes }: Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'>,
-  providers: ReadonlyMap<CallProvider, PaymentProvider>,
+  providers: ReadonlyMap<OperationProvider, PaymentProvider>,
   reconcile: Reconcile,
 ): PaymentEvents {
   const context: EventContext = {
@@ -281,7 +286,7 @@ async function find(
 /** The transaction of a payment that is known by nothing but the provider's id. */
 async function findAtProvider(
   context: EventContext,
-  name: CallProvider,
+  name: OperationProvider,
   subject: PaymentSubject,
 ): Promise<TransactionRow | undefined> {
   const provider = context.providers.get(name)

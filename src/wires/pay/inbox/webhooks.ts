@@ -4,7 +4,7 @@ import { authorizeByOneOf, receiveByOneOf, type WebhookRequest } from '../../../
 import { isEvent } from '../providers/answers.ts'
 import { notConfigured } from '../errors.ts'
 import type { PaymentEvents } from './provider-events.ts'
-import type { CallProvider, PaymentProvider } from '../providers/provider.ts'
+import type { OperationProvider, PaymentProvider } from '../providers/provider.ts'
 
 export type Webhooks = {
   /**
@@ -12,20 +12,20 @@ export type Webhooks = {
    *
    * @throws INVALID_SIGNATURE, PROVIDER_NOT_CONFIGURED
    */
-  authorize(provider: CallProvider, headers: IncomingHttpHeaders): void
+  authorize(provider: OperationProvider, headers: IncomingHttpHeaders): void
   /**
    * Verifies a webhook and stores its event; what it changes is done afterwards.
    *
    * @throws INVALID_SIGNATURE, PROVIDER_NOT_CONFIGURED, UNAVAILABLE if it cannot be verified or stored now
    */
-  receive(provider: CallProvider, request: WebhookRequest): Promise<void>
+  receive(provider: OperationProvider, request: WebhookRequest): Promise<void>
 }
 
 export function createWebhooks(
-  providers: ReadonlyMap<CallProvider, PaymentProvider>,
+  providers: ReadonlyMap<OperationProvider, PaymentProvider>,
   events: PaymentEvents,
 ): Webhooks {
-  function receiversOf(name: CallProvider): readonly PaymentProvider[] {
+  function receiversOf(name: OperationProvider): readonly PaymentProvider[] {
     const provider = providers.get(name)
     if (!provider) throw notConfigured(name)
     return [provider]

@@ -10,15 +10,17 @@ import type { LedgerEntry, Money, PaymentSnapshot } from '../providers/provider.
 import { STATUSES, stepsBetween, summaryOf, type PaymentStatus, type Summary } from './state.ts'
 import type { TransactionEvents } from './transaction-events.ts'
 import {
+  selectOperationsSql,
+  deleteOperationSql,
+  settleOperationSql,
+  type OperationRow,
+} from './operation-rows.ts'
+import {
   entryOf,
   insertEntrySql,
   insertHistorySql,
-  selectCallsSql,
   selectEntriesSql,
   selectTransactionsSql,
-  deleteCallSql,
-  settleCallSql,
-  type CallRow,
   type TransactionRow,
 } from './transaction-rows.ts'
 
@@ -47,7 +49,7 @@ const ENDED: ReadonlySet<PaymentStatus> = new Set<PaymentStatus>([
 export type LedgerTransaction = {
   row: TransactionRow
   entries: readonly (LedgerEntry & { createdAt: number })[]
-  calls: readonly CallRow[]
+  operations: readonly OperationRow[]
   summary: Summary
 }
 
@@ -58,16 +60,21 @@ export type LedgerChange = {
   /** What caused it, for the history: `request …`, `event …`, `reconciliation`. */
   cause: string
   /**
-   * How a call of ours ended, by the process that made it under this lease: what it did counts in any case, and that it did
+   * How an operation of ours ended, by the process that made it under this lease: what it did counts in any case, and that it did
    * nothing only if no other process has claimed it meanwhile. `not_made` deletes its row, and frees what it reserved.
    */
-  call?: { id: string; leaseUntil: number; status: CallRow['status'] | 'not_made'; reason: string | null }
+  operation?: {
+    id: string
+    leaseUntil: number
+    status: OperationRow['status'] | 'not_made'
+    reason: string | null
+  }
   /** Further steps of the same batch. */
   steps?: readonly Step[]
 }
 
 export type Ledger = {
-  /** Reads a transaction with its entries and calls; undefined if it does not exist. */
+  /** Reads a transaction with its entries and operations; undefined if it does not exist. */
   read(id: string): Promise<LedgerTransaction | undefined>
   /**
    * Runs work after the earlier work of this process on a transaction has ended, changes of `record` included: changes at
@@ -102,9 +109,12 @@ export function createLedger(
     // The row is read first: what changes after it changes its version, too.
     const row = await db.get(selectTransactionsSql(sql`id = ${id}`))
     if (!row) return undefined
-    const [rows, calls] = await Promise.all([db.all(selectEntriesSql(id)), db.all(selectCallsSql(id))])
+    const [rows, operations] = await Promise.all([
+      db.all(selectEntriesSql(id)),
+      db.all(selectOperationsSql(id)),
+    ])
     const entries = rows.map(entryOf)
-    return { row, entries, calls, summary: summaryOf(moneyOf(row), entries) }
+    return { row, entries, operations, summary: summaryOf(moneyOf(row), entries) }
   }
 
   /** Returns undefined if another change was written meanwhile. */
@@ -115,7 +125,7 @@ export function createLedger(
     const { row } = before
     const { id } = row
     const now = clock.now()
-    const { snapshot, call, cause, steps = [] } = change
+    const { snapshot, operation, cause, steps = [] } = change
     const known = new Set(before.entries.map(keyOf))
     const newEntries = (snapshot?.entries ?? [])
       .map(readable)
@@ -123,9 +133,16 @@ export function createLedger(
       .map((entry) => ({ ...entry, createdAt: entry.createdAt ?? now }))
     const entries = [...before.entries, ...newEntries]
     const summary = summaryOf(moneyOf(row), entries)
-    const calls = settledCalls(before.calls, call, summary, row.reference ?? snapshot?.reference)
-    const changedCalls = calls.filter((one) => !before.calls.includes(one))
-    const deletedCalls = before.calls.filter(({ id: callId }) => !calls.some((one) => one.id === callId))
+    const operations = settledOperations(
+      before.operations,
+      operation,
+      summary,
+      row.reference ?? snapshot?.reference,
+    )
+    const changedOperations = operations.filter((one) => !before.operations.includes(one))
+    const deletedOperations = before.operations.filter(
+      ({ id: operationId }) => !operations.some((one) => one.id === operationId),
+    )
     const history = historyOf(before, summary, newEntries, cause)
     const after: TransactionRow = {
       ...row,
@@ -135,13 +152,13 @@ export function createLedger(
       url: snapshot?.url ?? row.url,
       captured: summary.captured.toString(),
       refunded: summary.refunded.toString(),
-      reserved: reservedBy(summary, calls).toString(),
+      reserved: reservedBy(summary, operations).toString(),
       disputed: summary.disputed.toString(),
       lost: summary.lost.toString(),
-      is_settled: isSettled(summary, calls) ? 1 : 0,
+      is_settled: isSettled(summary, operations) ? 1 : 0,
     }
     const isChanged =
-      newEntries.length + changedCalls.length + deletedCalls.length > 0 ||
+      newEntries.length + changedOperations.length + deletedOperations.length > 0 ||
       COMPUTED.some((column) => after[column] !== row[column])
     if (!isChanged && steps.length === 0) return before
     after.version = row.version + 1
@@ -168,8 +185,8 @@ export function createLedger(
           now,
         ),
       ),
-      ...[...changedCalls.map(settleCallSql), ...deletedCalls.map(deleteCallSql)].map((step) =>
-        requireRow(step, () => changedMeanwhile),
+      ...[...changedOperations.map(settleOperationSql), ...deletedOperations.map(deleteOperationSql)].map(
+        (step) => requireRow(step, () => changedMeanwhile),
       ),
       ...(row.is_settled === 1 && after.is_settled === 0 ? watchSql(after) : []),
       ...steps,
@@ -177,7 +194,7 @@ export function createLedger(
       ...eventsSql(row, after, { history, hasSteps: steps.length > 0 }),
     ])
     for (const status of history) countPayment({ provider: row.provider, status })
-    return { row: after, entries, calls, summary }
+    return { row: after, entries, operations, summary }
   }
 
   function eventsSql(
@@ -291,46 +308,48 @@ const mismatchOf = (before: LedgerTransaction, { mismatch }: Summary, cause: str
 const paidText = ({ amount, currency }: Money, row: TransactionRow): string =>
   currency === row.currency ? moneyText(amount, row) : `${amount} minor units of ${currency}`
 
-/** Whether it is not known how a call ended. */
-export const isOpen = ({ status }: Pick<CallRow, 'status'>): boolean =>
+/** Whether it is not known how an operation ended. */
+export const isOpen = ({ status }: Pick<OperationRow, 'status'>): boolean =>
   status === 'running' || status === 'unknown'
 
-/** The calls with what is known about them now: what they were to do counts before what they answered. */
-function settledCalls(
-  calls: readonly CallRow[],
-  settlement: LedgerChange['call'],
+/** The operations with what is known about them now: what they were to do counts before what they answered. */
+function settledOperations(
+  operations: readonly OperationRow[],
+  settlement: LedgerChange['operation'],
   summary: Summary,
   reference: string | undefined,
-): CallRow[] {
+): OperationRow[] {
   const refunds = new Set(summary.refunds.map(({ callId }) => callId))
   const isPaid = summary.captured > 0n || summary.isChargePending || summary.status !== 'pending'
-  const isDone = ({ id, kind }: CallRow): boolean =>
+  const isDone = ({ id, kind }: OperationRow): boolean =>
     kind === 'refund' ? refunds.has(id) : kind === 'capture' ? isPaid : reference !== undefined
-  return calls.flatMap((call): CallRow[] => {
-    const isOwn = call.id === settlement?.id
-    if (isDone(call) && (isOpen(call) || (isOwn && settlement.status === 'accepted')))
-      return [call.status === 'accepted' ? call : { ...call, status: 'accepted', reason: null }]
-    if (!isOwn || !isOpen(call) || call.lease_until !== settlement.leaseUntil) return [call]
+  return operations.flatMap((operation): OperationRow[] => {
+    const isOwn = operation.id === settlement?.id
+    if (isDone(operation) && (isOpen(operation) || (isOwn && settlement.status === 'accepted')))
+      return [
+        operation.status === 'accepted' ? operation : { ...operation, status: 'accepted', reason: null },
+      ]
+    if (!isOwn || !isOpen(operation) || operation.lease_until !== settlement.leaseUntil) return [operation]
     const { status, reason } = settlement
-    return status === 'not_made' ? [] : [{ ...call, status, reason }]
+    return status === 'not_made' ? [] : [{ ...operation, status, reason }]
   })
 }
 
 /** What refunds take of a payment, those included that may have been made. */
-function reservedBy({ refunds }: Summary, calls: readonly CallRow[]): bigint {
+function reservedBy({ refunds }: Summary, operations: readonly OperationRow[]): bigint {
   const seen = new Set(refunds.map(({ callId }) => callId))
   const inLedger = refunds.reduce((sum, one) => sum + (one.status === 'failed' ? 0n : one.amount), 0n)
-  return calls
-    .filter((call) => call.kind === 'refund' && isOpen(call) && !seen.has(call.id))
+  return operations
+    .filter((operation) => operation.kind === 'refund' && isOpen(operation) && !seen.has(operation.id))
     .reduce((sum, { amount }) => sum + BigInt(amount ?? 0), inLedger)
 }
 
 /** Whether nothing more is expected to happen, other than what an event will tell. */
-function isSettled(summary: Summary, calls: readonly CallRow[]): boolean {
+function isSettled(summary: Summary, operations: readonly OperationRow[]): boolean {
   const { status, refunds, disputes } = summary
   return (
     ENDED.has(status) &&
-    !calls.some(isOpen) &&
+    !operations.some(isOpen) &&
     !refunds.some((one) => one.status === 'pending') &&
     !disputes.some((one) => one.status === 'open')
   )

@@ -165,24 +165,24 @@ function refundableOf(row: TransactionRow): bigint {
 }
 
 /** Refunds that the provider has, and those that may have been made, oldest first. */
-function refundsOf({ row, calls, summary }: LedgerTransaction): TransactionRefund[] {
+function refundsOf({ row, operations, summary }: LedgerTransaction): TransactionRefund[] {
   const seen = new Set(summary.refunds.map(({ callId }) => callId))
   const refunds = summary.refunds.map((one) => ({
     // A refund made at the provider is known by the provider's id.
     refundId: one.callId ?? one.objectId,
     amount: numberOf(one.amount, row),
     status: one.status,
-    at: calls.find(({ id }) => id === one.callId)?.created_at ?? one.createdAt!,
+    at: operations.find(({ id }) => id === one.callId)?.created_at ?? one.createdAt!,
   }))
-  const pending = calls
-    .filter((call) => call.kind === 'refund' && isOpen(call) && !seen.has(call.id))
-    .map((call) => ({
-      refundId: call.id,
-      amount: numberOf(BigInt(call.amount!), row),
+  const pending = operations
+    .filter((operation) => operation.kind === 'refund' && isOpen(operation) && !seen.has(operation.id))
+    .map((operation) => ({
+      refundId: operation.id,
+      amount: numberOf(BigInt(operation.amount!), row),
       status: 'pending' as const,
-      at: call.created_at,
+      at: operation.created_at,
     }))
-  const reasons = new Map(calls.map((call) => [call.id, call.refund_reason]))
+  const reasons = new Map(operations.map((operation) => [operation.id, operation.refund_reason]))
   return [...refunds, ...pending]
     .toSorted((one, other) => one.at - other.at)
     .map(({ at, ...refund }) => {

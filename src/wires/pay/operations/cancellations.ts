@@ -8,7 +8,7 @@ import { CALL_MS, errorOf, REQUEST_MS } from './operations.ts'
 import { closeSql, endedHere, isUnpaid } from './endings.ts'
 import { payErrors, providerIn } from '../errors.ts'
 import type { LedgerTransaction, Ledger } from '../ledger/ledger.ts'
-import type { CallProvider, PaymentProvider } from '../providers/provider.ts'
+import type { OperationProvider, PaymentProvider } from '../providers/provider.ts'
 import type { Reconcile } from './reconcile.ts'
 
 export type Cancellations = {
@@ -32,7 +32,7 @@ export function createCancellations(
   }: {
     ledger: Ledger
     reconcile: Reconcile
-    providers: ReadonlyMap<CallProvider, PaymentProvider>
+    providers: ReadonlyMap<OperationProvider, PaymentProvider>
     /** The steps that publish the end of a payment request. */
     cancelledSql: (id: string) => Promise<readonly Step[]>
   },
@@ -40,7 +40,7 @@ export function createCancellations(
   /** Ends the session at its provider; answers false if it had ended already. */
   async function cancelThere(transaction: LedgerTransaction, cause: string): Promise<boolean> {
     const { id, reference, provider: name } = transaction.row
-    const provider = providerIn(providers, name as CallProvider)
+    const provider = providerIn(providers, name as OperationProvider)
     if (!provider.cancel)
       throw payErrors.invalid_state({
         message: `Payments by ${provider.name} cannot be cancelled: it ends by itself.`,

@@ -8,7 +8,8 @@ import { isOverdue } from './endings.ts'
 import { payErrors } from '../errors.ts'
 import { isOpen, type LedgerTransaction, type Ledger } from '../ledger/ledger.ts'
 import type { Reconcile } from './reconcile.ts'
-import { claimCallSql, insertCallSql, selectTransactionsSql } from '../ledger/transaction-rows.ts'
+import { claimOperationSql, insertOperationSql } from '../ledger/operation-rows.ts'
+import { selectTransactionsSql } from '../ledger/transaction-rows.ts'
 
 const WAIT_MS = 200
 
@@ -16,8 +17,8 @@ export type Captured = { orderId: string; status: 'COMPLETED' | 'PENDING'; trans
 
 export type Captures = {
   /**
-   * Captures an approved order. An order that is captured already is answered as the first time; of several calls at the
-   * same time one captures, and all answer its outcome.
+   * Captures an approved order. An order that is captured already is answered as the first time; of several requests at
+   * the same time one captures, and all answer its outcome.
    *
    * @throws NOT_FOUND, INVALID_STATE if nobody approved it, PAYMENT_DECLINED, PROVIDER_ERROR
    */
@@ -26,7 +27,7 @@ export type Captures = {
 
 export function createCaptures(
   { db, clock, processes }: Pick<WireContext, 'db' | 'clock' | 'processes'>,
-  { ledger, calls, reconcile }: { ledger: Ledger; calls: Operations; reconcile: Reconcile },
+  { ledger, operations, reconcile }: { ledger: Ledger; operations: Operations; reconcile: Reconcile },
 ): Captures {
   /** The answer, if it follows from what is known; undefined if the order is to be captured. */
   function answerOf({ row, summary }: LedgerTransaction): Captured | undefined {
@@ -46,23 +47,23 @@ export function createCaptures(
     return undefined
   }
 
-  /** Makes the call, unless another request does; undefined then. */
+  /** Carries the operation out, unless another request does; undefined then. */
   async function make(
     transaction: LedgerTransaction,
     cause: string,
     deadline: number,
   ): Promise<Captured | undefined> {
     const { row } = transaction
-    const open = transaction.calls.find((call) => call.kind === 'capture' && isOpen(call))
+    const open = transaction.operations.find((operation) => operation.kind === 'capture' && isOpen(operation))
     const lease = leaseOf({ clock, processes })
-    let call: ProviderOperation
+    let operation: ProviderOperation
     if (open) {
-      // The outcome of an earlier call is unknown, and the order was just looked up: the same key again.
-      const [claim] = await db.write(claimCallSql(open.id, lease))
+      // The outcome of an earlier operation is unknown, and the order was just looked up: the same key again.
+      const [claim] = await db.write(claimOperationSql(open.id, lease))
       if (!claim) return undefined
-      call = { ...open, ...claim }
+      operation = { ...open, ...claim }
     } else {
-      call = {
+      operation = {
         id: newId(lease.now),
         kind: 'capture',
         amount: null,
@@ -70,12 +71,12 @@ export function createCaptures(
         lease_until: lease.leaseUntil,
       }
       const inserted = await db.write(
-        insertCallSql({ id: call.id, kind: 'capture', transaction_id: row.id }, lease),
+        insertOperationSql({ id: operation.id, kind: 'capture', transaction_id: row.id }, lease),
       )
       if (inserted.length === 0) return undefined
     }
     const isRepeated = open !== undefined
-    const { transaction: after, failure } = await calls.make(transaction, call, {
+    const { transaction: after, failure } = await operations.make(transaction, operation, {
       cause,
       deadline,
       isRepeated,
@@ -95,7 +96,9 @@ export function createCaptures(
         throw errors.not_found({ message: `There is no order ${JSON.stringify(orderId.slice(0, 64))}.` })
       for (;;) {
         let transaction = (await ledger.read(row.id))!
-        const isUnknown = transaction.calls.some((call) => call.kind === 'capture' && isOpen(call))
+        const isUnknown = transaction.operations.some(
+          (operation) => operation.kind === 'capture' && isOpen(operation),
+        )
         let isLookedUp = !isUnknown
         if (transaction.summary.isChargePending || isUnknown) {
           const limitMs = deadline - clock.elapsed()

@@ -10,11 +10,9 @@ import { payErrors } from '../errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { TransactionEvents } from '../ledger/transaction-events.ts'
 import type { MerchantColumns } from '../ledger/merchant-columns.ts'
-import type { CallProvider, Order, PaymentProvider } from '../providers/provider.ts'
+import type { OperationProvider, Order, PaymentProvider } from '../providers/provider.ts'
+import { claimOperationSql, deleteOperationSql, insertOperationSql } from '../ledger/operation-rows.ts'
 import {
-  claimCallSql,
-  deleteCallSql,
-  insertCallSql,
   insertHistorySql,
   newTransaction,
   selectTransactionsSql,
@@ -30,7 +28,7 @@ export type Opened = { transactionId: string; reference: string; url: string }
 export type Checkouts = {
   /**
    * Creates a transaction and its checkout session or order at the provider. The same id again, after a crash or an unknown
-   * outcome, goes on where the first call ended, under the same idempotency key.
+   * outcome, goes on where the first operation ended, under the same idempotency key.
    *
    * @param options.merchant what the merchant keeps with it, and whose it is
    * @param options.parameters the paths of the request by words in the provider's names of parameters
@@ -41,7 +39,7 @@ export type Checkouts = {
     options: {
       id: string
       merchant: MerchantColumns
-      provider: CallProvider
+      provider: OperationProvider
       cause: string
       parameters: Readonly<Record<string, string>>
     },
@@ -55,14 +53,14 @@ export function createCheckouts(
   ledger: Ledger,
   options: {
     events: TransactionEvents
-    providers: ReadonlyMap<CallProvider, PaymentProvider>
+    providers: ReadonlyMap<OperationProvider, PaymentProvider>
     /** The step that has a new transaction looked up later. */
     watchSql: (transactionId: string, options?: { series: string; runAt: number }) => Step
   },
 ): Checkouts {
   const { events, providers, watchSql } = options
 
-  /** Inserts the transaction with the row of its first call; answers false if it exists. */
+  /** Inserts the transaction with the row of its first operation; answers false if it exists. */
   async function insert(
     row: TransactionRow,
     lease: ReturnType<typeof leaseOf>,
@@ -72,14 +70,14 @@ export function createCheckouts(
     const [inserted] = await db.batch([
       sql.insert('pay_transactions', row, ['id']),
       insertHistorySql({ transactionId: id, seq: 0, status: 'pending', cause }, lease.now),
-      insertCallSql({ id, transaction_id: id, kind: 'create' }, lease),
+      insertOperationSql({ id, transaction_id: id, kind: 'create' }, lease),
       watchSql(id),
       ...(row.expires_at === null ? [] : [watchSql(id, { series: `${id}-expiry`, runAt: row.expires_at })]),
     ])
     return inserted.length > 0
   }
 
-  /** Deletes a transaction that nothing was created for, unless another process has claimed its call meanwhile. */
+  /** Deletes a transaction that nothing was created for, unless another process has claimed its operation meanwhile. */
   async function remove(id: string, leaseUntil: number): Promise<void> {
     try {
       await db.batch([
@@ -88,7 +86,7 @@ export function createCheckouts(
           () => idInUse,
         ),
         // Not by a condition of one statement: PostgreSQL would not look at a row again that another statement changes.
-        requireRow(deleteCallSql({ id, lease_until: leaseUntil }), () => idInUse),
+        requireRow(deleteOperationSql({ id, lease_until: leaseUntil }), () => idInUse),
         sql`delete from pay_transactions where id = ${id}`,
       ])
     } catch (error) {
@@ -126,7 +124,7 @@ export function createCheckouts(
             message: `The provider never answered, and the payment is ${existing.status}. Send a new Idempotency-Key to try again.`,
             details: { provider: name, transactionId: id },
           })
-        const [claim] = await db.write(claimCallSql(id, leaseOf({ clock, processes })))
+        const [claim] = await db.write(claimOperationSql(id, leaseOf({ clock, processes })))
         if (!claim)
           throw errorOf(
             { kind: 'unknown', reason: 'the first call is still under way' },
@@ -153,7 +151,7 @@ export function createCheckouts(
         const failure: NotAccepted = kind === 'retry' && !isNew ? { kind: 'unknown', reason } : outcome
         // Nothing was created, so there is no transaction either.
         if (failure.kind !== 'unknown') await remove(id, leaseUntil)
-        else await ledger.record(id, { call: { id, leaseUntil, status: 'unknown', reason }, cause })
+        else await ledger.record(id, { operation: { id, leaseUntil, status: 'unknown', reason }, cause })
         return failure
       }
       const make = (limitMs: number): Promise<Outcome<Created>> =>

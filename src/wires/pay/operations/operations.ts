@@ -8,47 +8,43 @@ import { feesSql } from '../ledger/fees.ts'
 import { isOpen, type LedgerTransaction, type Ledger } from '../ledger/ledger.ts'
 import type { NotAccepted, Outcome } from '../../../providers/outcome.ts'
 import type { LedgerEntry, PaymentProvider, PaymentSnapshot } from '../providers/provider.ts'
-import {
-  releaseCallsSql,
-  type CallLease,
-  type CallRow,
-  type TransactionRow,
-} from '../ledger/transaction-rows.ts'
+import { releaseOperationsSql, type OperationLease, type OperationRow } from '../ledger/operation-rows.ts'
+import type { TransactionRow } from '../ledger/transaction-rows.ts'
 
 /** Milliseconds for one call of a provider, and for a request with all of its calls. */
 export const CALL_MS = 10_000
 export const REQUEST_MS = 15_000
 /** When a caller tries again what was not done, if the provider does not say. */
 const RETRY_MS = 1_000
-/** A running call is not made again before this many milliseconds: longer than any call, and than a process may stall. */
+/** A running operation is not repeated before this many milliseconds: longer than any call, and than a process may stall. */
 export const LEASE_MS = 20_000
 
-export const leaseOf = ({ clock, processes }: Pick<WireContext, 'clock' | 'processes'>): CallLease => {
+export const leaseOf = ({ clock, processes }: Pick<WireContext, 'clock' | 'processes'>): OperationLease => {
   const now = clock.now()
   return { now, leaseUntil: now + LEASE_MS, process: processes.id }
 }
 
-/** How a call ended: the transaction after it, and the outcome if the provider did not accept it. */
+/** How an operation ended: the transaction after it, and the outcome if the provider did not accept it. */
 export type OperationResult = { transaction: LedgerTransaction; failure: NotAccepted | undefined }
 
 type Done = { snapshot: PaymentSnapshot } | { entry: LedgerEntry }
 
-/** A call whose row exists, with the lease of whom makes it. */
-export type ProviderOperation = Pick<CallRow, 'id' | 'kind' | 'amount' | 'refund_reason' | 'lease_until'>
+/** An operation whose row exists, with the lease of who carries it out. */
+export type ProviderOperation = Pick<OperationRow, 'id' | 'kind' | 'amount' | 'refund_reason' | 'lease_until'>
 
 export type Operations = {
   /**
-   * Captures an order, or gives money back, by a call whose row exists already as running. Its outcome is recorded; an
-   * unknown one is looked up until the deadline. The row of a call that was certainly not made is deleted, with what it
-   * reserved, so that the same call can be made again.
+   * Captures an order, or gives money back, by an operation whose row exists already as running. Its outcome is recorded; an
+   * unknown one is looked up until the deadline. The row of an operation that was certainly not made is deleted, with what it
+   * reserved, so that the same operation can be made again.
    *
-   * @param options.isRepeated whether the call was made before with an unknown outcome: a refusal now does not tell whether
+   * @param options.isRepeated whether the operation was made before with an unknown outcome: a refusal now does not tell whether
    *   the first one was carried out
    * @param options.deadline by `clock.elapsed()`
    */
   make(
     transaction: LedgerTransaction,
-    call: ProviderOperation,
+    operation: ProviderOperation,
     options: { cause: string; deadline: number; isRepeated?: boolean },
   ): Promise<OperationResult>
 }
@@ -61,36 +57,36 @@ export function createOperations(
   function perform(
     provider: PaymentProvider,
     row: TransactionRow,
-    call: ProviderOperation,
+    operation: ProviderOperation,
     limitMs: number,
   ): Promise<Outcome<Done>> {
-    const subject = { id: call.id, transactionId: row.id, reference: row.reference! }
-    if (call.kind === 'capture') return provider.capture!(subject, limitMs)
-    const money = { amount: BigInt(call.amount!), currency: row.currency }
-    const reason = call.refund_reason === null ? {} : { reason: call.refund_reason }
+    const subject = { id: operation.id, transactionId: row.id, reference: row.reference! }
+    if (operation.kind === 'capture') return provider.capture!(subject, limitMs)
+    const money = { amount: BigInt(operation.amount!), currency: row.currency }
+    const reason = operation.refund_reason === null ? {} : { reason: operation.refund_reason }
     return provider.refund({ ...subject, ...money, ...reason, paymentId: row.payment_id! }, limitMs)
   }
 
-  processes.onEnd((ended) => [releaseCallsSql(ended)])
+  processes.onEnd((ended) => [releaseOperationsSql(ended)])
 
   return {
-    async make(transaction, call, { cause, deadline, isRepeated = false }) {
+    async make(transaction, operation, { cause, deadline, isRepeated = false }) {
       const { row } = transaction
       const provider = providerOf(row)
       const record = (
         change: Omit<Parameters<Ledger['record']>[1], 'cause'>,
       ): Promise<LedgerTransaction | undefined> => ledger.record(row.id, { cause, ...change })
       const steps: Attempt<Done, OperationResult> = {
-        // The row of the call was written with its reservation.
+        // The row of the operation was written with its reservation.
         begin: async () => true,
-        call: (limitMs) => perform(provider, row, call, limitMs),
+        call: (limitMs) => perform(provider, row, operation, limitMs),
         async settle(outcome, isLookedUp) {
-          const settlement = { id: call.id, leaseUntil: call.lease_until }
+          const settlement = { id: operation.id, leaseUntil: operation.lease_until }
           if (outcome.kind === 'accepted') {
             const snapshot = 'snapshot' in outcome ? outcome.snapshot : { entries: [outcome.entry] }
             const after = await record({
               snapshot,
-              call: { ...settlement, status: 'accepted', reason: null },
+              operation: { ...settlement, status: 'accepted', reason: null },
               steps: feesSql(row, snapshot),
             })
             return { transaction: after ?? transaction, failure: undefined }
@@ -99,10 +95,12 @@ export function createOperations(
           const { kind, reason } = outcome
           const failure: NotAccepted =
             kind === 'retry' && (isLookedUp || isRepeated) ? { kind: 'unknown', reason } : outcome
-          const after = await record({ call: { ...settlement, status: STATUS_OF[failure.kind], reason } })
+          const after = await record({
+            operation: { ...settlement, status: STATUS_OF[failure.kind], reason },
+          })
           return {
             transaction: after ?? transaction,
-            failure: after ? failureNow(after, call, failure) : failure,
+            failure: after ? failureNow(after, operation, failure) : failure,
           }
         },
         retrieve: isRepeated
@@ -117,7 +115,7 @@ export function createOperations(
               }
               const outcome = await provider.retrieve(subject, limitMs)
               if (outcome.kind !== 'accepted') return { kind: 'unknown', reason: outcome.reason }
-              return isDone(call, outcome.snapshot)
+              return isDone(operation, outcome.snapshot)
                 ? outcome
                 : { kind: 'unknown', reason: 'the provider does not show yet that it was done' }
             },
@@ -125,7 +123,7 @@ export function createOperations(
       const result = await attempt(steps, {
         clock,
         log,
-        about: { transaction: row.id, call: call.id, kind: call.kind, provider: provider.name },
+        about: { transaction: row.id, call: operation.id, kind: operation.kind, provider: provider.name },
         limitMs: Math.min(CALL_MS, Math.max(0, deadline - clock.elapsed())),
         deadline,
         isAccepted: ({ snapshot, entry }) => isSnapshot(snapshot) || isEntry(entry),
@@ -137,24 +135,24 @@ export function createOperations(
 
 const STATUS_OF = { retry: 'not_made', refused: 'refused', unknown: 'unknown' } as const
 
-/** The failure of a call by what the ledger has of it: another process may have made it meanwhile, or make it now. */
+/** The failure of an operation by what the ledger has of it: another process may have made it meanwhile, or make it now. */
 function failureNow(
-  { calls }: LedgerTransaction,
+  { operations }: LedgerTransaction,
   { id }: ProviderOperation,
   failure: NotAccepted,
 ): NotAccepted | undefined {
-  const call = calls.find((one) => one.id === id)
-  if (call?.status === 'accepted') return undefined
-  return call && isOpen(call) ? { kind: 'unknown', reason: failure.reason } : failure
+  const operation = operations.find((one) => one.id === id)
+  if (operation?.status === 'accepted') return undefined
+  return operation && isOpen(operation) ? { kind: 'unknown', reason: failure.reason } : failure
 }
 
-/** Whether a snapshot shows what a call was to do. */
-const isDone = ({ id, kind }: Pick<CallRow, 'id' | 'kind'>, { entries }: PaymentSnapshot): boolean =>
+/** Whether a snapshot shows what an operation was to do. */
+const isDone = ({ id, kind }: Pick<OperationRow, 'id' | 'kind'>, { entries }: PaymentSnapshot): boolean =>
   kind === 'refund'
     ? entries.some((entry) => entry.kind === 'refund' && entry.callId === id)
     : entries.some((entry) => entry.kind === 'charge')
 
-/** The error that a caller gets for a call that was not accepted. */
+/** The error that a caller gets for an operation that was not accepted. */
 export function errorOf(
   failure: NotAccepted,
   {

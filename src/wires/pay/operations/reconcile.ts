@@ -7,12 +7,18 @@ import { CALL_MS, leaseOf, type Operations } from './operations.ts'
 import { closeSql, endedHere, isOverdue } from './endings.ts'
 import { feesSql } from '../ledger/fees.ts'
 import { isOpen, type LedgerTransaction, type Ledger } from '../ledger/ledger.ts'
-import type { CallProvider, LedgerEntry, PaymentProvider, PaymentSubject } from '../providers/provider.ts'
-import { claimCallSql, type TransactionRow } from '../ledger/transaction-rows.ts'
+import type {
+  OperationProvider,
+  LedgerEntry,
+  PaymentProvider,
+  PaymentSubject,
+} from '../providers/provider.ts'
+import { claimOperationSql } from '../ledger/operation-rows.ts'
+import type { TransactionRow } from '../ledger/transaction-rows.ts'
 
 const HOUR_MS = 3_600_000
 /** How long an unpaid session or order lives at its provider: one that is not found before that may be elsewhere. */
-const SESSION_LIVES_MS: Readonly<Record<CallProvider, number>> = {
+const SESSION_LIVES_MS: Readonly<Record<OperationProvider, number>> = {
   cardpay: 24 * HOUR_MS,
   walletpay: 3 * HOUR_MS,
 }
@@ -27,11 +33,11 @@ export type Reconciled = {
 }
 
 /**
- * Brings a transaction up to what its provider has: fetches everything about it, and then, if it may, makes calls of
- * unknown outcome again that left no trace, under the same keys. A call that may still be under way is never repeated.
+ * Brings a transaction up to what its provider has: fetches everything about it, and then, if it may, repeats operations of
+ * unknown outcome that left no trace, under the same keys. One that may still be under way is never repeated.
  *
  * @param options.objects objects that only an event names
- * @param options.repeats whether calls may be made again
+ * @param options.repeats whether operations may be repeated
  * @param options.limitMs milliseconds for fetching. Default: those of a call
  */
 export type Reconcile = (
@@ -42,7 +48,7 @@ export type Reconcile = (
 export function createReconcile(
   { db, clock, log, processes }: Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'>,
   ledger: Ledger,
-  calls: Operations,
+  operations: Operations,
   providers: ReadonlyMap<string, PaymentProvider>,
 ): Reconcile {
   /** What the provider has, as the change of the ledger. */
@@ -82,7 +88,7 @@ export function createReconcile(
 
   /** A session that its provider has no more, or that it never had. */
   function isExpired({ row, entries }: LedgerTransaction, failure: NotAccepted): boolean {
-    const isOver = clock.now() - row.created_at >= SESSION_LIVES_MS[row.provider as CallProvider]
+    const isOver = clock.now() - row.created_at >= SESSION_LIVES_MS[row.provider as OperationProvider]
     if (row.status !== 'pending' || entries.length > 0 || !isOver) return false
     return row.reference === null || (failure.kind === 'refused' && failure.code === 'gone')
   }
@@ -115,23 +121,24 @@ export function createReconcile(
       return { transaction: await expireOverdue(before, cause), failure: outcome }
     }
     const isFound = 'snapshot' in outcome
-    const createCall = before.calls.find((call) => call.id === id)
+    const createOperation = before.operations.find((operation) => operation.id === id)
     let transaction = await ledger.record(id, {
       snapshot: isFound ? outcome.snapshot! : { entries: outcome },
       cause,
       steps: isFound ? feesSql(before.row, outcome.snapshot!) : [],
       // A session that expired before it was ever seen has nothing more to tell.
-      ...(!isFound && createCall && { call: { id, leaseUntil: createCall.lease_until, ...NEVER_SHOWN } }),
+      ...(!isFound &&
+        createOperation && { operation: { id, leaseUntil: createOperation.lease_until, ...NEVER_SHOWN } }),
     })
     if (repeats)
-      for (const call of transaction?.calls ?? []) {
+      for (const operation of transaction?.operations ?? []) {
         // Nobody waits any more for the address of a session that was never created.
-        if (!isOpen(call) || call.kind === 'create') continue
-        const [claim] = await db.write(claimCallSql(call.id, leaseOf({ clock, processes })))
+        if (!isOpen(operation) || operation.kind === 'create') continue
+        const [claim] = await db.write(claimOperationSql(operation.id, leaseOf({ clock, processes })))
         if (!claim) continue
         const deadline = clock.elapsed() + CALL_MS
-        const again = { ...call, ...claim }
-        transaction = (await calls.make(transaction!, again, { cause, deadline, isRepeated: true }))
+        const again = { ...operation, ...claim }
+        transaction = (await operations.make(transaction!, again, { cause, deadline, isRepeated: true }))
           .transaction
       }
     return { transaction: transaction && (await expireOverdue(transaction, cause)), failure: undefined }

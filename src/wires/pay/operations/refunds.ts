@@ -7,9 +7,10 @@ import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { moneyText, numberOf } from '../ledger/amounts.ts'
 import { errorOf, leaseOf, REQUEST_MS, type Operations, type ProviderOperation } from './operations.ts'
 import { payErrors } from '../errors.ts'
-import type { CallProvider } from '../providers/provider.ts'
+import type { OperationProvider } from '../providers/provider.ts'
 import type { LedgerTransaction, Ledger } from '../ledger/ledger.ts'
-import { insertCallSql, leftOf, type CallRow, type TransactionRow } from '../ledger/transaction-rows.ts'
+import { insertOperationSql, type OperationRow } from '../ledger/operation-rows.ts'
+import { leftOf, type TransactionRow } from '../ledger/transaction-rows.ts'
 
 /** How often a refund of all that is left is tried again because another refund was faster. */
 const ROUNDS = 100
@@ -17,7 +18,7 @@ const ROUNDS = 100
 export type RefundAnswer = {
   refundId: string
   transactionId: string
-  provider: CallProvider
+  provider: OperationProvider
   status: 'pending' | 'completed' | 'failed'
   amount: number
   currency: string
@@ -29,7 +30,7 @@ export type RefundRequest = {
   /** The same one again does not refund again. */
   id: string
   transactionId: string
-  provider: CallProvider
+  provider: OperationProvider
   /** Reads the amount by the transaction's currency, in minor units; undefined: all that is left. */
   amount: ((row: TransactionRow) => bigint) | undefined
   /** Must be that of the transaction, in any case. */
@@ -56,20 +57,20 @@ export function createRefunds(
   { db, clock, processes, audit }: Pick<WireContext, 'db' | 'clock' | 'processes' | 'audit'>,
   {
     ledger,
-    calls,
+    operations,
     isConfigured,
     watchSql,
   }: {
     ledger: Ledger
-    calls: Operations
+    operations: Operations
     /** Throws PROVIDER_NOT_CONFIGURED. */
-    isConfigured: (provider: CallProvider) => void
-    /** The step that has a call looked up later. */
-    watchSql: (transactionId: string, callId: string) => Step
+    isConfigured: (provider: OperationProvider) => void
+    /** The step that has an operation looked up later. */
+    watchSql: (transactionId: string, operationId: string) => Step
   },
 ): Refunds {
   /**
-   * Reserves an amount that `row` has left, and inserts the row of the call; answers undefined if another refund or the
+   * Reserves an amount that `row` has left, and inserts the row of the operation; answers undefined if another refund or the
    * provider has changed what is left. SQL does not add amounts of 256 bits: the statement compares what the sum was made of.
    */
   async function reserve(
@@ -89,7 +90,7 @@ export function createRefunds(
           () => notReserved,
         ),
         requireRow(
-          insertCallSql(
+          insertOperationSql(
             {
               id,
               transaction_id: row.id,
@@ -124,7 +125,7 @@ export function createRefunds(
 
   async function find(
     transactionId: string,
-    provider: CallProvider,
+    provider: OperationProvider,
     { owner }: RowFilter,
   ): Promise<LedgerTransaction> {
     const transaction = await ledger.read(transactionId)
@@ -137,24 +138,27 @@ export function createRefunds(
     return transaction
   }
 
-  /** Reserves what is to be refunded, unless this refund was begun before: without a call then. */
+  /** Reserves what is to be refunded, unless this refund was begun before: without an operation then. */
   async function begin(
     refund: RefundRequest,
-  ): Promise<{ transaction: LedgerTransaction; call: ProviderOperation | undefined }> {
+  ): Promise<{ transaction: LedgerTransaction; operation: ProviderOperation | undefined }> {
     const { id, transactionId, provider, currency, rowFilter } = refund
     for (let round = 1; round <= ROUNDS; round++) {
       const transaction = await find(transactionId, provider, rowFilter)
-      const { row, calls: earlier, summary } = transaction
-      if (earlier.some((call) => call.id === id) || summary.refunds.some(({ callId }) => callId === id))
-        return { transaction, call: undefined }
+      const { row, operations: earlier, summary } = transaction
+      if (
+        earlier.some((operation) => operation.id === id) ||
+        summary.refunds.some(({ callId }) => callId === id)
+      )
+        return { transaction, operation: undefined }
       if (currency !== undefined && currency.toUpperCase() !== row.currency)
         throw invalid({ path: '/body/currency', message: `must be ${row.currency}, as the payment is` })
       refuseState(row)
       const remaining = leftOf(row)
       const amount = refund.amount?.(row) ?? remaining
       if (amount <= 0n || amount > remaining) throw exceeded(row, remaining)
-      const call = await reserve(refund, row, amount)
-      if (call) return { transaction, call }
+      const operation = await reserve(refund, row, amount)
+      if (operation) return { transaction, operation }
     }
     throw errors.unavailable({ retryAfter: 1 })
   }
@@ -164,26 +168,29 @@ export function createRefunds(
       const { id, transactionId, provider, cause } = refund
       const deadline = clock.elapsed() + REQUEST_MS
       isConfigured(provider)
-      const { transaction, call } = await ledger.inTurn(transactionId, () => begin(refund))
+      const { transaction, operation } = await ledger.inTurn(transactionId, () => begin(refund))
       // The same request was made before, and its answer was lost.
-      if (!call) return repeat(transaction, id)
-      const { transaction: after, failure } = await calls.make(transaction, call, { cause, deadline })
+      if (!operation) return repeat(transaction, id)
+      const { transaction: after, failure } = await operations.make(transaction, operation, {
+        cause,
+        deadline,
+      })
       if (failure && failure.kind !== 'unknown') throw errorOf(failure, { provider, transactionId })
-      return answerOf(after, call)
+      return answerOf(after, operation)
     },
   }
 
   function repeat(transaction: LedgerTransaction, id: string): RefundAnswer {
-    const call = transaction.calls.find((one) => one.id === id)
-    if (call?.status === 'refused')
+    const operation = transaction.operations.find((one) => one.id === id)
+    if (operation?.status === 'refused')
       throw payErrors.provider_error({
-        message: `The provider refused this refund: ${call.reason ?? ''}. Send a new Idempotency-Key to try again.`,
+        message: `The provider refused this refund: ${operation.reason ?? ''}. Send a new Idempotency-Key to try again.`,
         details: { provider: transaction.row.provider },
       })
     return answerOf(transaction, {
       id,
-      amount: call?.amount ?? null,
-      refund_reason: call?.refund_reason ?? null,
+      amount: operation?.amount ?? null,
+      refund_reason: operation?.refund_reason ?? null,
     })
   }
 }
@@ -222,16 +229,16 @@ function takenText(row: TransactionRow): string {
 /** The answer for a refund by what the ledger has. */
 function answerOf(
   { row, summary }: LedgerTransaction,
-  call: Pick<CallRow, 'id' | 'amount' | 'refund_reason'>,
+  operation: Pick<OperationRow, 'id' | 'amount' | 'refund_reason'>,
 ): RefundAnswer {
-  const refundEntry = summary.refunds.find(({ callId }) => callId === call.id)
+  const refundEntry = summary.refunds.find(({ callId }) => callId === operation.id)
   return {
-    refundId: call.id,
+    refundId: operation.id,
     transactionId: row.id,
-    provider: row.provider as CallProvider,
+    provider: row.provider as OperationProvider,
     status: refundEntry?.status ?? 'pending',
-    amount: numberOf(refundEntry?.amount ?? BigInt(call.amount!), row),
+    amount: numberOf(refundEntry?.amount ?? BigInt(operation.amount!), row),
     currency: row.currency,
-    ...(call.refund_reason !== null && { reason: call.refund_reason }),
+    ...(operation.refund_reason !== null && { reason: operation.refund_reason }),
   }
 }

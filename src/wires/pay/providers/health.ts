@@ -1,13 +1,13 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { HealthStatus } from '../../../http/health-route.ts'
 import { cached, healthOf, type ProviderStatus } from '../../../providers/health.ts'
-import { type CallProvider, PROVIDERS, type PaymentProvider, type ProviderName } from './provider.ts'
+import { type OperationProvider, PROVIDERS, type PaymentProvider, type ProviderName } from './provider.ts'
 
 export type PayHealth = { status: HealthStatus; providers: Record<ProviderName, ProviderStatus> }
 
 /** Whether payments can be made: `unhealthy` if a configured provider does not answer. Remembered for a few seconds. */
 export const createHealth = (
-  providers: ReadonlyMap<CallProvider, PaymentProvider>,
+  providers: ReadonlyMap<OperationProvider, PaymentProvider>,
   onchain: () => Promise<ProviderStatus>,
   clock: Clock,
 ): (() => Promise<PayHealth>) =>

@@ -4,7 +4,7 @@ import { StartError } from '../../../base/start-error.ts'
 import type { Settings } from '../../../kernel/config/config.ts'
 import type { CallProvider } from '../errors.ts'
 import type { PayOptions } from '../options.ts'
-import type { CallProvider, PaymentProvider } from './provider.ts'
+import type { OperationProvider, PaymentProvider } from './provider.ts'
 
 /** The credentials of the providers, and providers of the configuration file, which take their place. */
 type ProviderOptions = {
@@ -26,14 +26,14 @@ export async function openProviders(
   options: ProviderOptions,
   clock: Clock,
   settings: Pick<Settings, 'production' | 'policy' | 'isPolicySet'>,
-): Promise<ReadonlyMap<CallProvider, PaymentProvider>> {
+): Promise<ReadonlyMap<OperationProvider, PaymentProvider>> {
   if (settings.production) {
     checkBase('STRIPE_API_BASE', options.stripe?.apiBase)
     checkBase('PAYPAL_API_BASE', options.paypal?.apiBase)
   }
   const cardpay = options.cardpay ?? (await cardProvider(options.stripe, clock))
   const walletpay = options.walletpay ?? (await walletProvider(options.paypal, clock))
-  const providers = new Map<CallProvider, PaymentProvider>()
+  const providers = new Map<OperationProvider, PaymentProvider>()
   for (const [name, provider, verbs] of [
     ['cardpay', cardpay, VERBS],
     ['walletpay', walletpay, [...VERBS, 'capture']],
@@ -49,7 +49,7 @@ export async function openProviders(
 
 /** Under `open` any user may refund anybody's payment: not with real money unless that was chosen. */
 function checkPolicy(
-  name: CallProvider,
+  name: OperationProvider,
   provider: PaymentProvider,
   { policy, isPolicySet }: Pick<Settings, 'policy' | 'isPolicySet'>,
 ): void {

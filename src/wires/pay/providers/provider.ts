@@ -5,8 +5,8 @@ import type { Receiver } from '../../../providers/receive.ts'
 export const PROVIDERS = ['cardpay', 'walletpay', 'onchain'] as const
 export type ProviderName = (typeof PROVIDERS)[number]
 
-/** The ways to pay that calls go to. */
-export type CallProvider = Exclude<ProviderName, 'onchain'>
+/** The ways to pay at which we carry out operations. */
+export type OperationProvider = Exclude<ProviderName, 'onchain'>
 
 /** An amount in minor units of its currency, with the provider's own exponent. */
 export type Money = {
@@ -76,7 +76,7 @@ export type LedgerEntry = {
      * its time of update in milliseconds): a greater one counts before the state. Default 0.
      */
     version?: number
-    /** The id of our call that made the object: of a refund, the `id` of the `RefundOrder`. */
+    /** The id of our operation that made the object: of a refund, the `id` of the `RefundOrder`. */
     callId?: string
     /** The provider's reason or status, one line. */
     reason?: string
@@ -113,7 +113,7 @@ export type PaymentSnapshot = {
 
 /** A refund of a payment, or of a part of it. */
 export type RefundOrder = Money & {
-  /** The id of our row of this call: the idempotency key, and kept by the provider as metadata. */
+  /** The id of our row of this operation: the idempotency key, and kept by the provider as metadata. */
   id: string
   transactionId: string
   reference: string
@@ -196,7 +196,7 @@ export type PaymentProvider = Receiver<ProviderEvent> & {
 
 /** A capture of an approved order. */
 export type CaptureOrder = {
-  /** The id of our row of this call; after a decline the next capture has another one. */
+  /** The id of our row of this operation; after a decline the next capture has another one. */
   id: string
   transactionId: string
   reference: string

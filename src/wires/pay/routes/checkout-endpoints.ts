@@ -7,10 +7,10 @@ import { checkSum, readAmount, readCurrency } from '../ledger/amounts.ts'
 import { orderFieldsOf } from '../ledger/merchant-columns.ts'
 import type { Captures } from '../operations/captures.ts'
 import type { Checkouts } from '../operations/checkouts.ts'
-import { callErrors, causeOf, payErrors, providerIn } from '../errors.ts'
-import { NEW_PAYMENTS, PAYMENT_CALLS } from './limits.ts'
+import { operationErrors, causeOf, payErrors, providerIn } from '../errors.ts'
+import { NEW_PAYMENTS, PAYMENT_OPERATIONS } from './limits.ts'
 import { LIVES, merchantFields, readMerchant } from './merchant-fields.ts'
-import type { CallProvider, PaymentProvider } from '../providers/provider.ts'
+import type { OperationProvider, PaymentProvider } from '../providers/provider.ts'
 import { Currency, Line, ReturnUrl, type ReturnRule } from './schemas.ts'
 
 const ITEMS_MAX = 100
@@ -38,12 +38,12 @@ const ORDER_PARAMETERS = {
 export function checkoutEndpoints(wire: {
   checkouts: Checkouts
   captures: Captures
-  providers: ReadonlyMap<CallProvider, PaymentProvider>
+  providers: ReadonlyMap<OperationProvider, PaymentProvider>
   policy: Policy
   returns: ReturnRule
 }) {
   const { checkouts, captures, providers, policy } = wire
-  const providerOf = (name: CallProvider): PaymentProvider => providerIn(providers, name)
+  const providerOf = (name: OperationProvider): PaymentProvider => providerIn(providers, name)
 
   return {
     createSession: endpoint(
@@ -98,7 +98,7 @@ export function checkoutEndpoints(wire: {
             { title: 'Checkout' },
           ),
         },
-        errors: [...callErrors, errors.forbidden],
+        errors: [...operationErrors, errors.forbidden],
       },
       async ({ body: { items, successUrl, cancelUrl, ...given }, caller, recordId, requestId }) => {
         const { currencies } = providerOf('cardpay')
@@ -178,7 +178,7 @@ export function checkoutEndpoints(wire: {
             { title: 'WalletOrder' },
           ),
         },
-        errors: [...callErrors, errors.forbidden],
+        errors: [...operationErrors, errors.forbidden],
       },
       async ({ body, caller, recordId, requestId }) => {
         const { currencies } = providerOf('walletpay')
@@ -211,7 +211,7 @@ export function checkoutEndpoints(wire: {
     ),
     captureOrder: endpoint(
       {
-        limit: PAYMENT_CALLS,
+        limit: PAYMENT_OPERATIONS,
         summary: 'Capture an approved order',
         description:
           'Takes the money. Calling it again is safe: an order that is captured already is answered as the first time.',
@@ -232,7 +232,7 @@ export function checkoutEndpoints(wire: {
             { title: 'Capture' },
           ),
         },
-        errors: [...callErrors, errors.not_found, payErrors.invalid_state, payErrors.payment_declined],
+        errors: [...operationErrors, errors.not_found, payErrors.invalid_state, payErrors.payment_declined],
       },
       ({ params: { orderId }, caller, requestId }) => {
         providerOf('walletpay')

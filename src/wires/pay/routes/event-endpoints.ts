@@ -12,11 +12,11 @@ import { EVENT_STATES, type PaymentEvents } from '../inbox/provider-events.ts'
 import { Timestamp } from './schemas.ts'
 import { getEvent, listEvents, replayEvent, type InboxQuery } from '../administration/event-inbox.ts'
 
-const CALL_PROVIDERS = ['cardpay', 'walletpay'] as const
+const OPERATION_PROVIDERS = ['cardpay', 'walletpay'] as const
 
 const EventFields = {
   _id: Type.String(),
-  provider: Type.Enum(CALL_PROVIDERS),
+  provider: Type.Enum(OPERATION_PROVIDERS),
   eventId: Type.String({ description: 'The provider’s id.' }),
   type: Type.String({ description: 'The provider’s word.', examples: ['checkout.session.completed'] }),
   state: Type.Enum(EVENT_STATES, {
@@ -56,7 +56,7 @@ const OneEvent = Type.Object({
 })
 
 const FILTERS = Type.Object({
-  provider: Type.Optional(Type.Enum(CALL_PROVIDERS)),
+  provider: Type.Optional(Type.Enum(OPERATION_PROVIDERS)),
   state: Type.Optional(Type.Enum(EVENT_STATES)),
   type: Type.Optional(Type.String({ maxLength: 255, description: 'The whole type.' })),
   eventId: Type.Optional(Type.String({ maxLength: 255, description: 'The provider’s id.' })),

@@ -4,7 +4,7 @@
 export const NEW_PAYMENTS = { rate: '60/hour', name: 'new payments' } as const
 
 /** Captures and cancellations together. */
-export const PAYMENT_CALLS = { rate: '60/min', name: 'captures' } as const
+export const PAYMENT_OPERATIONS = { rate: '60/min', name: 'captures' } as const
 
 /** Refunds by card and wallet together. */
 export const REFUNDS = { rate: '60/min', name: 'refunds' } as const

@@ -5,9 +5,9 @@ import { json } from '../../../http/bodies.ts'
 import { endpoint } from '../../../http/route.ts'
 import type { Policy } from '../../../kernel/policy/policy.ts'
 import { readAmount } from '../ledger/amounts.ts'
-import { callErrors, causeOf, payErrors, providerIn } from '../errors.ts'
+import { operationErrors, causeOf, payErrors, providerIn } from '../errors.ts'
 import { REFUNDS } from './limits.ts'
-import { type CallProvider, REFUND_WORDS, type PaymentProvider } from '../providers/provider.ts'
+import { type OperationProvider, REFUND_WORDS, type PaymentProvider } from '../providers/provider.ts'
 import type { Refunds } from '../operations/refunds.ts'
 import { Line, Refund } from './schemas.ts'
 import type { TransactionRow } from '../ledger/transaction-rows.ts'
@@ -24,12 +24,12 @@ const RefundCurrency = Type.Optional(
   }),
 )
 
-const REFUND_AMOUNTS: Readonly<Record<CallProvider, { description: string; examples: number[] }>> = {
+const REFUND_AMOUNTS: Readonly<Record<OperationProvider, { description: string; examples: number[] }>> = {
   cardpay: { description: 'In minor units.', examples: [500] },
   walletpay: { description: 'A decimal number in major units.', examples: [6.15] },
 }
 
-const REFUND_REASONS: Readonly<Record<CallProvider, { description: string }>> = {
+const REFUND_REASONS: Readonly<Record<OperationProvider, { description: string }>> = {
   cardpay: {
     description: `Why. ${REFUND_WORDS.join(', ')} are Stripe’s words, and count there; anything else is metadata of the refund.`,
   },
@@ -45,11 +45,11 @@ export function refundEndpoints({
   policy,
 }: {
   refunds: Refunds
-  providers: ReadonlyMap<CallProvider, PaymentProvider>
+  providers: ReadonlyMap<OperationProvider, PaymentProvider>
   policy: Policy
 }) {
   /** The amount of a refund, in the unit of the transaction's provider. */
-  const amountOf = (value: number | undefined, provider: CallProvider) =>
+  const amountOf = (value: number | undefined, provider: OperationProvider) =>
     value === undefined
       ? undefined
       : (row: TransactionRow): bigint =>
@@ -59,7 +59,7 @@ export function refundEndpoints({
             '/body/amount',
           )
 
-  const refund = (provider: CallProvider) =>
+  const refund = (provider: OperationProvider) =>
     endpoint(
       {
         limit: REFUNDS,
@@ -96,7 +96,7 @@ export function refundEndpoints({
           ),
         ),
         reply: { 200: Refund },
-        errors: [...callErrors, errors.not_found, payErrors.invalid_state, payErrors.amount_exceeded],
+        errors: [...operationErrors, errors.not_found, payErrors.invalid_state, payErrors.amount_exceeded],
       },
       ({ body: { transactionId, amount, currency, reason }, caller, actor, recordId, requestId }) =>
         refunds.refund({

@@ -9,8 +9,8 @@ import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { timelineOf } from '../administration/timeline.ts'
 import { TransactionTimeline } from './timeline-schema.ts'
 import type { Cancellations } from '../operations/cancellations.ts'
-import { callErrors, causeOf, payErrors } from '../errors.ts'
-import { PAYMENT_CALLS } from './limits.ts'
+import { operationErrors, causeOf, payErrors } from '../errors.ts'
+import { PAYMENT_OPERATIONS } from './limits.ts'
 import { Transaction, TransactionDetails } from './schemas.ts'
 import { filtersOf, TransactionFilters } from './transaction-filters.ts'
 import type { Transactions } from '../ledger/transactions.ts'
@@ -109,7 +109,7 @@ export function transactionEndpoints({
     ),
     cancel: endpoint(
       {
-        limit: PAYMENT_CALLS,
+        limit: PAYMENT_OPERATIONS,
         summary: 'Cancel a payment that is not paid',
         description:
           'Ends a checkout session at the provider, and an order or a payment request here. What the buyer pays nevertheless completes the transaction. Cancelling again is safe.',
@@ -117,7 +117,7 @@ export function transactionEndpoints({
         idempotent: true,
         params: OneTransaction,
         reply: { 200: TransactionDetails },
-        errors: [...callErrors, errors.not_found, payErrors.invalid_state],
+        errors: [...operationErrors, errors.not_found, payErrors.invalid_state],
       },
       async ({ params: { id }, caller, actor, requestId }) => {
         const rowFilter = policy.rowFilter(caller)

@@ -4,7 +4,7 @@ import { raw } from '../../../http/bodies.ts'
 import type { RawRequest } from '../../../http/raw-request.ts'
 import { endpoint, type RouteSpec } from '../../../http/route.ts'
 import { receiveErrors } from '../../../providers/receive.ts'
-import type { CallProvider } from '../providers/provider.ts'
+import type { OperationProvider } from '../providers/provider.ts'
 import type { Webhooks } from '../inbox/webhooks.ts'
 
 const WEBHOOK_BYTES = 1_048_576
@@ -16,12 +16,12 @@ const Received = Type.Object({ received: Type.Literal(true) }, { title: 'Receive
 /** The endpoints that receive the events of the providers. */
 export function webhookEndpoints(wire: { webhooks: Webhooks; publicUrl: string }) {
   const { webhooks } = wire
-  const webhook = async (provider: CallProvider, body: RawRequest) => {
+  const webhook = async (provider: OperationProvider, body: RawRequest) => {
     const publicUrl = `${wire.publicUrl}/pay/${provider}/webhook`
     await webhooks.receive(provider, { ...body, publicUrl })
     return { received: true } as const
   }
-  const webhookSpec = (provider: CallProvider) =>
+  const webhookSpec = (provider: OperationProvider) =>
     ({
       access: 'public',
       limit: { rate: WEBHOOKS_RATE, countedIn: 'process' },
