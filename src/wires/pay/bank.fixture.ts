@@ -66,8 +66,8 @@ export type Bank = PaymentProvider & {
   faults: (CallFault | undefined)[]
   /** Fault of all calls after these. */
   lastingFault?: CallFault | undefined
-  /** How many looks fail, and how. */
-  lookFaults: ('unknown' | undefined)[]
+  /** How many retrievals fail, and how. */
+  retrieveFaults: ('unknown' | undefined)[]
   /** How often each verb was called. */
   counts: Record<'create' | 'capture' | 'cancel' | 'refund' | 'retrieve' | 'events', number>
   /** Answers up to when a list of events is complete; undefined if it cannot be read. */
@@ -203,7 +203,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
     sessions,
     outgoing,
     faults: [],
-    lookFaults: [],
+    retrieveFaults: [],
     counts,
     listedUntil: () => clock.now(),
     hold: async () => undefined,
@@ -293,7 +293,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
     async retrieve(subject) {
       counts.retrieve++
       await bank.hold()
-      if (bank.lookFaults.shift() === 'unknown') return { kind: 'unknown', reason: 'the bank is closed' }
+      if (bank.retrieveFaults.shift() === 'unknown') return { kind: 'unknown', reason: 'the bank is closed' }
       const session = findSession(subject)
       if (!session) return { kind: 'refused', reason: 'no such session', code: 'gone' }
       return { kind: 'accepted', snapshot: snapshotOf(session) }

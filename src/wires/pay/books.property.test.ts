@@ -31,7 +31,7 @@ type Action =
       amount: number | undefined
     }
   | { kind: 'deliver'; order: number[]; lost: boolean }
-  | { kind: 'lookFault' }
+  | { kind: 'retrieveFault' }
   | { kind: 'reconcile' }
   | { kind: 'wait'; ms: number }
   | { kind: 'restart' }
@@ -112,7 +112,7 @@ const action = fc.oneof(
       lost: fc.boolean(),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('lookFault') }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('retrieveFault') }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('reconcile') }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait'), ms: fc.constantFrom(1, 11_000, 60_000) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart') }) },
@@ -211,7 +211,7 @@ async function run(till: Till, actions: readonly Action[], restart: () => Promis
     banks.flatMap(([, bank]) => [...bank.sessions.values()].map((session) => ({ bank, session })))
   const pick = (index: number) => all()[all().length === 0 ? 0 : index % all().length]
   const fail = (bank: Bank, one: CallFault | undefined) => (bank.faults = one === undefined ? [] : [one])
-  // Answers that are lost are looked up within the request: its time passes by itself.
+  // Answers that are lost are rechecked within the request: its time passes by itself.
   const ticking = setInterval(() => clock.advance(300), 1)
   let current = till
   /** The refunds that callers know of. */
@@ -236,8 +236,8 @@ async function run(till: Till, actions: readonly Action[], restart: () => Promis
         }
       } else if (one.kind === 'reconcile') await current.reconcile()
       else if (one.kind === 'wait') clock.advance(one.ms)
-      else if (one.kind === 'lookFault')
-        for (const [, bank] of banks) bank.lookFaults = ['unknown', 'unknown']
+      else if (one.kind === 'retrieveFault')
+        for (const [, bank] of banks) bank.retrieveFaults = ['unknown', 'unknown']
       else if (one.kind === 'restart') current = await restart()
       else {
         const picked = pick(one.at)
@@ -268,7 +268,7 @@ async function run(till: Till, actions: readonly Action[], restart: () => Promis
     // What was lost is found by the lists of events and by reconciliation.
     for (const [, bank] of banks) {
       bank.faults = []
-      bank.lookFaults = []
+      bank.retrieveFaults = []
     }
     clock.advance(60_000)
     await current.reconcile()

@@ -27,7 +27,7 @@ import { createRefunds } from './operations/refunds.ts'
 import { payRoutes } from './routes.ts'
 import { createTransactionEvents, type TransactionEvents } from './ledger/transaction-events.ts'
 import { createTransactions, type Transactions } from './ledger/transactions.ts'
-import { createWatch } from './operations/rechecks.ts'
+import { createRechecks } from './operations/rechecks.ts'
 import { createWebhooks } from './inbox/webhooks.ts'
 
 const EVENTS_MS = 10_000
@@ -67,8 +67,10 @@ export const pay = defineWire({
     const { db, clock, jobs, settings, policy } = context
     const providers = await openProviders(options, clock, settings)
     const { firstSeconds, maxSeconds, eventsSeconds } = { ...options.reconcile, ...options.sweep }
-    const watch = createWatch(context, { firstMs: firstSeconds * 1000, maxMs: maxSeconds * 1000 }, (id) =>
-      reconcile(id, { cause: 'reconciliation', repeats: true }),
+    const rechecks = createRechecks(
+      context,
+      { firstMs: firstSeconds * 1000, maxMs: maxSeconds * 1000 },
+      (id) => reconcile(id, { cause: 'reconciliation', repeats: true }),
     )
     const events = createTransactionEvents(context.events)
     declarePaymentEvents(context.events)
@@ -77,7 +79,7 @@ export const pay = defineWire({
       events,
       ({ id, provider, version }) =>
         // The chain itself tells what becomes of these.
-        provider === 'onchain' ? [] : [watch.watchSql(id, { series: `${id}-${version}` })],
+        provider === 'onchain' ? [] : [rechecks.recheckSql(id, { series: `${id}-${version}` })],
       [...providers.keys(), 'onchain'],
     )
     const onchainPayments = await openOnchain(context, { ledger, events }, options.onchain)
@@ -116,7 +118,7 @@ export const pay = defineWire({
         checkouts: createCheckouts(context, ledger, {
           events,
           providers,
-          watchSql: (id, series) => watch.watchSql(id, series),
+          recheckSql: (id, series) => rechecks.recheckSql(id, series),
         }),
         cancellations: createCancellations(context, {
           ledger,
@@ -131,7 +133,8 @@ export const pay = defineWire({
           isConfigured(name) {
             if (!providers.has(name)) throw notConfigured(name)
           },
-          watchSql: (transactionId, operationId) => watch.watchSql(transactionId, { series: operationId }),
+          recheckSql: (transactionId, operationId) =>
+            rechecks.recheckSql(transactionId, { series: operationId }),
         }),
         transactions,
         webhooks: createWebhooks(providers, providerEvents),
@@ -153,7 +156,7 @@ export const pay = defineWire({
           select transaction_id from pay_calls where status in ('running', 'unknown')
           union select id from pay_transactions where status = 'lost' and is_settled = 0 limit ${UNDER_WAY_MAX}`)
         for (const { transaction_id } of underWay)
-          await db.batch([watch.watchSql(transaction_id, { isNow: true })])
+          await db.batch([rechecks.recheckSql(transaction_id, { isNow: true })])
         if (providers.size > 0) await eventList.listSoon()
       },
       warnings: [

@@ -15,7 +15,7 @@ import { startTill } from './pay.fixture.ts'
 const FULL = { amount: '1099', captured: '1099', refunded: '400', reserved: '500' }
 
 eachEngine((engine) => {
-  test('a dispute of an older version is of the whole payment until the next look, which a start makes', async (t) => {
+  test('a dispute of an older version is of the whole payment until the next recheck, which a start makes', async (t) => {
     const databaseUrl = await engine.freshUrl()
     const db = await openDatabase(databaseUrl)
     const pay = await readMigrations('pay', new URL('./migrations/', import.meta.url), db.dialect)

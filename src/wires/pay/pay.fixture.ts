@@ -34,7 +34,7 @@ export type Till = {
   receive(provider: string, events: readonly ProviderEvent[]): Promise<void>
   /** Waits until every event is handled. */
   quiet(): Promise<void>
-  /** Looks up everything that is not settled, as reconciliation does. */
+  /** Rechecks everything that is not settled, as reconciliation does. */
   reconcile(): Promise<void>
   /** The buyer pays a checkout session. */
   pay(reference: string): void

@@ -140,7 +140,7 @@ export async function booksOfServer(app: TestApp, token: string): Promise<Map<st
   return books
 }
 
-/** Looks up everything, as reconciliation and the lists of events do, until the books are equal; fails if they stay apart. */
+/** Rechecks everything, as reconciliation and the lists of events do, until the books are equal; fails if they stay apart. */
 export async function assertEqualBooks(
   app: TestApp,
   token: string,

@@ -59,8 +59,8 @@ eachEngine((engine) => {
       const { transactions } = await chain.list(`walletId=${walletId}`)
       return transactions.every(is) && transactions
     })
-  const later = <T>(look: () => Promise<T | undefined | false>, stepMs?: number): Promise<T> =>
-    eventuallyLater(chain.app.clock, look, stepMs)
+  const later = <T>(check: () => Promise<T | undefined | false>, stepMs?: number): Promise<T> =>
+    eventuallyLater(chain.app.clock, check, stepMs)
 
   for (const [name, fault] of sample(Object.entries(FAULTS), 2))
     test(`a transaction is mined once where the only node ${name}`, async () => {

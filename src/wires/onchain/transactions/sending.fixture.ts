@@ -129,12 +129,12 @@ export async function startSending(
 }
 
 /** Waits until something holds, for a minute at most. */
-export async function eventually<T>(look: () => Promise<T | undefined | false>): Promise<T> {
+export async function eventually<T>(check: () => Promise<T | undefined | false>): Promise<T> {
   const until = Date.now() + 60_000
   for (;;) {
-    const found = await look()
-    if (found) return found
-    assert.ok(Date.now() < until, `this was never so: ${look.toString()}`)
+    const result = await check()
+    if (result) return result
+    assert.ok(Date.now() < until, `this was never so: ${check.toString()}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
@@ -142,13 +142,13 @@ export async function eventually<T>(look: () => Promise<T | undefined | false>):
 /** Moves the clock until something holds; slower and slower, because calls to a node are given up by this clock. */
 export function eventuallyLater<T>(
   clock: TestClock,
-  look: () => Promise<T | undefined | false>,
+  check: () => Promise<T | undefined | false>,
   stepMs = 5_000,
 ): Promise<T> {
   let pauseMs = 1
   return eventually(async () => {
-    const found = await look()
-    if (found) return found
+    const result = await check()
+    if (result) return result
     clock.advance(stepMs)
     await new Promise((resolve) => setTimeout(resolve, (pauseMs *= 1.2)))
     return false

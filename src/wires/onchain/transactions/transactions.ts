@@ -16,7 +16,7 @@ import { selectTransactionsSql, TRANSACTION_COLUMNS, type OnchainTransactionRow 
 /** The decimal places of every chain's native coin. */
 const DECIMALS = 18
 /** How often a transaction is looked at that a request waits for. */
-const LOOK_MS = 100
+const CHECK_MS = 100
 
 /** A transaction as the API shows it. */
 export type SentTransaction = {
@@ -205,7 +205,7 @@ export function createTransactions(
         if (!row) throw new Error(`there is no transaction ${id}`)
         const remainingMs = until - clock.elapsed()
         if (row.block_number !== null || row.is_final === 1 || remainingMs <= 0) return row
-        await clock.sleep(Math.min(LOOK_MS, remainingMs))
+        await clock.sleep(Math.min(CHECK_MS, remainingMs))
       }
     },
   }

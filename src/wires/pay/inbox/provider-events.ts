@@ -18,7 +18,7 @@ import { selectTransactionsSql, type TransactionRow } from '../ledger/transactio
 
 const CLAIMED_AT_ONCE = 50
 /** Few, so that a burst of webhooks leaves the event loop to others. */
-const LOOKS_AT_ONCE = 4
+const HANDLED_AT_ONCE = 4
 const LEASE_MS = 60_000
 const FIRST_RETRY_MS = 10_000
 const LONGEST_RETRY_MS = 3_600_000
@@ -187,10 +187,10 @@ async function eachOf<T>(
       await work(item)
     }
   }
-  await Promise.all(Array.from({ length: LOOKS_AT_ONCE }, worker))
+  await Promise.all(Array.from({ length: HANDLED_AT_ONCE }, worker))
 }
 
-/** Handles events, the new ones of one transaction by one look. */
+/** Handles events, the new ones of one transaction together. */
 async function handleRows(context: EventContext, rows: readonly EventRow[]): Promise<void> {
   const groups = new Map<string, Group>()
   await eachOf(context, rows, async (event) => {

@@ -133,7 +133,7 @@ describe('a webhook', () => {
       const till = await startTill(t, engine)
       const { _id, reference } = await till.checkout()
       till.pay(reference)
-      till.card.lookFaults = ['unknown']
+      till.card.retrieveFaults = ['unknown']
       const [event] = till.card.outgoing.splice(0)
       assert.equal((await till.app.request('POST', PATH, webhookOf(event!))).status, 200)
       const failed = async () =>
@@ -162,7 +162,7 @@ describe('a webhook', () => {
       await insert('evt_0', event!.subject!, 9_999)
       // The provider was away for three days.
       await insert('evt_00', { reference, paymentId: 'another subject' }, 80)
-      till.card.lookFaults = ['unknown', 'unknown', 'unknown']
+      till.card.retrieveFaults = ['unknown', 'unknown', 'unknown']
       assert.equal((await till.app.request('POST', PATH, webhookOf(event!))).status, 200)
       const unhandled = () =>
         db.all<{ event_id: string; due_at: number | null }>(
@@ -178,7 +178,7 @@ describe('a webhook', () => {
       assert.ok(dueInMs(event!.id) < 60_000)
     })
 
-    test('that comes while the last look ends begins looks of its own', async (t) => {
+    test('that comes while the last recheck ends begins rechecks of its own', async (t) => {
       const till = await startTill(t, engine)
       const { _id, reference } = await till.paid()
       const { db } = till.app.app
@@ -223,7 +223,7 @@ describe('a webhook', () => {
     test('that was lost is found in the provider’s list of events', async (t) => {
       const till = await startTill(t, engine)
       const { _id: transactionId, reference } = await till.paid()
-      // The first look finds it settled, and is the last.
+      // The first recheck finds it settled, and is the last.
       till.app.clock.advance(11_000)
       while (till.card.counts.retrieve < 2) await new Promise((resolve) => setTimeout(resolve, 5))
       till.card.act(

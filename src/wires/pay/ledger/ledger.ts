@@ -32,14 +32,14 @@ const STEPS_OF_VERSION = 8
 /** Changes of one transaction that may wait in one process. */
 const TURNS = 10_000
 /** States that only money at the provider ends. */
-const LOOKED_FINAL: ReadonlySet<PaymentStatus> = new Set<PaymentStatus>([
+const SEEMINGLY_FINAL: ReadonlySet<PaymentStatus> = new Set<PaymentStatus>([
   'failed',
   'expired',
   'cancelled',
   'lost',
 ])
 const ENDED: ReadonlySet<PaymentStatus> = new Set<PaymentStatus>([
-  ...LOOKED_FINAL,
+  ...SEEMINGLY_FINAL,
   'completed',
   'partially_refunded',
   'refunded',
@@ -90,11 +90,11 @@ export type Ledger = {
   record(id: string, change: LedgerChange): Promise<LedgerTransaction | undefined>
 }
 
-/** @param watchSql the steps that have a transaction looked up later, from this version on */
+/** @param recheckSql the steps that have a transaction rechecked later, from this version on */
 export function createLedger(
   { db, clock, log, metrics }: Pick<WireContext, 'db' | 'clock' | 'log' | 'metrics'>,
   events: TransactionEvents,
-  watchSql: (row: TransactionRow) => readonly Step[],
+  recheckSql: (row: TransactionRow) => readonly Step[],
   providers: readonly string[] = [],
 ): Ledger {
   const countPayment = metrics.counter({
@@ -188,7 +188,7 @@ export function createLedger(
       ...[...changedOperations.map(settleOperationSql), ...deletedOperations.map(deleteOperationSql)].map(
         (step) => requireRow(step, () => changedMeanwhile),
       ),
-      ...(row.is_settled === 1 && after.is_settled === 0 ? watchSql(after) : []),
+      ...(row.is_settled === 1 && after.is_settled === 0 ? recheckSql(after) : []),
       ...steps,
       // Behind the further steps, such as those of fees.
       ...eventsSql(row, after, { history, hasSteps: steps.length > 0 }),
@@ -232,7 +232,7 @@ export function createLedger(
       return [status]
     }
     const steps = stepsBetween(status, summary.status)
-    if (steps && steps.length > 0 && LOOKED_FINAL.has(status))
+    if (steps && steps.length > 0 && SEEMINGLY_FINAL.has(status))
       log.warn(
         { transaction: id, provider, from: status, to: summary.status, cause },
         'a transaction goes on from a state that looked final: its provider has the money after all',

@@ -113,10 +113,10 @@ describe('a wallet order', () => {
           const { _id, reference } = await till.order()
           approve(till, reference)
           till.wallet.faults = [fault]
-          till.wallet.lookFaults = Array.from({ length: 40 }, () => 'unknown' as const)
+          till.wallet.retrieveFaults = Array.from({ length: 40 }, () => 'unknown' as const)
           const unknown = await till.app.clock.through(till.call(capture(reference)))
           assert.deepEqual([unknown.status, unknown.body.error.code], [502, 'PROVIDER_ERROR'], unknown.text)
-          till.wallet.lookFaults = []
+          till.wallet.retrieveFaults = []
           till.app.clock.advance(30_000)
           if (again === 'call') assert.equal((await till.call(capture(reference))).status, 200)
           // The job of reconciliation may be at it already.
@@ -129,12 +129,12 @@ describe('a wallet order', () => {
         }
       })
 
-    test('of unknown outcome is not captured again before it could be looked up', async (t) => {
+    test('of unknown outcome is not captured again before it could be rechecked', async (t) => {
       const till = await startTill(t, engine)
       const { _id, reference } = await till.order()
       approve(till, reference)
       till.wallet.faults = ['lost']
-      till.wallet.lookFaults = Array.from({ length: 100 }, () => 'unknown' as const)
+      till.wallet.retrieveFaults = Array.from({ length: 100 }, () => 'unknown' as const)
       const timer = setInterval(() => till.app.clock.advance(500), 2)
       for (let time = 1; time <= 2; time++) {
         const { status, body, text } = await till.call(capture(reference))
@@ -144,7 +144,7 @@ describe('a wallet order', () => {
       }
       clearInterval(timer)
       assert.equal(till.wallet.counts.capture, 1)
-      till.wallet.lookFaults = []
+      till.wallet.retrieveFaults = []
       assert.equal((await till.call(capture(reference))).body.status, 'COMPLETED')
       assert.equal(till.wallet.counts.capture, 1)
     })

@@ -58,7 +58,7 @@ export function createCaptures(
     const lease = leaseOf({ clock, processes })
     let operation: ProviderOperation
     if (open) {
-      // The outcome of an earlier operation is unknown, and the order was just looked up: the same key again.
+      // The outcome of an earlier operation is unknown, and the order was just rechecked: the same key again.
       const [claim] = await db.write(claimOperationSql(open.id, lease))
       if (!claim) return undefined
       operation = { ...open, ...claim }
@@ -99,12 +99,12 @@ export function createCaptures(
         const isUnknown = transaction.operations.some(
           (operation) => operation.kind === 'capture' && isOpen(operation),
         )
-        let isLookedUp = !isUnknown
+        let isRechecked = !isUnknown
         if (transaction.summary.isChargePending || isUnknown) {
           const limitMs = deadline - clock.elapsed()
           const reconciliation = await reconcile(row.id, { cause, repeats: false, limitMs })
           if (reconciliation.transaction) transaction = reconciliation.transaction
-          isLookedUp = reconciliation.failure === undefined
+          isRechecked = reconciliation.failure === undefined
         }
         if (isOverdue(transaction, clock.now())) {
           const { transaction: current } = await reconcile(row.id, { cause, repeats: false })
@@ -113,7 +113,7 @@ export function createCaptures(
         const knownAnswer = answerOf(transaction)
         if (knownAnswer) return knownAnswer
         // What may have been captured is not captured again before PayPal has said what it has.
-        const answer = isLookedUp ? await make(transaction, cause, deadline) : undefined
+        const answer = isRechecked ? await make(transaction, cause, deadline) : undefined
         if (answer) return answer
         if (clock.elapsed() + WAIT_MS >= deadline)
           throw errorOf(

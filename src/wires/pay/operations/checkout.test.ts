@@ -93,7 +93,7 @@ describe('a checkout', () => {
       const call = () =>
         till.app.clock.through(till.call('POST /pay/cardpay/checkout', body, { key: 'again' }))
       till.card.faults = ['lost', 'dropped', 'dropped', 'dropped', 'dropped', 'dropped', 'dropped', 'dropped']
-      till.card.lookFaults = Array.from({ length: 40 }, () => 'unknown' as const)
+      till.card.retrieveFaults = Array.from({ length: 40 }, () => 'unknown' as const)
       const unknown = await call()
       assert.equal(unknown.status, 502)
       const { transactionId } = unknown.body.error.details
@@ -105,7 +105,7 @@ describe('a checkout', () => {
       assert.equal((await call()).status, 502)
       assert.equal((await till.call('GET /pay/transactions')).body.total, 1)
       till.card.faults = []
-      till.card.lookFaults = []
+      till.card.retrieveFaults = []
       const { status, body: answered } = await call()
       assert.equal(status, 200)
       const [session, ...others] = till.card.sessions.values()
@@ -166,7 +166,7 @@ describe('a checkout', () => {
       assert.equal(till.card.sessions.size, 1)
     })
 
-    test('whose creation is never known expires, and is looked up no more', async (t) => {
+    test('whose creation is never known expires, and is rechecked no more', async (t) => {
       const till = await startTill(t, engine)
       const body = { amount: 5, currency: 'EUR', ...RETURN_URLS }
       const create = () => till.call('POST /pay/walletpay/order', body, { key: 'one' })

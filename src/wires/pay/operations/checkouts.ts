@@ -54,11 +54,11 @@ export function createCheckouts(
   options: {
     events: TransactionEvents
     providers: ReadonlyMap<OperationProvider, PaymentProvider>
-    /** The step that has a new transaction looked up later. */
-    watchSql: (transactionId: string, options?: { series: string; runAt: number }) => Step
+    /** The step that has a new transaction rechecked later. */
+    recheckSql: (transactionId: string, options?: { series: string; runAt: number }) => Step
   },
 ): Checkouts {
-  const { events, providers, watchSql } = options
+  const { events, providers, recheckSql } = options
 
   /** Inserts the transaction with the row of its first operation; answers false if it exists. */
   async function insert(
@@ -71,8 +71,8 @@ export function createCheckouts(
       sql.insert('pay_transactions', row, ['id']),
       insertHistorySql({ transactionId: id, seq: 0, status: 'pending', cause }, lease.now),
       insertOperationSql({ id, transaction_id: id, kind: 'create' }, lease),
-      watchSql(id),
-      ...(row.expires_at === null ? [] : [watchSql(id, { series: `${id}-expiry`, runAt: row.expires_at })]),
+      recheckSql(id),
+      ...(row.expires_at === null ? [] : [recheckSql(id, { series: `${id}-expiry`, runAt: row.expires_at })]),
     ])
     return inserted.length > 0
   }

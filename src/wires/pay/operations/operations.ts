@@ -35,7 +35,7 @@ export type ProviderOperation = Pick<OperationRow, 'id' | 'kind' | 'amount' | 'r
 export type Operations = {
   /**
    * Captures an order, or gives money back, by an operation whose row exists already as running. Its outcome is recorded; an
-   * unknown one is looked up until the deadline. The row of an operation that was certainly not made is deleted, with what it
+   * unknown one is rechecked until the deadline. The row of an operation that was certainly not made is deleted, with what it
    * reserved, so that the same operation can be made again.
    *
    * @param options.isRepeated whether the operation was made before with an unknown outcome: a refusal now does not tell whether
@@ -80,7 +80,7 @@ export function createOperations(
         // The row of the operation was written with its reservation.
         begin: async () => true,
         call: (limitMs) => perform(provider, row, operation, limitMs),
-        async settle(outcome, isLookedUp) {
+        async settle(outcome, isRechecked) {
           const settlement = { id: operation.id, leaseUntil: operation.lease_until }
           if (outcome.kind === 'accepted') {
             const snapshot = 'snapshot' in outcome ? outcome.snapshot : { entries: [outcome.entry] }
@@ -94,7 +94,7 @@ export function createOperations(
           // A repetition that was not done says nothing about the first time.
           const { kind, reason } = outcome
           const failure: NotAccepted =
-            kind === 'retry' && (isLookedUp || isRepeated) ? { kind: 'unknown', reason } : outcome
+            kind === 'retry' && (isRechecked || isRepeated) ? { kind: 'unknown', reason } : outcome
           const after = await record({
             operation: { ...settlement, status: STATUS_OF[failure.kind], reason },
           })

@@ -9,11 +9,11 @@ import { startTill } from '../pay.fixture.ts'
 const SECOND_MS = 1_000
 
 eachEngine((engine) => {
-  test('a transaction that is not settled is looked up after 10 s, then at doubling distances to an hour', async (t) => {
+  test('a transaction that is not settled is rechecked after 10 s, then at doubling distances to an hour', async (t) => {
     const till = await startTill(t, engine)
     const { clock } = till.app
-    /** When the next look is due, once the last one is over. */
-    async function nextLook(): Promise<number> {
+    /** When the next recheck is due, once the last one is over. */
+    async function nextRecheck(): Promise<number> {
       for (;;) {
         const job = await till.app.app.db.get<{ run_at: number }>(
           sql`select run_at from sixwire_jobs where kind = 'pay.look' and claimed_by is null`,
@@ -25,7 +25,7 @@ eachEngine((engine) => {
     await till.checkout()
     const distances: number[] = []
     for (let last = clock.now(); distances.length < 11;) {
-      const next = await nextLook()
+      const next = await nextRecheck()
       distances.push(Math.round((next - last) / SECOND_MS))
       const { retrieve } = till.card.counts
       clock.advance(next - clock.now() + 1)

@@ -9,28 +9,29 @@ const POOL = { name: 'pay', atOnce: 4 }
 /** Only for what the database refuses; what a provider does not say is no failed attempt. */
 const RETRY = { firstMs: 1_000, maxMs: 60_000, attempts: 1_000 }
 
-export type Watch = {
+export type Rechecks = {
   /**
-   * The step that has a transaction looked up until nothing more is expected to happen to it.
+   * The step that has a transaction rechecked until nothing more is expected to happen to it.
    *
-   * @param options.series what the looks are named after, if not the transaction: looks that are about to end take no
+   * @param options.series what the rechecks are named after, if not the transaction: rechecks that are about to end take no
    *   notice of others of the same name
-   * @param options.isNow whether the first look is at once
-   * @param options.runAt when the first look is. Default: after 10 seconds
+   * @param options.isNow whether the first recheck is at once
+   * @param options.runAt when the first recheck is. Default: after 10 seconds
    */
-  watchSql(transactionId: string, options?: { series?: string; isNow?: boolean; runAt?: number }): Step
+  recheckSql(transactionId: string, options?: { series?: string; isNow?: boolean; runAt?: number }): Step
 }
 
 /**
- * Looks up transactions that are not settled: after 10 seconds, and then at distances that double to an hour, counted from
+ * Rechecks transactions that are not settled: after 10 seconds, and then at distances that double to an hour, counted from
  * their last change.
  */
-export function createWatch(
+export function createRechecks(
   { clock, jobs }: { clock: Clock; jobs: Jobs },
   { firstMs, maxMs }: { firstMs: number; maxMs: number },
   retrieve: (transactionId: string) => Promise<Reconciled>,
-): Watch {
+): Rechecks {
   const job = jobs.define(
+    // The released kind of the job, and below its released ids.
     'pay.look',
     {
       payload: Type.Object({ transactionId: Type.String() }),
@@ -46,7 +47,7 @@ export function createWatch(
     },
   )
   return {
-    watchSql: (
+    recheckSql: (
       transactionId,
       { series = transactionId, isNow = false, runAt = clock.now() + (isNow ? 0 : firstMs) } = {},
     ) =>

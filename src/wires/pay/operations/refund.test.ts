@@ -9,8 +9,8 @@ import { startTill, type Till } from '../pay.fixture.ts'
 
 const REFUND = 'POST /pay/cardpay/refund'
 
-/** Waits until reconciliation has nothing to look up any more. */
-async function looksEnded({ app }: Till): Promise<void> {
+/** Waits until reconciliation has nothing to recheck any more. */
+async function rechecksEnded({ app }: Till): Promise<void> {
   const job = sql`select 1 as one from sixwire_jobs where kind = 'pay.look' limit 1`
   while (await app.app.db.get(job)) await new Promise((resolve) => setTimeout(resolve, 5))
 }
@@ -156,8 +156,8 @@ describe('a refund', () => {
         const till = await startTill(t, engine)
         const { _id: transactionId } = await till.paid(1000)
         till.card.faults = [fault]
-        // The look within the request fails as well.
-        till.card.lookFaults = Array.from({ length: 40 }, () => 'unknown' as const)
+        // The recheck within the request fails as well.
+        till.card.retrieveFaults = Array.from({ length: 40 }, () => 'unknown' as const)
         const answered = await till.app.clock.through(
           till.call(REFUND, { transactionId, amount: 800 }, { key: 'refund' }),
         )
@@ -170,7 +170,7 @@ describe('a refund', () => {
           [pending.refundedAmount, pending.refunds.map(({ status, amount }) => [status, amount])],
           [0, [['pending', 800]]],
         )
-        till.card.lookFaults = []
+        till.card.retrieveFaults = []
         till.app.clock.advance(30_000)
         // The job of reconciliation may be at it already.
         while ((await till.transaction(transactionId)).refundedAmount === 0) await till.reconcile()
@@ -184,7 +184,7 @@ describe('a refund', () => {
           ['partially_refunded', 800, [['completed', answered.body.refundId]]],
         )
         assert.equal(till.card.sessionOf(transactionId).refunds.length, 1)
-        // What the look shows as done is not repeated.
+        // What the recheck shows as done is not repeated.
         assert.equal(till.card.counts.refund, made === 1 ? 1 : 2)
       })
 
@@ -210,32 +210,32 @@ describe('a refund', () => {
       }
     })
 
-    test('of unknown outcome is looked up by reconciliation, whose looks had ended', async (t) => {
+    test('of unknown outcome is rechecked by reconciliation, whose rechecks had ended', async (t) => {
       const till = await startTill(t, engine)
       const { _id: transactionId } = await till.paid(1000)
       till.app.clock.advance(11_000)
-      await looksEnded(till)
+      await rechecksEnded(till)
       till.card.faults = ['dropped']
       const timer = setInterval(() => till.app.clock.advance(500), 2)
       const { body } = await till.call(REFUND, { transactionId, amount: 800 })
       assert.equal(body.status, 'pending')
-      await looksEnded(till)
+      await rechecksEnded(till)
       clearInterval(timer)
       assert.equal((await till.transaction(transactionId)).refundedAmount, 800)
     })
 
-    test('that was begun by a server that died is looked up at once by the next one', async (t) => {
+    test('that was begun by a server that died is rechecked at once by the next one', async (t) => {
       const till = await startTill(t, engine)
       const { _id: transactionId } = await till.paid(1000)
       till.app.clock.advance(11_000)
-      await looksEnded(till)
+      await rechecksEnded(till)
       const began = Promise.withResolvers<void>()
       const begun = till.app.clock.now()
       till.card.hold = () => (began.resolve(), new Promise(() => undefined))
       const answering = till.call(REFUND, { transactionId, amount: 800 }).catch(() => undefined)
       await began.promise
       till.card.hold = async () => undefined
-      const looks = till.card.counts.retrieve
+      const retrievals = till.card.counts.retrieve
       till.app.clock.advance(1)
       const { databaseUrl } = till.app.app.settings
       const next = await startTill(t, engine, {
@@ -243,8 +243,8 @@ describe('a refund', () => {
         clock: till.app.clock,
         databaseUrl,
       })
-      while (till.card.counts.retrieve === looks) await new Promise((resolve) => setTimeout(resolve, 5))
-      // Before the look that was due 10 seconds after the call began.
+      while (till.card.counts.retrieve === retrievals) await new Promise((resolve) => setTimeout(resolve, 5))
+      // Before the recheck that was due 10 seconds after the call began.
       assert.ok(till.app.clock.now() - begun < 10_000)
       // The call may still be under way: it is not repeated yet.
       assert.equal(till.card.counts.refund, 1)
@@ -274,7 +274,7 @@ describe('a refund', () => {
       const { databaseUrl } = till.app.app.settings
       const next = await startTill(t, engine, { banks: [card, till.wallet], clock, databaseUrl })
       clock.advance(40_000)
-      // Looks are answered, and the repeated call is held.
+      // Rechecks are answered, and the repeated call is held.
       const isUnderWay = () => card.counts.refund > 1
       card.hold = () => (isUnderWay() ? new Promise((end) => held.push({ end })) : Promise.resolve())
       const reconciling = next.reconcile()
@@ -339,7 +339,7 @@ describe('a refund', () => {
       assert.equal((await till.call(REFUND, { transactionId })).body.amount, 100)
     })
 
-    test('that is pending is looked up until it has ended', async (t) => {
+    test('that is pending is rechecked until it has ended', async (t) => {
       const till = await startTill(t, engine)
       const { _id: transactionId, reference } = await till.paid(1000)
       const refund = { id: 're_1', amount: 300n, at: till.app.clock.now() }

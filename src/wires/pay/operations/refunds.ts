@@ -59,14 +59,14 @@ export function createRefunds(
     ledger,
     operations,
     isConfigured,
-    watchSql,
+    recheckSql,
   }: {
     ledger: Ledger
     operations: Operations
     /** Throws PROVIDER_NOT_CONFIGURED. */
     isConfigured: (provider: OperationProvider) => void
-    /** The step that has an operation looked up later. */
-    watchSql: (transactionId: string, operationId: string) => Step
+    /** The step that has an operation rechecked later. */
+    recheckSql: (transactionId: string, operationId: string) => Step
   },
 ): Refunds {
   /**
@@ -102,7 +102,7 @@ export function createRefunds(
           ),
           () => notReserved,
         ),
-        watchSql(row.id, id),
+        recheckSql(row.id, id),
         audit.entrySql(actor, {
           action: 'payment.refunded',
           target: `payment:${row.id}`,

@@ -22,7 +22,7 @@ export type BlockReading = {
  * @returns undefined while the chain is followed and that block is not applied
  * @throws PROVIDER_ERROR
  */
-export async function beginLook(
+export async function beginReading(
   db: Pick<Database, 'get'>,
   chain: Chain,
   now: number,

@@ -1,7 +1,7 @@
 import { sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Chain, Chains } from '../../onchain/index.ts'
-import { beginLook, coinBeyond } from './block-readings.ts'
+import { beginReading, coinBeyond } from './block-readings.ts'
 import { insertReceiptSql, type RequestRow } from './request-rows.ts'
 
 /** How often the chains are asked. */
@@ -19,16 +19,16 @@ export function createElsewhere(
   { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
   chains: Chains,
 ): () => Promise<void> {
-  async function lookAt(chain: Chain): Promise<void> {
+  async function recheck(chain: Chain): Promise<void> {
     for (let after = ''; ;) {
       const requests = await db.scan<Request>(sql`
         select id, address from pay_requests
         where id > ${after} and watched_until > ${clock.now()} and is_swept = 0 and chain <> ${chain.name}
         order by id limit ${ROUND}`)
-      const look = requests.length === 0 ? undefined : await beginLook(db, chain, clock.now())
-      if (!look) return
-      const receipts = await coinBeyond(db, chain, look.block, requests)
-      if (receipts.length > 0) await db.batch([look.unchangedSql, ...receipts.map(insertReceiptSql)])
+      const reading = requests.length === 0 ? undefined : await beginReading(db, chain, clock.now())
+      if (!reading) return
+      const receipts = await coinBeyond(db, chain, reading.block, requests)
+      if (receipts.length > 0) await db.batch([reading.unchangedSql, ...receipts.map(insertReceiptSql)])
       after = requests.at(-1)!.id
     }
   }
@@ -37,7 +37,7 @@ export function createElsewhere(
     for (const chain of chains.all) {
       if (!chain.isConfigured) continue
       try {
-        await lookAt(chain)
+        await recheck(chain)
       } catch (error) {
         log.warn(
           { err: error, chain: chain.name },

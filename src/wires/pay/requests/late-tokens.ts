@@ -7,7 +7,7 @@ import { knownUntil, type BlockReading } from './block-readings.ts'
 import { upTo } from './moved-tokens.ts'
 import { receiptOf, TOKEN_BALANCE, type ReceiptRow, type RequestRow } from './request-rows.ts'
 
-/** Transfers to one address that one look stores. */
+/** Transfers to one address that one recheck stores. */
 const TRANSFERS_MAX = 100
 
 type Due = Pick<RequestRow, 'id' | 'address' | 'contract' | 'expired_block' | 'looked_block'>
@@ -64,7 +64,7 @@ export async function tokensBeyond(
   })
 }
 
-/** The transfers to the addresses of requests since the last look; undefined for those of which the node does not answer the logs. */
+/** The transfers to the addresses of requests since the last recheck; undefined for those of which the node does not answer the logs. */
 async function transfersTo(
   chain: Chain,
   { number }: BlockReading['block'],

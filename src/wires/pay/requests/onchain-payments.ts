@@ -6,7 +6,7 @@ import type { Chain, Onchain } from '../../onchain/index.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { TransactionEvents } from '../ledger/transaction-events.ts'
 import { createElsewhere, ELSEWHERE_MS } from './elsewhere.ts'
-import { createLateLooks, LATE_MS } from './late.ts'
+import { createLateRechecks, LATE_MS } from './late-rechecks.ts'
 import { createPaymentEvents } from './payment-events.ts'
 import type { Receivers } from './receivers.ts'
 import { selectRequestsSql, stateOf, storedRequests } from './request-rows.ts'
@@ -51,8 +51,9 @@ export function createOnchainPayments(
   const settleSql = (chain: string, series: string): Step => settle.settleSql(chain, series)
   const follower = onchain.follow(createConsumer(context, { chains, payments, settleSql }))
   jobs.every('pay.expire-silent', SILENT_MS, () => settle.expireSilent())
+  // Released kinds of jobs.
   jobs.every('pay.look-elsewhere', ELSEWHERE_MS, createElsewhere(context, chains))
-  jobs.every('pay.look-late', LATE_MS, createLateLooks(context, { chains, settleSql }))
+  jobs.every('pay.look-late', LATE_MS, createLateRechecks(context, { chains, settleSql }))
   onchain.signers.add(async (address) => {
     const row = await db.get(sql<{ address_index: number }>`
       select address_index from pay_requests

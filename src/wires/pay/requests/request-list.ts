@@ -5,8 +5,8 @@ import { cutPage, type Page } from '../../../http/page.ts'
 import { selectRequestsSql, storedRequests, type StoredRequest } from './request-rows.ts'
 import type { RequestStatus } from './request-state.ts'
 
-/** How many requests are looked at for one page, if they are filtered by what their chain shows. */
-const LOOKED_AT_MAX = 1_000
+/** How many requests are read for one page, if they are filtered by what their chain shows. */
+const READ_MAX = 1_000
 const CHUNK = 200
 
 /** The filters of the list; times are milliseconds since 1970, `from` inclusive, `to` exclusive. */
@@ -42,7 +42,7 @@ export async function countRequests(db: Database, query: RequestQuery): Promise<
 }
 
 /**
- * Reads a page, newest first. The status is no column: with it, requests are looked at until the page is full or there were
+ * Reads a page, newest first. The status is no column: with it, requests are read until the page is full or there were
  * 1,000, and the cursor goes on from there.
  *
  * @param statusOf computes it from what is stored of the chain
@@ -56,18 +56,17 @@ export async function pageOfRequests(
   let { before } = page
   let skip = page.offset
   const chunk = query.status === undefined ? page.limit + page.offset + 1 : CHUNK
-  for (let lookedAt = 0; ;) {
+  for (let readCount = 0; ;) {
     const rows = await read(db, query, { before, limit: chunk })
     for (const stored of rows) {
       const isMatch = query.status === undefined || (await statusOf(stored)) === query.status
       if (isMatch && skip-- <= 0) found.push(stored)
       if (found.length > page.limit) return cutPage(found, page, ({ request }) => request.id)
     }
-    lookedAt += rows.length
+    readCount += rows.length
     if (rows.length < chunk) return { rows: found }
     before = rows.at(-1)!.request.id
-    if (lookedAt >= LOOKED_AT_MAX)
-      return { rows: found, nextCursor: Buffer.from(before).toString('base64url') }
+    if (readCount >= READ_MAX) return { rows: found, nextCursor: Buffer.from(before).toString('base64url') }
   }
 }
 

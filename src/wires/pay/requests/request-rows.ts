@@ -48,7 +48,7 @@ export const COIN = -1
 /** The place of what the balance of a token shows. */
 export const TOKEN_BALANCE = -2
 /** How long after the expiry late payments are looked for first. */
-export const LOOK_MIN_MS = 60_000
+export const RECHECK_MIN_MS = 60_000
 /** How many ids a statement names. */
 const CHUNK = 5_000
 

@@ -13,7 +13,7 @@ import { insertHistorySql, newTransaction, type TransactionRow } from '../ledger
 import { readBalances } from './balances.ts'
 import type { ReceivingAddress, Receivers } from './receivers.ts'
 import {
-  LOOK_MIN_MS,
+  RECHECK_MIN_MS,
   selectRequestsSql,
   stateOf,
   storedRequests,
@@ -286,7 +286,7 @@ function rowsOf(
       is_swept: 0,
       changes: 0,
       settled_changes: 0,
-      look_at: expiresAt + LOOK_MIN_MS,
+      look_at: expiresAt + RECHECK_MIN_MS,
       looked_block: null,
     },
   }

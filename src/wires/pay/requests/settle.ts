@@ -16,7 +16,7 @@ import {
 } from './request-rows.ts'
 import type { RequestState } from './request-state.ts'
 
-/** Requests that are settled between two looks at what is left. */
+/** Requests that are settled between two reads of what is left. */
 const ROUND = 200
 const RETRY = { firstMs: 1_000, maxMs: 60_000, attempts: 1_000 }
 /** How long after its time is over a request expires on a chain that makes no blocks. */

@@ -14,7 +14,7 @@ import { payErrors } from '../errors.ts'
 import type { Receivers } from './receivers.ts'
 import { MARGIN, readSweepItems, transferOf, type SweepItem } from './sweep-plan.ts'
 
-const LOOK_MS = 2_000
+const RECHECK_MS = 2_000
 const FAULT_MS = 30_000
 const POOL = { name: 'pay.sweep', atOnce: 8 }
 const RETRY = { firstMs: 1_000, maxMs: 60_000, attempts: 1_000 }
@@ -191,14 +191,14 @@ async function end(
     update pay_sweeps set status = ${status}, error = ${error}, updated_at = ${context.clock.now()} where id = ${id}`)
 }
 
-/** Looks whether the transfer is final. A replaced one has another hash. */
+/** Checks whether the transfer is final. A replaced one has another hash. */
 async function follow(context: SweepContext, row: SweepRow, chain: Chain): Promise<NotYet | undefined> {
   const { status, replacedBy } = await context.onchain.transactions.get(chain, row.hash!, {
     owner: undefined,
   })
   if (status === 'replaced' && replacedBy !== undefined)
     await context.db.write(sql`update pay_sweeps set hash = ${replacedBy} where id = ${row.id}`)
-  if (status !== 'confirmed' && status !== 'failed') return { againInMs: LOOK_MS }
+  if (status !== 'confirmed' && status !== 'failed') return { againInMs: RECHECK_MS }
   await end(
     context,
     row,
@@ -235,7 +235,7 @@ async function send(context: SweepContext, row: SweepRow, chain: Chain): Promise
         where id = ${row.id}`,
     ],
   })
-  return { againInMs: LOOK_MS }
+  return { againInMs: RECHECK_MS }
 }
 
 async function fund(
@@ -254,7 +254,7 @@ async function fund(
     return undefined
   }
   // The last one is not mined yet.
-  if (coin < BigInt(row.funded_until)) return { againInMs: LOOK_MS }
+  if (coin < BigInt(row.funded_until)) return { againInMs: RECHECK_MS }
   const signer = await context.onchain.wallets.signerOf(row.gas_wallet, { owner: undefined })
   await context.onchain.submit({
     chain,
@@ -273,7 +273,7 @@ async function fund(
         where id = ${row.id}`,
     ],
   })
-  return { againInMs: LOOK_MS }
+  return { againInMs: RECHECK_MS }
 }
 
 const destination = (context: SweepContext): Address => {

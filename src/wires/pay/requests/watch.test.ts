@@ -290,28 +290,28 @@ describe('the watch of payments', () => {
       const shop = await startShop(end, engine, { ethereum: asked.url, base: proxy.url })
       const [one, two] = [await shop.request(), await shop.request()]
       const before = proxy.calls('eth_call')
-      const look = async () => {
+      const recheck = async () => {
         shop.app.clock.advance(600_000)
         const reads = proxy.calls('eth_call')
         while (proxy.calls('eth_call') === reads) await delay(5)
-        // The next look begins only when this one has ended.
+        // The next recheck begins only when this one has ended.
         const isDone = sql`select 1 as one from sixwire_jobs
           where kind = 'pay.look-elsewhere' and claimed_by is null and run_at > ${shop.app.clock.now()}`
         while (!(await shop.app.app.db.get(isDone))) await delay(5)
         return (await shop.read(one._id)).unexpected
       }
       await elsewhere.fund(one.receiverAddress, ETHER / 4n)
-      assert.deepEqual(await look(), [])
+      assert.deepEqual(await recheck(), [])
       await elsewhere.mine(DEPTH - 1)
       const coin = (amount: bigint) => [{ chain: 'base', token: 'ETH', amount: amount.toString() }]
-      assert.deepEqual(await look(), coin(ETHER / 4n))
+      assert.deepEqual(await recheck(), coin(ETHER / 4n))
       await elsewhere.fund(one.receiverAddress, ETHER / 4n)
       await elsewhere.mine(DEPTH)
-      assert.deepEqual(await look(), coin(ETHER / 2n))
-      assert.deepEqual(await look(), coin(ETHER / 2n))
+      assert.deepEqual(await recheck(), coin(ETHER / 2n))
+      assert.deepEqual(await recheck(), coin(ETHER / 2n))
       assert.deepEqual((await shop.read(two._id)).unexpected, [])
       assert.equal((await shop.read(one._id)).status, 'pending')
-      // Two addresses, four looks: one call each. Blocks are not read one by one.
+      // Two addresses, four rechecks: one call each. Blocks are not read one by one.
       assert.equal(proxy.calls('eth_call') - before, 4)
       assert.equal(proxy.calls('eth_getLogs'), 0)
       await shop.app.stop()

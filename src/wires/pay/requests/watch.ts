@@ -114,7 +114,7 @@ export function createConsumer(
         ...[...expired].flatMap(([number, ids]) => (number <= deepest ? ids : [])),
       ])
       return [
-        // Before the receipts: what a look finds is stored before it, or not at all.
+        // Before the receipts: what a recheck finds is stored before it, or not at all.
         headSql(name, head),
         ...receipts.map(insertReceiptSql),
         ...(await detectedSql(chain, head, receipts)),

@@ -1,6 +1,6 @@
 // What a user may ask of a provider, which is called with the operator's keys. Service keys are not counted.
 
-/** Checkouts, orders and payment requests together: each is looked up until it is over. */
+/** Checkouts, orders and payment requests together: each is rechecked until it is over. */
 export const NEW_PAYMENTS = { rate: '60/hour', name: 'new payments' } as const
 
 /** Captures and cancellations together. */

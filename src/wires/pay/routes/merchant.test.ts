@@ -107,10 +107,10 @@ describe('what a merchant gives with a payment', () => {
       const expiresAt = new Date(till.app.clock.now() + 40 * 60_000).toISOString()
       const create = () => till.call(CHECKOUT, { ...bodyOf[CHECKOUT], expiresAt }, { key: 'one' })
       till.card.lastingFault = 'dropped'
-      till.card.lookFaults = Array.from({ length: 40 }, () => 'unknown' as const)
+      till.card.retrieveFaults = Array.from({ length: 40 }, () => 'unknown' as const)
       assert.equal((await till.app.clock.through(create())).status, 502)
       till.card.lastingFault = undefined
-      till.card.lookFaults = []
+      till.card.retrieveFaults = []
       till.app.clock.advance(20 * 60_000)
       const { status, text } = await till.app.clock.through(create())
       assert.equal(status, 200, text)

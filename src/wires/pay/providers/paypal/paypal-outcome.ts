@@ -9,8 +9,8 @@ const REASON_MAX = 300
 /** The calls whose refusals are read. */
 export type PaypalOperation = 'create' | 'capture' | 'refund' | 'read'
 
-/** A refusal with one of these issues does not say what became of the call: the object must be looked up. */
-const LOOK: ReadonlySet<string> = new Set([
+/** A refusal with one of these issues does not say what became of the call: the object must be retrieved. */
+const UNDECIDED: ReadonlySet<string> = new Set([
   'DUPLICATE_INVOICE_ID',
   'DUPLICATE_REQUEST_ID',
   'ORDER_ALREADY_CAPTURED',
@@ -72,7 +72,7 @@ const AMOUNT: ReadonlySet<string> = new Set([
 ])
 
 /** Every issue that decides an outcome. */
-export const ISSUES: readonly string[] = [...LOOK, ...DECLINED, ...NOT_REFUNDABLE, ...AMOUNT]
+export const ISSUES: readonly string[] = [...UNDECIDED, ...DECLINED, ...NOT_REFUNDABLE, ...AMOUNT]
 
 /** The fields whose values come from the caller. */
 const OUR_FIELDS = /(amount|currency_code|value|description|return_url|cancel_url)$/i
@@ -172,7 +172,7 @@ function refusalOf(reply: Answered, call: PaypalOperation): Pick<Refused, 'code'
 
 /** Whether a refusal leaves open what became of the call. RFC 9110, section 15.5.10, for 409. */
 const isUndecided = (reply: Answered): boolean =>
-  reply.status === 409 || issuesOf(objectOf(jsonOf(reply))).some((issue) => LOOK.has(issue))
+  reply.status === 409 || issuesOf(objectOf(jsonOf(reply))).some((issue) => UNDECIDED.has(issue))
 
 function issuesOf(body: Readonly<Record<string, unknown>>): readonly string[] {
   const issues = listOf(body['details']).flatMap(({ issue }) => textOf(issue) ?? [])

@@ -188,7 +188,7 @@ describe('an order at PayPal', () => {
   })
 })
 
-describe('a look', () => {
+describe('a retrieval', () => {
   test('by the payment finds the order of the capture', async (t) => {
     const related = { related_ids: { order_id: ORDER_ID } }
     for (const capture of [captured(), captured({ links: [], supplementary_data: related })]) {

@@ -13,7 +13,7 @@ const ATTRIBUTED_MAX = 10_000
 type RefundEntry = LedgerEntry & { kind: 'refund' }
 type Found = { object: NonNullable<PaymentSubject['objects']>[number]; answer: unknown }
 
-/** A call of a look ended otherwise than it should have. */
+/** A call of a retrieval ended otherwise than it should have. */
 class Stop extends Error {
   readonly outcome: NotAccepted
   constructor(outcome: NotAccepted) {
@@ -48,16 +48,16 @@ export function createRetrievePayment(client: PaypalClient, clock: Clock): Retri
     retrieve({ client, clock, callOfRefund, subject, deadline: clock.elapsed() + limitMs })
 }
 
-async function retrieve(look: RetrieveContext): Promise<Outcome<{ snapshot: PaymentSnapshot }>> {
+async function retrieve(context: RetrieveContext): Promise<Outcome<{ snapshot: PaymentSnapshot }>> {
   try {
-    const { reference, paymentId, objects = [] } = look.subject
+    const { reference, paymentId, objects = [] } = context.subject
     if (reference === undefined && paymentId === undefined && !objects.some(({ kind }) => kind === 'dispute'))
       return {
         kind: 'unknown',
         reason: 'PayPal does not list orders: this one can only be found by its id',
       }
-    const namedObjects = await fetchNamed(look)
-    const snapshot = await fetchSnapshot(look, namedObjects)
+    const namedObjects = await fetchNamed(context)
+    const snapshot = await fetchSnapshot(context, namedObjects)
     if (!snapshot) return { kind: 'refused', code: 'gone', reason: 'PayPal has no such order or payment' }
     return { kind: 'accepted', snapshot: await withNamed(snapshot, namedObjects) }
   } catch (error) {
@@ -68,14 +68,14 @@ async function retrieve(look: RetrieveContext): Promise<Outcome<{ snapshot: Paym
 
 /** Returns the object with an id; undefined if PayPal has none. */
 async function fetchObject(
-  look: RetrieveContext,
+  context: RetrieveContext,
   collection: string,
   id: string,
 ): Promise<PaypalFields | undefined> {
-  const remainingMs = look.deadline - look.clock.elapsed()
+  const remainingMs = context.deadline - context.clock.elapsed()
   if (remainingMs <= 0)
     throw new Stop({ kind: 'retry', reason: 'PayPal has too much of this to be read in time' })
-  const reply = await look.client.call(`${collection}/${encodeURIComponent(id)}`, {
+  const reply = await context.client.call(`${collection}/${encodeURIComponent(id)}`, {
     limitMs: remainingMs,
   })
   if (reply.kind === 'answered' && isGone(reply)) return undefined
@@ -87,45 +87,46 @@ async function fetchObject(
       return (object['id'] ?? object['dispute_id']) === id ? { object } : undefined
     },
   })
-  // A look that is refused decides nothing about the transaction.
+  // A call that is refused decides nothing about the transaction.
   if (outcome.kind === 'refused') throw new Stop({ kind: 'unknown', reason: outcome.reason })
   if (outcome.kind !== 'accepted') throw new Stop(outcome)
   return outcome.object
 }
 
-const fetchCapture = (look: RetrieveContext, id: string) => fetchObject(look, '/v2/payments/captures', id)
+const fetchCapture = (context: RetrieveContext, id: string) =>
+  fetchObject(context, '/v2/payments/captures', id)
 
-const fetchRefund = (look: RetrieveContext, id: string) => fetchObject(look, '/v2/payments/refunds', id)
+const fetchRefund = (context: RetrieveContext, id: string) => fetchObject(context, '/v2/payments/refunds', id)
 
 /** Fetches what a webhook named. An object that PayPal does not have any more is left out. */
-async function fetchNamed(look: RetrieveContext): Promise<Found[]> {
+async function fetchNamed(context: RetrieveContext): Promise<Found[]> {
   const objects: Found[] = []
-  for (const object of look.subject.objects ?? []) {
+  for (const object of context.subject.objects ?? []) {
     const answer =
       object.kind === 'dispute'
-        ? await fetchObject(look, '/v1/customer/disputes', object.id)
-        : await fetchRefund(look, object.id)
+        ? await fetchObject(context, '/v1/customer/disputes', object.id)
+        : await fetchRefund(context, object.id)
     if (answer || object.kind === 'reversal') objects.push({ object, answer })
   }
   return objects
 }
 
-async function fetchOrder(look: RetrieveContext, reference: string): Promise<PaymentSnapshot | undefined> {
-  const answer = await fetchObject(look, '/v2/checkout/orders', reference)
+async function fetchOrder(context: RetrieveContext, reference: string): Promise<PaymentSnapshot | undefined> {
+  const answer = await fetchObject(context, '/v2/checkout/orders', reference)
   if (!answer) return undefined
   const view = orderOf(answer)
   if (!view) throw incomplete('an order that can be read')
   const { snapshot, unattributed } = view
   // An order need not show by which call of ours a refund was made; the refund itself does.
   for (const id of unattributed) {
-    if (look.callOfRefund.has(id)) continue
-    const refund = await fetchRefund(look, id)
-    look.callOfRefund.set(id, ourIdOf(refund?.['custom_id']))
+    if (context.callOfRefund.has(id)) continue
+    const refund = await fetchRefund(context, id)
+    context.callOfRefund.set(id, ourIdOf(refund?.['custom_id']))
   }
   return {
     ...snapshot,
     entries: snapshot.entries.map((entry) => {
-      const callId = look.callOfRefund.get(entry.objectId)
+      const callId = context.callOfRefund.get(entry.objectId)
       if (entry.kind !== 'refund' || callId === undefined || callId === snapshot.transactionId) return entry
       return { ...entry, callId }
     }),
@@ -146,18 +147,18 @@ function snapshotOfCapture(capture: PaypalFields, reference: string): PaymentSna
 }
 
 async function fetchSnapshot(
-  look: RetrieveContext,
+  context: RetrieveContext,
   objects: readonly Found[],
 ): Promise<PaymentSnapshot | undefined> {
-  const { reference } = look.subject
-  const order = reference === undefined ? undefined : await fetchOrder(look, reference)
+  const { reference } = context.subject
+  const order = reference === undefined ? undefined : await fetchOrder(context, reference)
   if (order) return order
-  const paymentId = look.subject.paymentId ?? paymentOf(objects)
-  const capture = paymentId === undefined ? undefined : await fetchCapture(look, paymentId)
+  const paymentId = context.subject.paymentId ?? paymentOf(objects)
+  const capture = paymentId === undefined ? undefined : await fetchCapture(context, paymentId)
   if (!capture || paymentId === undefined) return undefined
   const orderId = orderIdOf(capture)
   const ofCapture =
-    orderId === undefined || orderId === reference ? undefined : await fetchOrder(look, orderId)
+    orderId === undefined || orderId === reference ? undefined : await fetchOrder(context, orderId)
   return ofCapture ?? snapshotOfCapture(capture, orderId ?? reference ?? paymentId)
 }
 

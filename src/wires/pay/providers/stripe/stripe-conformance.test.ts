@@ -27,12 +27,12 @@ import {
   session,
 } from '../stripe.fixture.ts'
 
-const LOOK = { reference: 'cs_1', since: ORDER.createdAt }
+const SUBJECT = { reference: 'cs_1', since: ORDER.createdAt }
 const PAID = session({ status: 'complete', payment_status: 'paid', payment_intent: payment() })
 
 describePaymentProvider({
   name: 'stripe',
-  calls: { create: ORDER, refund: REFUND, retrieve: LOOK, events: ORDER.createdAt },
+  calls: { create: ORDER, refund: REFUND, retrieve: SUBJECT, events: ORDER.createdAt },
   secrets: [KEY, SECRET],
 
   async working(t, clock) {

@@ -57,7 +57,7 @@ export const refundRefusal: RefusalReader = ({ type, param, code = '' }) => {
 }
 
 /** Looking up: Stripe says for certain that it has no such object. */
-export const lookRefusal: RefusalReader = ({ code }) => (code === 'resource_missing' ? 'gone' : undefined)
+export const retrieveRefusal: RefusalReader = ({ code }) => (code === 'resource_missing' ? 'gone' : undefined)
 
 /**
  * The outcome of a call that has not succeeded, see `providers/outcome.ts`. Stripe stores most refusals under the idempotency

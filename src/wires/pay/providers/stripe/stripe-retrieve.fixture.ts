@@ -1,4 +1,4 @@
-// What the tests look up, and the entries that it is read as.
+// What the tests retrieve, and the entries that it is read as.
 import type Stripe from 'stripe'
 
 import type { LedgerEntry, PaymentSubject } from '../provider.ts'

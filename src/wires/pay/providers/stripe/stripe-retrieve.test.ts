@@ -22,7 +22,7 @@ import {
 
 const SINCE = ORDER.createdAt
 
-describe('a look at Stripe', () => {
+describe('a retrieval from Stripe', () => {
   test('answers the address of an open session, and the id of a payment', async (t) => {
     const snapshots = await Promise.all(
       [session(), paid].map(async (one) => (await retrieve(t, { sessions: [one] })).outcome),

@@ -3,7 +3,7 @@ import type Stripe from 'stripe'
 import type { Outcome, PaymentSnapshot, PaymentSubject } from '../provider.ts'
 import { all, Ended, pages, type StripeCallOptions, type StripeClient } from './stripe-client.ts'
 import { fieldsOf, idOf, metadataOf, type StripeFields } from './stripe-fields.ts'
-import { lookRefusal } from './stripe-outcome.ts'
+import { retrieveRefusal } from './stripe-outcome.ts'
 import { snapshotOf, type Fetched } from './stripe-snapshot.ts'
 
 /** Stripe's clock and ours differ. */
@@ -29,7 +29,7 @@ export const retrieve = (
       limitMs,
       expects: 'a session',
       isRead: true,
-      refusal: (problem) => (isFound ? undefined : lookRefusal(problem)),
+      refusal: (problem) => (isFound ? undefined : retrieveRefusal(problem)),
     },
     async (stripe, options) => {
       const one: Retrieval = { stripe, options, subject }

@@ -57,8 +57,8 @@ describe('late payments', () => {
       proxy.forget()
     }
 
-    /** Moves the clock, and waits until requests were looked for that are due then. */
-    async function look(shop: Shop, ms: number): Promise<void> {
+    /** Moves the clock, and waits until requests that are due then were rechecked. */
+    async function recheck(shop: Shop, ms: number): Promise<void> {
       shop.app.clock.advance(ms)
       const isDue = sql`select 1 as one from pay_requests
         where look_at <= ${shop.app.clock.now()} and is_open = 0 and expired_block is not null`
@@ -82,7 +82,7 @@ describe('late payments', () => {
       await node.fund(twice.receiverAddress, 5n)
       await expire(opened)
       assert.deepEqual(await shop.statuses(part._id, node), ['underpaid', 'expired'])
-      await look(shop, 0)
+      await recheck(shop, 0)
 
       proxy.forget()
       await node.mine(200)
@@ -95,7 +95,7 @@ describe('late payments', () => {
       const hash = await pay(token.receiverAddress, token.amount)
       const rest = await pay(part.receiverAddress, 3_000_000n)
       await node.mine(DEPTH - 2)
-      await look(shop, 3 * HOUR_MS)
+      await recheck(shop, 3 * HOUR_MS)
       const [shallow] = [await shop.read(part._id)]
       assert.deepEqual(
         [shallow.status, shallow.receivedAmount],
@@ -104,8 +104,8 @@ describe('late payments', () => {
       )
       await node.mine(DEPTH)
       proxy.forget()
-      await look(shop, 7 * HOUR_MS)
-      // One call for all coin, one for each token, and the logs of the one that the look before did not find.
+      await recheck(shop, 7 * HOUR_MS)
+      // One call for all coin, one for each token, and the logs of the one that the recheck before did not find.
       assert.deepEqual([proxy.calls('eth_getLogs'), proxy.calls('eth_call')], [1, 3])
       for (const one of [coin, token, part, twice])
         assert.deepEqual(await shop.statuses(one._id, node), ['late', 'expired'])
@@ -119,12 +119,12 @@ describe('late payments', () => {
       assert.equal(shown[2]!.transactionHashes.at(-1), rest)
       assert.ok(shown.every(({ confirmations }) => confirmations >= DEPTH))
 
-      // Nothing is counted again: not by the next look, and not by blocks that are read after all.
-      await look(shop, 30 * HOUR_MS)
+      // Nothing is counted again: not by the next recheck, and not by blocks that are read after all.
+      await recheck(shop, 30 * HOUR_MS)
       await shop.request()
       await node.mine()
       await shop.settled(node)
-      await look(shop, 30 * HOUR_MS)
+      await recheck(shop, 30 * HOUR_MS)
       const after = await Promise.all([coin, token, part, twice].map(({ _id }) => shop.read(_id)))
       assert.deepEqual(
         after.map(({ receivedAmount }) => receivedAmount),
@@ -133,7 +133,7 @@ describe('late payments', () => {
       await shop.app.stop()
     })
 
-    test('are counted once where the follower stops, and where it begins again at blocks that were looked at', async () => {
+    test('are counted once where the follower stops, and where it begins again at blocks that were read', async () => {
       const opened = await open()
       const { node, shop, databaseUrl, usdc, proxy, pay } = opened
       const [before, after, token] = [
@@ -168,7 +168,7 @@ describe('late payments', () => {
         { databaseUrl, tokens: { USDC: usdc } },
       )
       next.app.clock.advance(OVER_S * 1000)
-      await look(next, HOUR_MS)
+      await recheck(next, HOUR_MS)
       heal()
       const states = async () =>
         Promise.all(

@@ -5,14 +5,14 @@ import type { Step } from '../../../db/database.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Chain, Chains } from '../../onchain/index.ts'
 import { tokensBeyond } from './late-tokens.ts'
-import { beginLook, coinBeyond } from './block-readings.ts'
-import { insertReceiptSql, LOOK_MIN_MS, markChangedSql, type RequestRow } from './request-rows.ts'
+import { beginReading, coinBeyond } from './block-readings.ts'
+import { insertReceiptSql, RECHECK_MIN_MS, markChangedSql, type RequestRow } from './request-rows.ts'
 
-/** How often requests are looked for that are due. */
+/** How often requests that are due are rechecked. */
 export const LATE_MS = 60_000
-/** The longest distance of two looks at a request. */
-const LOOK_MAX_MS = 12 * 3_600_000
-/** Requests of one look. */
+/** The longest distance of two rechecks of a request. */
+const RECHECK_MAX_MS = 12 * 3_600_000
+/** Requests of one recheck. */
 const ROUND = 500
 
 type Due = Pick<RequestRow, 'id' | 'address' | 'contract' | 'expired_block' | 'looked_block'>
@@ -23,14 +23,14 @@ type Due = Pick<RequestRow, 'id' | 'address' | 'contract' | 'expired_block' | 'l
  *
  * @param settleSql the step that brings the ledger up to the changed requests of a chain
  */
-export function createLateLooks(
+export function createLateRechecks(
   { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
   { chains, settleSql }: { chains: Chains; settleSql: (chain: string, series: string) => Step },
 ): () => Promise<void> {
-  /** The chains whose last look failed. */
+  /** The chains whose last recheck failed. */
   const faulty = new Set<string>()
 
-  async function lookAt(chain: Chain): Promise<void> {
+  async function recheck(chain: Chain): Promise<void> {
     const { name } = chain
     // Mostly there is none, and a thread for scans would be kept for that.
     const isAnyDue = await db.get(sql`
@@ -42,9 +42,9 @@ export function createLateLooks(
         select id, address, contract, expired_block, looked_block from pay_requests
         where chain = ${name} and look_at <= ${now} and is_swept = 0 and is_open = 0 and expired_block is not null
           and id > ${after} order by id limit ${ROUND}`)
-      const look = due.length === 0 ? undefined : await beginLook(db, chain, now)
-      if (!look) return
-      const { block, unchangedSql } = look
+      const reading = due.length === 0 ? undefined : await beginReading(db, chain, now)
+      if (!reading) return
+      const { block, unchangedSql } = reading
       const receipts = [
         ...(await tokensBeyond(db, chain, block, due)),
         ...(await coinBeyond(db, chain, block, due)),
@@ -52,14 +52,14 @@ export function createLateLooks(
       const requestIds = [...new Set(receipts.map(({ request_id }) => request_id))]
       await db.batch([
         unchangedSql,
-        // Of two looks at the same time one stores what both find.
+        // Of two rechecks at the same time one stores what both find.
         ...requestIds.map((id) =>
           requireRow(
-            sql`${lookedSql(block.number, now)} where id = ${id} and look_at <= ${now} returning id`,
-            () => lookedMeanwhile,
+            sql`${recheckedSql(block.number, now)} where id = ${id} and look_at <= ${now} returning id`,
+            () => recheckedMeanwhile,
           ),
         ),
-        sql`${lookedSql(block.number, now)}
+        sql`${recheckedSql(block.number, now)}
           where id in (${sql.join(due.map(({ id }) => id))}) and look_at <= ${now}`,
         ...receipts.map(insertReceiptSql),
         ...(requestIds.length === 0
@@ -74,7 +74,7 @@ export function createLateLooks(
     for (const chain of chains.all) {
       if (!chain.isConfigured) continue
       try {
-        await lookAt(chain)
+        await recheck(chain)
         faulty.delete(chain.name)
       } catch (error) {
         // They stay due.
@@ -86,18 +86,18 @@ export function createLateLooks(
   }
 }
 
-/** The next look is after as long as it is since the expiry; the last one at the end of the time for which payments are noticed. */
-function lookedSql(block: number, now: number): Sql {
+/** The next recheck is after as long as it is since the expiry; the last one at the end of the time for which payments are noticed. */
+function recheckedSql(block: number, now: number): Sql {
   const distance = sql`
-    case when ${now} - expires_at < ${LOOK_MIN_MS} then ${LOOK_MIN_MS}
-      when ${now} - expires_at > ${LOOK_MAX_MS} then ${LOOK_MAX_MS} else ${now} - expires_at end`
+    case when ${now} - expires_at < ${RECHECK_MIN_MS} then ${RECHECK_MIN_MS}
+      when ${now} - expires_at > ${RECHECK_MAX_MS} then ${RECHECK_MAX_MS} else ${now} - expires_at end`
   return sql`update pay_requests set looked_block = ${block}, look_at = case
     when watched_until <= ${now} then null
     when watched_until < ${now} + ${distance} then watched_until
     else ${now} + ${distance} end`
 }
 
-const lookedMeanwhile = errors.unavailable({
+const recheckedMeanwhile = errors.unavailable({
   message: 'Another process looks for late payments of this request.',
   retryAfter: 1,
 })
