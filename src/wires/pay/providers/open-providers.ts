@@ -2,8 +2,6 @@ import type { Clock } from '../../../base/clock.ts'
 import { isLoopback } from '../../../base/loopback.ts'
 import { StartError } from '../../../base/start-error.ts'
 import type { Settings } from '../../../kernel/config/config.ts'
-import type { CallProvider } from '../errors.ts'
-import type { PayOptions } from '../options.ts'
 import type { OperationProvider, PaymentProvider } from './provider.ts'
 
 /** The credentials of the providers, and providers of the configuration file, which take their place. */
