@@ -39,7 +39,8 @@ export function registerRoute(engine: FastifyInstance, route: RouteContext): voi
   // MultipartReader checks the fields of a multipart body.
   const bodySchema = body?.kind === 'multipart' ? undefined : schemaOfBody(body)
   engine.route({
-    method: route.method,
+    // The engine would register HEAD as a second route, with hooks and schemas of its own. Node sends no body for HEAD.
+    method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
     url: route.path,
     bodyLimit: route.bodyMax,
     schema: {

@@ -165,6 +165,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // Requests have ended before, or have had their time.
     forceCloseConnections: true,
     return503OnClosing: false,
+    // The engine would start and clear two timers for each route.
+    pluginTimeout: 0,
     // No hook runs before these two.
     frameworkErrors(error, request, reply) {
       reply.headers(corsHeaders(request.headers.origin))
