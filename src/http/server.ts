@@ -23,7 +23,7 @@ import {
 } from './addresses.ts'
 import { connectionLimit } from './connection-limit.ts'
 import { addBodyParser, type BodyKind } from './body-parsers.ts'
-import { prepareRequests, registerRoute } from './dispatch.ts'
+import { prepareRequests, registerRoute, withHead } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE } from './failures.ts'
 import { clientOf, DESCRIPTION_LIMIT, parseRateLimit, takeCall } from './limits.ts'
 import { MultipartReader } from './multipart.ts'
@@ -411,7 +411,7 @@ const refuseMethods = (
   { address, methods }: { address: RouteAddress; methods: Method[] },
 ): void =>
   void engine.route({
-    method: methods,
+    method: withHead(methods),
     url: address.path,
     schema: { hide: true },
     // Before the body is read.
