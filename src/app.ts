@@ -3,7 +3,12 @@ import { systemClock, type Clock } from './base/clock.ts'
 import { errors, type ApiError } from './base/errors.ts'
 import { newId } from './base/ids.ts'
 import { oneLine } from './base/one-line.ts'
-import { checkRoutes, checkRunning } from './kernel/wire/check-routes.ts'
+import {
+  checkConflicts,
+  checkRoutes,
+  checkRunning,
+  refuseSignedInCallers,
+} from './kernel/wire/check-routes.ts'
 import { checkSchemas } from './kernel/wire/check-schemas.ts'
 import { configFileName, thrownBy } from './kernel/config/config-file.ts'
 import { checkVariables, loadSettings, type Settings } from './kernel/config/config.ts'
@@ -45,7 +50,7 @@ import type { ConfiguredWire, Running, ServiceOf } from './kernel/wire/wire.ts'
 import { checkOptions, unconfiguredProviders, unconfiguredVariables } from './kernel/wire/options.ts'
 import type { Parts } from './parts.ts'
 import { end, endWires, listen, migrate, readFrameMigrations, start, type Whole } from './start.ts'
-import { BUILT_IN, chooseWires, configuredWires, type BuiltIn, type Config } from './wires.ts'
+import { chooseWires, configuredWires, type BuiltIn, type Config } from './wires.ts'
 
 export {
   defineConfig,
@@ -243,9 +248,14 @@ async function assemble(parts: Parts): Promise<App> {
 
   const accounts = running.find((one) => one.authenticate)
   const groups = routeGroupsOf(parts)
-  checkRoutes(groups, accounts !== undefined)
-  // The tests compile the schemas of Sixwire's own wires.
-  for (const { wire, routes } of groups) if (!Object.hasOwn(BUILT_IN, wire)) checkSchemas(wire, routes)
+  // The tests check the routes of Sixwire's own wires.
+  const applications = groups.filter((_, at) => !wires[at]!.isBuiltIn)
+  for (const { wire, routes } of applications) {
+    checkRoutes(wire, routes)
+    checkSchemas(wire, routes)
+  }
+  if (applications.length > 0) checkConflicts(groups)
+  if (!accounts) refuseSignedInCallers(groups)
   const screens = screensOf(parts)
   const server = await createServer({
     groups,

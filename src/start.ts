@@ -117,19 +117,36 @@ export async function end(parts: Parts, frame: ServerFrame, server: Server, isQu
   log.flush()
 }
 
+/** Those of Sixwire itself, by wire and engine: its code fits the files that were there when it started first. */
+const ownMigrations = new Map<string, readonly Migration[]>()
+
+async function readOwnMigrations(
+  wire: string,
+  folder: URL,
+  { dialect }: Database,
+): Promise<readonly Migration[]> {
+  const key = `${wire} ${dialect}`
+  const migrations = ownMigrations.get(key) ?? (await readMigrations(wire, folder, dialect))
+  ownMigrations.set(key, migrations)
+  return migrations
+}
+
 export const readFrameMigrations = (db: Database) =>
-  readMigrations('sixwire', asset('kernel/migrations/'), db.dialect)
+  readOwnMigrations('sixwire', asset('kernel/migrations/'), db)
 
 /** The migrations of the frame, of each wire and of the sandbox. */
-async function readAllMigrations({ db, wires, sandbox }: Parts) {
-  const frame = await readFrameMigrations(db)
-  const own = await Promise.all(
-    wires.map(async ({ name, migrations }) =>
-      migrations ? readMigrations(name, migrations, db.dialect) : [],
-    ),
-  )
-  const sandboxMigrations = sandbox ? await readMigrations('sandbox', sandbox.migrations, db.dialect) : []
-  return [...frame, ...own.flat(), ...sandboxMigrations]
+async function readAllMigrations({ db, wires, sandbox }: Parts): Promise<readonly Migration[]> {
+  const all = await Promise.all([
+    readFrameMigrations(db),
+    ...wires.map(({ name, migrations, isBuiltIn }) => {
+      if (!migrations) return []
+      return isBuiltIn
+        ? readOwnMigrations(name, migrations, db)
+        : readMigrations(name, migrations, db.dialect)
+    }),
+    sandbox ? readOwnMigrations('sandbox', sandbox.migrations, db) : [],
+  ])
+  return all.flat()
 }
 
 /** Closes the later wires first, because they need the earlier ones. */

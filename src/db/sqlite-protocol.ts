@@ -7,10 +7,14 @@ export type Use = 'reader' | 'scanner' | 'snapshot' | 'writer'
 
 /** What a thread is started with. */
 export type ThreadData = {
-  readonly file: string
   readonly use: Use
   /** Addresses of modules of functions. */
   readonly functions: readonly string[]
+}
+
+/** The first message to a thread, and the next one after each `close`: which file the requests that follow are for. */
+export type Opening = {
+  readonly file: string
   /** Its one number is not 0 while what the thread runs is to be stopped. */
   readonly stopFlag: Int32Array<SharedArrayBuffer>
 }

@@ -18,6 +18,7 @@ import { joinLines } from './sqlite-lines.ts'
 import type {
   ThreadAnswer,
   Group,
+  Opening,
   RequestOutcome,
   PackedStatement,
   Report,
@@ -34,13 +35,10 @@ const ROLLBACK_TO: Statement = { text: 'rollback to operation', params: [] }
 const RELEASE: Statement = { text: 'release operation', params: [] }
 
 const port = parentPort!
-const { file, use, functions, stopFlag } = workerData as ThreadData
-const connection = new SqliteConnection(
-  file,
-  use,
-  await loadSqliteFunctions(functions),
-  () => Atomics.load(stopFlag, 0) !== 0,
-)
+const { use, functions: modules } = workerData as ThreadData
+const functions = await loadSqliteFunctions(modules)
+let opening: Opening
+let connection: SqliteConnection
 // The event loop and the writer come first, and the threads that hash passwords, whose niceness is 10: beside two scans of
 // niceness 5 a hash took five times as long, beside two of 15 a third more.
 if (use === 'scanner') lowerPriority(SCANNER_NICENESS)
@@ -48,7 +46,7 @@ if (use === 'scanner') lowerPriority(SCANNER_NICENESS)
 flushCompileCache()
 let pieces: Generator<Uint8Array<ArrayBuffer>, void> | undefined
 
-const failure = (error: unknown): RequestOutcome => ({ fault: faultOf(error, file) })
+const failure = (error: unknown): RequestOutcome => ({ fault: faultOf(error, opening.file) })
 
 type PackedOperation = readonly PackedStatement[]
 
@@ -199,7 +197,14 @@ function answer(request: Request): RequestOutcome[] {
   }
 }
 
-port.on('message', (request: Request) => {
+function open(one: Opening): void {
+  opening = one
+  connection = new SqliteConnection(one.file, use, functions, () => Atomics.load(one.stopFlag, 0) !== 0)
+}
+
+port.on('message', (request: Opening | Request) => {
+  // What it throws ends the thread.
+  if ('file' in request) return open(request)
   let outcomes: RequestOutcome[]
   try {
     outcomes = answer(request)
@@ -208,5 +213,4 @@ port.on('message', (request: Request) => {
   }
   const transferred = outcomes.flatMap(({ piece }) => (piece ? [piece.buffer] : []))
   port.postMessage({ id: request.id, outcomes } satisfies ThreadAnswer, transferred)
-  if (request.kind === 'close') port.close()
 })

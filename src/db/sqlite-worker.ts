@@ -6,6 +6,7 @@ import { ConstraintError, type MigrationProgress, type Row } from './database.ts
 import type {
   ThreadAnswer,
   EngineFault,
+  Opening,
   RequestOutcome,
   Report,
   Request,
@@ -68,6 +69,39 @@ type PendingRequest = {
 }
 type RequestBody = Request extends infer R ? (R extends { id: number } ? Omit<R, 'id'> : never) : never
 
+// As of a scanner.
+const IDLE_MS = 30_000
+
+/** The thread of the writer that was closed last. */
+let idleWriter: Worker | undefined
+
+/**
+ * Keeps the thread of a writer for the next database of this process, which starts none then: a third of the processor time of
+ * a server that a test starts. Ends it if there is one already, or if it is not used.
+ */
+async function keepForNext(thread: Worker): Promise<void> {
+  if (idleWriter) return void (await thread.terminate())
+  idleWriter = thread
+  setTimeout(() => {
+    if (idleWriter !== thread) return
+    idleWriter = undefined
+    void thread.terminate()
+  }, IDLE_MS).unref()
+}
+
+function takeIdleWriter(): Worker | undefined {
+  const thread = idleWriter
+  idleWriter = undefined
+  return thread
+}
+
+const startThread = (use: ThreadUse, functions: readonly string[]): Worker =>
+  new Worker(moduleAddress('db/sqlite-thread'), {
+    workerData: { use, functions } satisfies ThreadData,
+    execArgv: [],
+    resourceLimits: { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: LARGEST_HEAP_MB[use] },
+  })
+
 /** A connection in its own thread, which is used by messages. Keeps the process running only while a request is pending. */
 export class SqliteWorker {
   readonly #worker: Worker
@@ -76,29 +110,27 @@ export class SqliteWorker {
   readonly #stopFlag = new Int32Array(new SharedArrayBuffer(4))
   #nextId = 1
   #broken: Error | undefined
-  #closed = false
 
   /** @param functions addresses of modules of functions that statements may call */
   constructor(file: string, use: ThreadUse, functions: readonly string[] = []) {
     this.#use = use
-    this.#worker = new Worker(moduleAddress('db/sqlite-thread'), {
-      workerData: { file, use, functions, stopFlag: this.#stopFlag } satisfies ThreadData,
-      execArgv: [],
-      resourceLimits: { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: LARGEST_HEAP_MB[use] },
-    })
-    this.#worker.on('message', (message: ThreadAnswer | Report) => {
-      const request = this.#pending.get(message.id)
-      if ('progress' in message) return request?.report?.(message.progress)
-      this.#pending.delete(message.id)
-      request?.resolve(message.outcomes)
-      if (this.#pending.size === 0 && !this.#closed) this.#worker.unref()
-    })
-    this.#worker.on('error', (error) => this.#break(error as Error))
-    this.#worker.on('exit', () => this.#break(new Error('the database thread has ended')))
+    this.#worker = (use === 'writer' ? takeIdleWriter() : undefined) ?? startThread(use, functions)
+    this.#worker.on('message', this.#receive).on('error', this.#break).on('exit', this.#end)
+    this.#worker.postMessage({ file, stopFlag: this.#stopFlag } satisfies Opening)
     this.#worker.unref()
   }
 
-  #break(error: Error): void {
+  readonly #receive = (message: ThreadAnswer | Report): void => {
+    const request = this.#pending.get(message.id)
+    if ('progress' in message) return request?.report?.(message.progress)
+    this.#pending.delete(message.id)
+    request?.resolve(message.outcomes)
+    if (this.#pending.size === 0) this.#worker.unref()
+  }
+
+  readonly #end = (): void => this.#break(new Error('the database thread has ended'))
+
+  readonly #break = (error: Error): void => {
     this.#broken ??= error
     const isTooLarge = (error as { code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY'
     for (const { reject } of this.#pending.values())
@@ -146,12 +178,14 @@ export class SqliteWorker {
     return piece && Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
   }
 
-  /** Waits for the pending requests, then ends the thread. */
+  /** Waits for the pending requests, then closes the connection. */
   async close(): Promise<void> {
     if (this.#broken) return
-    const ended = new Promise((resolve) => this.#worker.once('exit', resolve))
-    this.#closed = true
-    await this.ask({ kind: 'close' }).catch(() => undefined) // it may end before it answers
-    await ended
+    await this.ask({ kind: 'close' }).catch(() => undefined) // the thread may end before it answers
+    if (this.#broken) return
+    if (this.#use !== 'writer') return void (await this.#worker.terminate())
+    this.#worker.off('message', this.#receive).off('error', this.#break).off('exit', this.#end)
+    this.#end()
+    await keepForNext(this.#worker)
   }
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '../base/logger.ts'
+import { once } from '../base/once.ts'
 
 /** For the database, files, and calls to others. */
 const RESERVED = 128
@@ -21,7 +22,8 @@ export function connectionLimit(log: Logger): number | undefined {
 
 type UserLimits = { open_files: { soft: number | 'unlimited' } }
 
-function userLimits(): UserLimits | undefined {
+/** Reads the limits that the operating system sets for this process, which takes milliseconds. */
+export function readUserLimits(): UserLimits | undefined {
   const report = process.report as typeof process.report & { excludeNetwork: boolean }
   const { excludeNetwork } = report
   // Otherwise the process waits while the host name of each open connection is looked up.
@@ -32,3 +34,6 @@ function userLimits(): UserLimits | undefined {
     report.excludeNetwork = excludeNetwork
   }
 }
+
+// They do not change while the process runs.
+const userLimits = once(readUserLimits)

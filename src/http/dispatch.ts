@@ -15,7 +15,7 @@ import { MultipartReader, type FieldChecks } from './multipart.ts'
 import type { AdmittedRequest } from './admitted-request.ts'
 import { actorIn, ReceivedCall, type CallExtras, type Exchange } from './received-call.ts'
 import type { Caller } from './access.ts'
-import { Answer, answer, JsonText, type Call } from './route.ts'
+import { Answer, answer, JsonText, type Call, type Method } from './route.ts'
 import { ANONYMOUS_BODY_LIMIT, type RouteContext } from './route-context.ts'
 import { Share, weightOfBody } from './shares.ts'
 
@@ -30,6 +30,13 @@ export const prepareRequests = (engine: FastifyInstance): void =>
     .decorateRequest('address', undefined)
 
 /**
+ * Adds HEAD to GET. The engine would register it as a second route, with hooks and schemas of its own. Node sends no body for
+ * HEAD.
+ */
+export const withHead = (methods: readonly Method[]): string[] =>
+  methods.includes('GET') ? [...methods, 'HEAD'] : [...methods]
+
+/**
  * Registers a route in the engine, which calls `receive` once it has the headers of a request, then reads and validates
  * the body, and calls `respond`.
  */
@@ -39,7 +46,7 @@ export function registerRoute(engine: FastifyInstance, route: RouteContext): voi
   // MultipartReader checks the fields of a multipart body.
   const bodySchema = body?.kind === 'multipart' ? undefined : schemaOfBody(body)
   engine.route({
-    method: route.method,
+    method: withHead([route.method]),
     url: route.path,
     bodyLimit: route.bodyMax,
     schema: {

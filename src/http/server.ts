@@ -23,7 +23,7 @@ import {
 } from './addresses.ts'
 import { connectionLimit } from './connection-limit.ts'
 import { addBodyParser, type BodyKind } from './body-parsers.ts'
-import { prepareRequests, registerRoute } from './dispatch.ts'
+import { prepareRequests, registerRoute, withHead } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE } from './failures.ts'
 import { clientOf, DESCRIPTION_LIMIT, parseRateLimit, takeCall } from './limits.ts'
 import { MultipartReader } from './multipart.ts'
@@ -165,6 +165,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // Requests have ended before, or have had their time.
     forceCloseConnections: true,
     return503OnClosing: false,
+    // The engine would start and clear two timers for each route.
+    pluginTimeout: 0,
     // No hook runs before these two.
     frameworkErrors(error, request, reply) {
       reply.headers(corsHeaders(request.headers.origin))
@@ -416,7 +418,7 @@ const refuseMethods = (
   { address, methods }: { address: RouteAddress; methods: Method[] },
 ): void =>
   void engine.route({
-    method: methods,
+    method: withHead(methods),
     url: address.path,
     schema: { hide: true },
     // Before the body is read.

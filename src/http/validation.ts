@@ -50,7 +50,7 @@ export function createValidation(): Validation {
     // Compiled at its first use, so that unused routes do not slow the start.
     let compiled: ValidateFunction | undefined
     let checkAll: ValidateFunction | undefined
-    const read = part === 'body' ? undefined : textReader(part, schema)
+    const reader = once(() => textReader(part, schema))
 
     /** @param firstFaults of a check that stops at the first fault */
     function faultsOf(value: unknown, firstFaults: readonly ErrorObject[]): readonly ErrorObject[] {
@@ -61,7 +61,7 @@ export function createValidation(): Validation {
     }
     return (value) => {
       const check = (compiled ??= first().compile(schema))
-      const input = read ? read(value) : { value, issues: [] }
+      const input = part === 'body' ? { value, issues: [] } : reader()(value)
       const faults = check(input.value) ? [] : issuesOf(`/${part}`, faultsOf(input.value, check.errors!))
       // A field that could not be read is not in the value, but it is not missing.
       const unreadable = new Set(input.issues.map(({ path }) => path))

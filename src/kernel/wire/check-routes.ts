@@ -229,32 +229,45 @@ export function checkRunning(wire: string, running: unknown): void {
 }
 
 /**
- * Finds errors that would otherwise show late or never: incomplete routes, a route without a valid access, two routes with
- * the same address, routes for signed-in callers if no wire has accounts, two limits that are counted together and differ,
- * and two schemas with the same name.
+ * Finds errors in the routes of one wire that would otherwise show late or never: an incomplete route, one without a valid
+ * access.
  *
  * @throws StartError with the wire and the route
  */
-export function checkRoutes(groups: readonly RouteGroup[], keepsAccounts: boolean): void {
+export function checkRoutes(wire: string, routes: readonly Route[]): void {
+  for (const one of routes) checkRoute(wire, one)
+}
+
+/**
+ * Finds what does not fit together in the routes of all wires: two with the same address, two limits that are counted together
+ * and differ, two schemas with the same name.
+ *
+ * @throws StartError with the wire and the route
+ */
+export function checkConflicts(groups: readonly RouteGroup[]): void {
   const owners = new Map(DESCRIPTION.map(({ method, path }) => [`${method} ${path}`, 'the frame']))
   const limits = new Map<string, Route>()
   for (const { wire, routes } of groups)
     for (const one of routes) {
-      checkRoute(wire, one)
-      const { key, spec } = one
+      const { key } = one
       const address = key.replaceAll(/:\w+/g, ':')
       const owner = owners.get(address)
       if (owner !== undefined)
         throw new StartError(`wires: ${key} of ${wire} is answered by ${owner} already`)
       owners.set(address, wire)
       checkSharedLimit(wire, one, limits)
-      if (!keepsAccounts && spec.access !== 'public' && spec.access !== 'optional')
-        throw new StartError(
-          `SIXWIRE_WIRES: ${wire} answers signed-in callers only, and no loaded wire keeps accounts: add auth`,
-        )
     }
   const fault = titleFault(groups)
   if (fault !== undefined) throw new StartError(`wires: ${fault}`)
+}
+
+/** @throws StartError if a route is for signed-in callers, and no wire has accounts */
+export function refuseSignedInCallers(groups: readonly RouteGroup[]): void {
+  for (const { wire, routes } of groups)
+    if (routes.some(({ spec: { access } }) => access !== 'public' && access !== 'optional'))
+      throw new StartError(
+        `SIXWIRE_WIRES: ${wire} answers signed-in callers only, and no loaded wire keeps accounts: add auth`,
+      )
 }
 
 function checkRoute(wire: string, route: unknown): void {
