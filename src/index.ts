@@ -76,14 +76,14 @@ export { createOutbound, jsonOf, type Outbound } from './outbound/outbound.ts'
 export { outcomeOf, type Outcome } from './providers/outcome.ts'
 export { receiveErrors } from './providers/receive.ts'
 export { auth } from './wires/auth/index.ts'
-export { apple, type AppleEntry, type AppleOptions } from './wires/auth/identity-providers/apple.ts'
+export { apple, type AppleEntry, type AppleOptions } from './wires/auth/sign-in/identity-providers/apple.ts'
 export {
   microsoft,
   type MicrosoftEntry,
   type MicrosoftOptions,
-} from './wires/auth/identity-providers/microsoft.ts'
-export { oidc, type OidcEntry, type OidcOptions } from './wires/auth/identity-providers/oidc.ts'
-export type { ProviderEntry } from './wires/auth/identity-providers/provider-entry.ts'
+} from './wires/auth/sign-in/identity-providers/microsoft.ts'
+export { oidc, type OidcEntry, type OidcOptions } from './wires/auth/sign-in/identity-providers/oidc.ts'
+export type { ProviderEntry } from './wires/auth/sign-in/identity-providers/provider-entry.ts'
 export { core } from './wires/core/index.ts'
 export { messaging } from './wires/messaging/index.ts'
 export type { MailProvider, TextProvider } from './wires/messaging/provider.ts'

@@ -25,7 +25,7 @@ const SAMPLES = [
   'db/snapshot.test.ts',
   'kernel/jobs/jobs.test.ts',
   'kernel/requests/idempotency.test.ts',
-  'wires/auth/register.test.ts',
+  'wires/auth/sign-in/register.test.ts',
   'wires/store/documents/routes/documents.test.ts',
   'wires/store/documents/storage/search/search.test.ts',
   'wires/store/files/upload.test.ts',

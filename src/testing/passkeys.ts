@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 
 import type { TestApp } from './app.ts'
 import { send, type AuthReply } from './auth.ts'
-import type { PasskeyRequestOptions } from '../wires/auth/passkeys/passkey-schemas.ts'
+import type { PasskeyRequestOptions } from '../wires/auth/sign-in/passkeys/passkey-schemas.ts'
 import { createTestPasskey, type Ceremony, type Credential, type TestPasskey } from './authenticator.ts'
 
 /** A passkey with the answer to its registration. */

@@ -38,12 +38,12 @@ describe('credentials', () => {
         .map((file) => file.replaceAll('\\', '/'))
         .toSorted()
     assert.deepEqual(writersOf(/(update|insert into|delete from) auth_users\b/i), [
-      'wires/auth/user-changes.ts',
+      'wires/auth/accounts/user-changes.ts',
     ])
     assert.deepEqual(writersOf(/delete from auth_sessions\b/i), [
       'wires/auth/sessions/refresh-tokens.ts',
       'wires/auth/sessions/session-list.ts',
-      'wires/auth/user-changes.ts',
+      'wires/auth/accounts/user-changes.ts',
     ])
   })
 

@@ -1,5 +1,5 @@
 import { Type } from '../../base/schema.ts'
-import type { ProviderEntry } from './identity-providers/provider-entry.ts'
+import type { ProviderEntry } from './sign-in/identity-providers/provider-entry.ts'
 
 const DAY_SECONDS = 86_400
 const CLIENT_ID = 'The client ID that the provider gave to this application.'

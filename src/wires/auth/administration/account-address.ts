@@ -2,7 +2,7 @@ import type { EmailAddress } from '../../../base/email-address.ts'
 import type { ApiError } from '../../../base/errors.ts'
 import type { Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import type { UserRow } from '../user.ts'
+import type { UserRow } from '../accounts/user.ts'
 import type { AdministrationParts } from './account.ts'
 
 /**

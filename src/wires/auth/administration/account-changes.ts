@@ -7,8 +7,8 @@ import { ConstraintError, type Step, type Transaction } from '../../../db/databa
 import { sql } from '../../../db/sql.ts'
 import type { Actor } from '../../../http/actor.ts'
 import { authErrors } from '../errors.ts'
-import { mergeMetadata } from '../metadata.ts'
-import { accountSql, type Role, type UserMatch, type UserRow } from '../user.ts'
+import { mergeMetadata } from './metadata.ts'
+import { accountSql, type Role, type UserMatch, type UserRow } from '../accounts/user.ts'
 import {
   accountOf,
   matchOf,

@@ -3,7 +3,7 @@ import { errors } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
 import type { Actor } from '../../../http/actor.ts'
 import { authErrors } from '../errors.ts'
-import type { Role } from '../user.ts'
+import type { Role } from '../accounts/user.ts'
 import {
   accountOf,
   requireAccount,

@@ -2,7 +2,7 @@ import { isoTime } from '../../../base/clock.ts'
 import { containsSql } from '../../../db/contains.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { cutPage, type Page } from '../../../http/page.ts'
-import { searchKey, type Role, type UserRow } from '../user.ts'
+import { searchKey, type Role, type UserRow } from '../accounts/user.ts'
 import { accountOf, type Account, type AdministrationParts } from './account.ts'
 
 /** The states that accounts are listed by. */

@@ -3,7 +3,7 @@ import { COMMAND_LINE, type Actor } from '../../../http/actor.ts'
 import type { UserCaller } from '../../../http/access.ts'
 import type { Page } from '../../../http/page.ts'
 import type { Session } from '../sessions/session-list.ts'
-import type { Role } from '../user.ts'
+import type { Role } from '../accounts/user.ts'
 import {
   accountOf,
   readAccount,

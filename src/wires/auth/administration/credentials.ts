@@ -1,7 +1,7 @@
 // What an operator does for a user who cannot sign in.
 import type { Actor } from '../../../http/actor.ts'
-import { lockKeyOf } from '../sign-in-codes/phones.ts'
-import { userAmong } from '../user.ts'
+import { lockKeyOf } from '../messages/phones.ts'
+import { userAmong } from '../accounts/user.ts'
 import { disabled } from './account-creation.ts'
 import {
   accountOf,

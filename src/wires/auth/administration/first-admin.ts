@@ -7,7 +7,7 @@ import { sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Actor } from '../../../http/actor.ts'
 import { authErrors } from '../errors.ts'
-import type { UserRow } from '../user.ts'
+import type { UserRow } from '../accounts/user.ts'
 import { requireAccount, userTarget, type AdministrationParts } from './account.ts'
 
 const LIFETIME_MS = 3_600_000

@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { sha256 } from '../../../base/crypto.ts'
 import type { Database, Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import type { AccountMails } from '../email-links/account-mails.ts'
+import type { AccountMails } from '../messages/account-mails.ts'
 import { deviceName } from './device-name.ts'
 
 const DAY_MS = 86_400_000

@@ -1,0 +1,140 @@
+import { errors } from '../../../../base/errors.ts'
+import { Type } from '../../../../base/schema.ts'
+import { json } from '../../../../http/bodies.ts'
+import { pageOf, PageQuery, PageReply } from '../../../../http/page.ts'
+import { endpoint } from '../../../../http/route.ts'
+import { requireProof } from '../../../../kernel/policy/policy.ts'
+import { authErrors } from '../../errors.ts'
+import type { Passwords } from '../../accounts/passwords.ts'
+import { Message, NewEmail, newPassword } from '../schemas.ts'
+import { USER_STATES } from '../../administration/account-search.ts'
+import type { Accounts } from '../../administration/accounts.ts'
+import { requireAdministrator } from './administrator.ts'
+import {
+  detailsReplyOf,
+  Metadata,
+  RoleName,
+  summaryOf,
+  UserDetailsReply,
+  UserId,
+  UserSummary,
+} from './user-schemas.ts'
+
+const Name = Type.Union([Type.String({ maxLength: 200 }), Type.Null()], { examples: ['Ada Lovelace'] })
+
+/** The endpoints by which operators list, create, change and delete accounts. */
+export const userEndpoints = ({ accounts, passwords }: { accounts: Accounts; passwords: Passwords }) => ({
+  list: endpoint(
+    {
+      summary: 'List users, newest first',
+      description:
+        '`active` are enabled users with a verified address; `locked` are those whose address accepts no password now, because of too many wrong ones.',
+      access: 'operator',
+      query: Type.Object({
+        ...PageQuery,
+        q: Type.Optional(
+          Type.String({
+            maxLength: 200,
+            description: 'A part of the address or the name. Case does not matter.',
+            examples: ['ada'],
+          }),
+        ),
+        role: Type.Optional(RoleName),
+        state: Type.Optional(Type.Enum([...USER_STATES])),
+      }),
+      reply: { 200: Type.Object({ users: Type.Array(UserSummary), ...PageReply }, { title: 'UserPage' }) },
+    },
+    async ({ query: { q, role, state, ...pageQuery } }) => {
+      const page = pageOf(pageQuery)
+      const { accounts: found, ...rest } = await accounts.list({ ...page, q, role, state })
+      return { users: found.map(summaryOf), ...rest, limit: page.limit, offset: page.offset }
+    },
+  ),
+  create: endpoint(
+    {
+      summary: 'Create a user',
+      description:
+        'Without a `password` the user is invited: an email has a link to set one, which verifies the address and works for a week (`auth.invitationSeconds`). With one the address counts as verified, unless `verified` is false: then the link to verify it is sent. A role, also one by `SIXWIRE_ADMINS`, is given by administrators only, with a proof within the last 10 minutes.',
+      access: 'operator',
+      idempotent: true,
+      body: json(
+        Type.Object(
+          {
+            email: NewEmail,
+            name: Type.Optional(Type.String({ maxLength: 200, examples: ['Ada Lovelace'] })),
+            password: Type.Optional(newPassword(passwords)),
+            role: Type.Optional(RoleName),
+            verified: Type.Optional(Type.Boolean()),
+          },
+          { title: 'CreateUserRequest' },
+        ),
+      ),
+      reply: { 201: UserDetailsReply },
+      errors: [authErrors.email_taken, errors.provider_not_configured, errors.recent_sign_in_required],
+    },
+    async ({ body: { verified, ...account }, caller, actor, recordId }) => {
+      const isPromoted = account.role !== undefined && account.role !== 'user'
+      if (isPromoted || (await accounts.isNamedAdmin(account.email)))
+        requireProof(requireAdministrator(caller))
+      const { id } = await accounts.create({ ...account, id: recordId, isVerified: verified }, actor)
+      return detailsReplyOf(await accounts.details({ id }))
+    },
+  ),
+  get: endpoint(
+    {
+      summary: 'Get a user',
+      access: 'operator',
+      params: UserId,
+      reply: { 200: UserDetailsReply },
+      errors: [errors.not_found],
+    },
+    async ({ params: { id } }) => detailsReplyOf(await accounts.details({ id })),
+  ),
+  update: endpoint(
+    {
+      summary: 'Update a user',
+      description:
+        'Fields that are left out stay. A `role` and an `email` are set by administrators only, with a proof within the last 10 minutes; for an `email` that is a second factor if the administrator has one. Another address is not verified, and gets the link to verify it; links and codes that were sent to the old one are void, sessions stay, and the old address is told if it was verified. Disabling ends all sessions and prevents new ones. The last administrator keeps the role and stays enabled. Metadata is merged at the top level: null removes a field.',
+      access: 'operator',
+      params: UserId,
+      body: json(
+        Type.Object(
+          {
+            email: Type.Optional(NewEmail),
+            name: Type.Optional(Name),
+            metadata: Type.Optional(Metadata),
+            role: Type.Optional(RoleName),
+            disabled: Type.Optional(Type.Boolean()),
+          },
+          { title: 'UpdateUserRequest' },
+        ),
+        { maxBytes: 100_000 },
+      ),
+      reply: { 200: UserDetailsReply },
+      errors: [errors.not_found, errors.conflict, authErrors.email_taken, errors.recent_sign_in_required],
+    },
+    async ({ params: { id }, body: { email, name, metadata, role, disabled }, caller, actor }) => {
+      if (role !== undefined) requireProof(requireAdministrator(caller))
+      // A reset by the new address opens the account, and while that is not verified, removes the second factors.
+      if (email !== undefined) requireProof(requireAdministrator(caller))
+      await accounts.update({ id }, { email, name, metadata, role, disabled }, actor)
+      return detailsReplyOf(await accounts.details({ id }))
+    },
+  ),
+  remove: endpoint(
+    {
+      summary: 'Delete a user',
+      description:
+        'With all sessions and everything to sign in with. Records of other wires, such as documents, are not deleted. The last administrator cannot be deleted, nor can administrators delete themselves here.',
+      access: 'operator',
+      proof: 'recent',
+      params: UserId,
+      reply: { 200: Message },
+      errors: [errors.not_found, errors.conflict],
+    },
+    async ({ params: { id }, actor }) => {
+      const { email } = await accounts.delete({ id }, actor)
+      return { message: `The account of ${email} is deleted.` }
+    },
+  ),
+})

@@ -1,0 +1,68 @@
+import type { Static } from 'typebox'
+
+import type { Clock } from '../../../../base/clock.ts'
+import { StartError } from '../../../../base/start-error.ts'
+import type { Settings } from '../../../../kernel/config/config.ts'
+import type { AuthOptions } from '../../options.ts'
+import { createOauthProvider } from './oauth.ts'
+import { EMAIL_AND_PROFILE, TIMEOUT_MS } from './oidc.ts'
+import { clientSecretAuth, createOpenidProvider } from './openid-connect.ts'
+import { addressOf } from './provider-address.ts'
+import { openEntry } from './provider-entry.ts'
+import type { IdentityProvider } from './provider.ts'
+
+type ProviderOptions = Partial<Pick<Static<typeof AuthOptions>, 'idpa' | 'idpb' | 'providers'>>
+
+/**
+ * The configured identity providers. None is called before somebody signs in with it.
+ *
+ * @throws StartError with the variable or option that is wrong and why
+ */
+export function createProviders(
+  clock: Clock,
+  options: ProviderOptions,
+  { production }: Pick<Settings, 'production'>,
+): readonly IdentityProvider[] {
+  const others = Object.entries(options.providers ?? {}).map(([name, entry]) =>
+    openEntry(entry, { name, option: `auth.providers.${name}`, clock, production }),
+  )
+  return [...idpaOf(clock, options, production), ...idpbOf(clock, options, production), ...others]
+}
+
+function idpaOf(clock: Clock, { idpa }: ProviderOptions, production: boolean): IdentityProvider[] {
+  if (!idpa?.clientId) return []
+  const issuer = addressOf('IDPA_ISSUER', idpa.issuer, { production })
+  return [
+    createOpenidProvider(clock, {
+      name: 'idpa',
+      label: idpa.label ?? issuer.host,
+      issuer,
+      clientId: idpa.clientId,
+      clientAuth: clientSecretAuth(secretOf('IDPA_CLIENT_SECRET', idpa.clientSecret)),
+      scopes: EMAIL_AND_PROFILE,
+      timeoutMs: TIMEOUT_MS,
+    }),
+  ]
+}
+
+function idpbOf(clock: Clock, { idpb }: ProviderOptions, production: boolean): IdentityProvider[] {
+  if (!idpb?.clientId) return []
+  const authorizeUrl = addressOf('IDPB_AUTHORIZE_URL', idpb.authorizeUrl, { production })
+  return [
+    createOauthProvider(clock, {
+      name: 'idpb',
+      label: idpb.label ?? authorizeUrl.host,
+      authorizeUrl,
+      tokenUrl: addressOf('IDPB_TOKEN_URL', idpb.tokenUrl, { production }),
+      apiUrl: addressOf('IDPB_API_URL', idpb.apiUrl, { production }).href.replace(/\/+$/, ''),
+      clientId: idpb.clientId,
+      clientSecret: secretOf('IDPB_CLIENT_SECRET', idpb.clientSecret),
+      timeoutMs: TIMEOUT_MS,
+    }),
+  ]
+}
+
+function secretOf(variable: string, clientSecret: string | undefined): string {
+  if (!clientSecret) throw new StartError(`${variable}: not set, though a client id is: set both`)
+  return clientSecret
+}
