@@ -54,10 +54,11 @@ import type { Messaging } from '../messaging/index.ts'
 type Context = WireContext & { messaging: Messaging | undefined }
 type Options = Static<typeof AuthOptions>
 
-/** What the wire is made of, each part from those before it. */
-export type AuthParts = ReturnType<typeof createAuthParts>
-
-/** @throws StartError with the option that can't work */
+/**
+ * What the wire is made of, each part from those before it.
+ *
+ * @throws StartError with the option that can't work
+ */
 export function createAuthParts(context: Context, options: Options) {
   const accounts = accountParts(context, options)
   const sessions = sessionParts(context, options, accounts)

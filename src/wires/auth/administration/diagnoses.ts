@@ -1,12 +1,19 @@
 import { findingIf, warning, type Diagnosis } from '../../../kernel/wire/diagnosis.ts'
 import type { Policy } from '../../../kernel/policy/policy.ts'
 import type { AuthParts } from '../parts.ts'
+import type { Users } from '../accounts/users.ts'
+import type { FactorRequirement } from '../factors/requirement.ts'
+import type { SigningKeys } from '../sessions/signing-keys.ts'
 
 const DAY_MS = 86_400_000
 
 /** What `sixwire doctor` looks at in accounts. */
 export const authDiagnoses = (
-  { users, requirement, signingKeys }: Pick<AuthParts, 'users' | 'requirement' | 'signingKeys'>,
+  {
+    users,
+    requirement,
+    signingKeys,
+  }: { users: Users; requirement: FactorRequirement; signingKeys: SigningKeys },
   policy: Policy,
 ): Diagnosis[] => [
   {

@@ -7,7 +7,6 @@ import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { MailTokens } from '../messages/mail-tokens.ts'
 import { authErrors } from '../errors.ts'
 import { mergeMetadata } from './metadata.ts'
-import type { PasswordLogin } from '../sign-in/password-login.ts'
 import { userAmong, type UserRow } from '../accounts/user.ts'
 import type { Users } from '../accounts/users.ts'
 
@@ -36,13 +35,18 @@ export type OwnAccount = {
   delete(caller: UserCaller, password: string | undefined, origin: CallOrigin): Promise<void>
 }
 
+/** Checks a password as a sign-in does: undefined if it is wrong. */
+type PasswordCheck = {
+  verifyCredentials(email: string, password: string, origin: CallOrigin): Promise<UserRow | undefined>
+}
+
 export function createOwnAccount(
   { db, audit }: Pick<WireContext, 'db' | 'audit'>,
   {
     users,
     passwordLogin,
     mailTokens,
-  }: { users: Users; passwordLogin: PasswordLogin; mailTokens: MailTokens },
+  }: { users: Users; passwordLogin: PasswordCheck; mailTokens: MailTokens },
 ): OwnAccount {
   const unauthorized = () => errors.unauthorized()
 

@@ -1,5 +1,3 @@
-import type { Static } from 'typebox'
-
 import type { Clock } from '../../../../base/clock.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import type { Settings } from '../../../../kernel/config/config.ts'
@@ -8,10 +6,18 @@ import { createOauthProvider } from './oauth.ts'
 import { EMAIL_AND_PROFILE, TIMEOUT_MS } from './oidc.ts'
 import { clientSecretAuth, createOpenidProvider } from './openid-connect.ts'
 import { addressOf } from './provider-address.ts'
-import { openEntry } from './provider-entry.ts'
+import { openEntry, type ProviderEntry } from './provider-entry.ts'
 import type { IdentityProvider } from './provider.ts'
 
-type ProviderOptions = Partial<Pick<Static<typeof AuthOptions>, 'idpa' | 'idpb' | 'providers'>>
+/** A provider is used if its `clientId` is set. */
+type BuiltIn = { clientId?: string; clientSecret?: string; label?: string }
+
+/** The options of the wire that configure identity providers. */
+type ProviderOptions = {
+  idpa?: BuiltIn & { issuer: string }
+  idpb?: BuiltIn & { authorizeUrl: string; tokenUrl: string; apiUrl: string }
+  providers?: Record<string, ProviderEntry>
+}
 
 /**
  * The configured identity providers. None is called before somebody signs in with it.

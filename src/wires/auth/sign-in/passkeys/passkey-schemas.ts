@@ -3,7 +3,6 @@
 import type { Static } from 'typebox'
 
 import { Type } from '../../../../base/schema.ts'
-import { Time } from '../../routes/schemas.ts'
 
 const Base64url = Type.String({ maxLength: 12_000, pattern: '^[A-Za-z0-9_-]+$', description: 'base64url.' })
 /** At most 1023 bytes: https://www.w3.org/TR/webauthn-3/#credential-id */
@@ -131,7 +130,7 @@ export const Passkey = Type.Object(
   {
     _id: Type.String(),
     name: Type.String(),
-    createdAt: Time,
+    createdAt: Type.String({ format: 'date-time', description: 'ISO 8601, UTC.' }),
     lastUsedAt: Type.Optional(
       Type.String({ format: 'date-time', description: 'Absent if it was not used since.' }),
     ),
