@@ -136,7 +136,7 @@ export function restoreAddressSql(
   otherwise: () => ApiError,
 ): readonly Step<UserRow>[] {
   const { clock, events } = parts
-  const removed = [
+  const deleteSteps = [
     ...deleteFactorsSql(sql`${match.id}`, since),
     sql<never>`delete from auth_phones where user_id = ${match.id} and verified_at >= ${since}`,
   ]
@@ -151,7 +151,7 @@ export function restoreAddressSql(
     endSessionsSql(accountSql(match)),
     ...endImpersonationsSql(accountSql(match)),
     // The version is another one by now.
-    ...withoutRows(factorSql(parts, { id: match.id }, removed, otherwise)),
+    ...withoutRows(factorSql(parts, { id: match.id }, deleteSteps, otherwise)),
     ...withoutRows(events.publishSql('updated', accountSql(match))),
   ]
 }

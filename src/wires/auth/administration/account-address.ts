@@ -10,14 +10,14 @@ import type { AdministrationParts } from './account.ts'
  * so is a change that the owner has asked for. The old address is told if it was verified, and is free at once.
  *
  * @param change.condition what else must hold
- * @param errors.taken the error if the address is reserved for another account; if another account has it, a step fails with a
+ * @param errors.emailTaken the error if the address is reserved for another account; if another account has it, a step fails with a
  *   `ConstraintError`
  */
 export function changeAddressSql(
   { users, mailTokens, changeLinks, lock, mails }: AdministrationParts,
   before: UserRow,
   { email, isVerified, condition }: { email: EmailAddress; isVerified: boolean; condition?: Sql },
-  { otherwise, taken }: { otherwise: () => ApiError; taken: () => ApiError },
+  { otherwise, emailTaken }: { otherwise: () => ApiError; emailTaken: () => ApiError },
 ): readonly Step[] {
   const { id, credentials_version: version } = before
   const match = { id, includeDisabled: true, ...(condition && { condition }) } as const
@@ -27,7 +27,7 @@ export function changeAddressSql(
   // First the tokens of emails, then the account, then the rest: the order of every batch, so that no two deadlock.
   return [
     mailTokens.deleteSql(before.email_key),
-    ...users.changeAddressSql(match, { email, isVerified }, otherwise, taken),
+    ...users.changeAddressSql(match, { email, isVerified }, otherwise, emailTaken),
     ...changeLinks.voidSql(id),
     // They lost their access when the address was verified, and would get it back while the new one is not.
     ...(wasVerified

@@ -79,9 +79,9 @@ export async function changeAccount(
     const before = await readForChange(tx, account)
     if (change.disabled && before.id === actor.id) throw refusesOneself('disable')
     for (const step of changeSql(parts, before, { ...change, email }, actor)) await tx.write(step)
-    const changed = await readForChange(tx, { id: before.id })
-    const made = partsOf(parts, before, changed)
-    for (const { part, was, is } of made)
+    const after = await readForChange(tx, { id: before.id })
+    const partChanges = partsOf(parts, before, after)
+    for (const { part, was, is } of partChanges)
       await tx.write(
         parts.audit.entrySql(actor, {
           action: ACTIONS[part],
@@ -90,14 +90,14 @@ export async function changeAccount(
           after: is,
         }),
       )
-    return [changed, made] as const
+    return [after, partChanges] as const
   })
-  const [after, changes] = await work.catch((error: unknown) => {
-    throw email && error instanceof ConstraintError && error.kind === 'unique' ? taken(email) : error
+  const [user, changes] = await work.catch((error: unknown) => {
+    throw email && error instanceof ConstraintError && error.kind === 'unique' ? emailTaken(email) : error
   })
-  const { id, role } = accountOf(parts, after)
+  const { id, role } = accountOf(parts, user)
   for (const { part } of changes) record(EVENTS[part], { account: id, role })
-  return after
+  return user
 }
 
 /**
@@ -113,18 +113,18 @@ export async function deleteAccount(
 ): Promise<UserRow> {
   const { db, users, mailTokens, audit, record } = parts
   const user = await db.transaction(async (tx) => {
-    const found = await readForChange(tx, account)
-    if (found.id === actor.id) throw refusesOneself('delete')
-    const match = { id: found.id, includeDisabled: true, condition: users.leavesAdminSql(found.id) } as const
-    const { email, name } = found
-    const entry = { email, ...(name !== null && { name }), role: users.roleOf(found) }
+    const row = await readForChange(tx, account)
+    if (row.id === actor.id) throw refusesOneself('delete')
+    const match = { id: row.id, includeDisabled: true, condition: users.leavesAdminSql(row.id) } as const
+    const { email, name } = row
+    const entry = { email, ...(name !== null && { name }), role: users.roleOf(row) }
     const steps = [
-      mailTokens.deleteSql(found.email_key),
+      mailTokens.deleteSql(row.email_key),
       ...users.deleteSql(match, lastAdmin),
-      audit.entrySql(actor, { action: 'user.deleted', target: userTarget(found.id), before: entry }),
+      audit.entrySql(actor, { action: 'user.deleted', target: userTarget(row.id), before: entry }),
     ]
     for (const step of steps) await tx.write(step)
-    return found
+    return row
   })
   record('account-deleted', { account: user.id, by: actor.id ?? 'operator' })
   return user
@@ -185,7 +185,7 @@ function changeSql(
             isVerified: verified === true,
             ...(leavesRole && { condition: users.leavesAdminSql(before.id) }),
           },
-          { otherwise: leavesRole ? lastAdmin : absent, taken: () => taken(email) },
+          { otherwise: leavesRole ? lastAdmin : absent, emailTaken: () => emailTaken(email) },
         )
       : []),
     ...(name === undefined && metadata === undefined ? [] : users.updateProfileSql(match, profile, absent)),
@@ -240,7 +240,7 @@ function changedFields(before: string, after: string): string[] {
   return Object.keys({ ...was, ...is }).filter((name) => !isDeepStrictEqual(was![name], is![name]))
 }
 
-const taken = ({ address }: EmailAddress) =>
+const emailTaken = ({ address }: EmailAddress) =>
   authErrors.email_taken({ message: `${address} has an account already.` })
 
 const lastAdmin = () =>

@@ -41,11 +41,11 @@ export async function createAccount(
     : await passwords.hash(passwords.check(password, 'password', address.address))
   const verified = isVerified ?? !isInvited
   const user = { id, email: address, name: name?.trim() || null, passwordHash, isVerified: verified }
-  const taken = authErrors.email_taken({ message: `${address.address} has an account already.` })
+  const emailTaken = authErrors.email_taken({ message: `${address.address} has an account already.` })
   try {
     await db.batch([
-      users.insertSql(user, () => taken),
-      role === 'user' ? [] : users.updateSql({ id }, { role }, () => taken),
+      users.insertSql(user, () => emailTaken),
+      role === 'user' ? [] : users.updateSql({ id }, { role }, () => emailTaken),
       isInvited ? mails.invitation(address) : verified ? [] : mails.verification(id),
       audit.entrySql(actor, {
         action: 'user.created',
@@ -54,7 +54,7 @@ export async function createAccount(
       }),
     ])
   } catch (error) {
-    const stored = error === taken ? await users.byId(id) : undefined
+    const stored = error === emailTaken ? await users.byId(id) : undefined
     if (stored?.email_key !== address.key) throw error
     return accountOf(parts, stored)
   }

@@ -81,10 +81,10 @@ async function searchAccounts(
   const grams = gramsSql(key)
   if (grams.length === 0) return cutPage(await db.scan(pageSql(table, all)), page, ({ id }) => id)
   // Read on its own: in the order of the page PostgreSQL would walk through all accounts where many are expected.
-  const found = await db.scan(sql<ListedUser>`
+  const matches = await db.scan(sql<ListedUser>`
     with hits as materialized (select id from auth_users ${whereSql([...all, ...grams])})
     ${select} from auth_users where id in (select id from hits ${order}) order by id desc`)
-  return cutPage(found, page, ({ id }) => id)
+  return cutPage(matches, page, ({ id }) => id)
 }
 
 async function countAccounts(parts: Parts, filter: AccountFilter): Promise<number> {

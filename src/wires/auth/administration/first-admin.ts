@@ -85,7 +85,7 @@ async function createFirst(
   const passwordHash = await passwords.hash(passwords.check(password, '/body/password', address.address))
   const id = newId(now)
   const user = { id, email: address, name: name?.trim() || null, passwordHash, isVerified: true }
-  const taken = () =>
+  const emailTaken = () =>
     authErrors.email_taken({
       message: `${address.address} has an account already: make it an administrator with sixwire user promote.`,
     })
@@ -98,7 +98,7 @@ async function createFirst(
           returning hash`,
       invalid,
     ),
-    users.insertSql(user, taken),
+    users.insertSql(user, emailTaken),
     users.updateSql({ id }, { role: 'admin' }, () => errors.conflict()),
     audit.entrySql(actor, {
       action: 'user.created',

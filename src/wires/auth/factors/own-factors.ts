@@ -93,12 +93,12 @@ async function addFactor(
     if (!user) throw unauthorized()
     const isFirst = user.second_factor_at === null
     const recovery = isFirst ? await recoveryCodes.replace(id) : undefined
-    const changed = errors.conflict({
+    const concurrentChange = errors.conflict({
       message: 'The second factors of this account are being changed by another request: try again.',
     })
     const steps = [
       proveInSessionSql(sessionId, factor.kind, clock.now()),
-      requireHasFactorSql(id, !isFirst, () => changed),
+      requireHasFactorSql(id, !isFirst, () => concurrentChange),
       ...change,
       ...(recovery?.steps ?? []),
       ...mails.notice(id, 'factor-added', { factor: wordsFor(caller, factor) }),
@@ -107,7 +107,7 @@ async function addFactor(
       await db.batch(users.factorSql({ id }, steps, unauthorized))
       return recovery?.codes
     } catch (error) {
-      if (error !== changed || attempt === ATTEMPTS_MAX) throw error
+      if (error !== concurrentChange || attempt === ATTEMPTS_MAX) throw error
     }
   }
 }

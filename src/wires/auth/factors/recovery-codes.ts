@@ -76,10 +76,10 @@ async function proveCode(
     select salt from auth_recovery_codes where user_id = ${userId} limit 1`)
   if (!stored) return undefined
   const hash = await hashOf(slots, normal, stored.salt)
-  const found = await db.get(sql<{ others: number }>`
+  const matchingCode = await db.get(sql<{ others: number }>`
     select (select count(*) from auth_recovery_codes where user_id = ${userId} and used_at is null) - 1 as others
     from auth_recovery_codes where user_id = ${userId} and hash = ${hash} and used_at is null`)
-  if (!found) return undefined
+  if (!matchingCode) return undefined
   return {
     kind: 'recovery-code',
     useSql: [
@@ -88,7 +88,7 @@ async function proveCode(
             where user_id = ${userId} and hash = ${hash} and used_at is null`,
         () => authErrors.invalid_code(),
       ),
-      ...mails.notice(userId, 'recovery-code-used', { left: String(found.others) }),
+      ...mails.notice(userId, 'recovery-code-used', { left: String(matchingCode.others) }),
     ],
   }
 }

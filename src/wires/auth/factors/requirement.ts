@@ -9,19 +9,19 @@ export type SecondFactorPolicy = 'optional' | 'admins' | 'required'
 
 const DAY_MS = 86_400_000
 
-type Needing = Pick<UserRow, 'id' | 'second_factor_at' | 'second_factor_due_at'>
+type FactorStatus = Pick<UserRow, 'id' | 'second_factor_at' | 'second_factor_due_at'>
 
 /** Which accounts must have a second factor, and from when. */
 export type FactorRequirement = {
   /** Whether the policy asks for a factor from an account with this role. */
   appliesTo(role: Role): boolean
   /** When an account that has no factor can only add one, in milliseconds since 1970; undefined if that is never. */
-  dueAt(user: Needing, role: Role): number | undefined
+  dueAt(user: FactorStatus, role: Role): number | undefined
   /**
    * The steps of a sign-in that begin the time in which the account has to get a factor, and tell its owner by email; none if
    * it has begun, or no factor is needed.
    */
-  beginSql(user: Needing, role: Role): readonly Step[]
+  beginSql(user: FactorStatus, role: Role): readonly Step[]
 }
 
 /** @param options.graceDays from the first sign-in to which the policy applies */

@@ -104,8 +104,8 @@ async function sendUndoLink(
   const change = await links.toTell(changeId)
   const user = change && (await users.byId(change.userId))
   if (!change || !user || !messaging?.sendsMail) return
-  const sent = errors.conflict()
-  const { token, step } = links.issueUndo(changeId, () => sent)
+  const alreadySent = errors.conflict()
+  const { token, step } = links.issueUndo(changeId, () => alreadySent)
   const mail = await messaging.mail({
     id,
     to: change.oldEmail.address,
@@ -118,6 +118,6 @@ async function sendUndoLink(
     },
   })
   await db.batch([step, mail]).catch((error: unknown) => {
-    if (error !== sent) throw error
+    if (error !== alreadySent) throw error
   })
 }

@@ -23,7 +23,7 @@ export type RequestedChange = {
 }
 
 /** A change that was made and can be undone. */
-export type MadeChange = {
+export type UndoableChange = {
   id: string
   userId: string
   /** `credentials_version` of the account before it: each later change has a higher one. */
@@ -56,13 +56,13 @@ export type ChangeLinks = {
    */
   useSql(change: RequestedChange, user: UserRow): StepWith
   /** A change that can be undone and has no undo link yet. */
-  toTell(id: string): Promise<MadeChange | undefined>
+  toTell(id: string): Promise<UndoableChange | undefined>
   /** A token to undo a change, and the step that stores it; throws `repeated` if it has one. */
   issueUndo(id: string, repeated: () => ApiError): { token: string; step: Step }
   /** Reads a token to undo a change without using it. Throws INVALID_TOKEN. */
-  readUndo(token: string): Promise<MadeChange>
+  readUndo(token: string): Promise<UndoableChange>
   /** Uses it, and voids the undo links of later changes. Throws INVALID_TOKEN if it was used or has expired since. */
-  useUndoSql(change: MadeChange): readonly Step[]
+  useUndoSql(change: UndoableChange): readonly Step[]
   deleteExpired(): Promise<void>
 }
 
@@ -73,7 +73,7 @@ type RequestedRow = {
   email: string
   email_key: string
 }
-type MadeRow = {
+type UndoableRow = {
   id: string
   user_id: string
   credentials_version: number
@@ -84,7 +84,7 @@ type MadeRow = {
   undo_until: number
 }
 
-const madeChangeOf = (row: MadeRow): MadeChange => ({
+const undoableChangeOf = (row: UndoableRow): UndoableChange => ({
   id: row.id,
   userId: row.user_id,
   version: row.credentials_version,
@@ -99,11 +99,11 @@ export function createChangeLinks(db: Database, clock: Clock): ChangeLinks {
   const canBeUndoneSql = () => sql`undone_at is null and undo_until > ${clock.now()}`
   const invalid = () => authErrors.invalid_token()
 
-  async function made(condition: ReturnType<typeof isValidSql>): Promise<MadeChange | undefined> {
-    const row = await db.get(sql<MadeRow>`
+  async function readUndoable(condition: ReturnType<typeof isValidSql>): Promise<UndoableChange | undefined> {
+    const row = await db.get(sql<UndoableRow>`
       select id, user_id, credentials_version, old_email, old_email_key, old_verified_at, changed_at, undo_until
       from auth_address_changes where ${condition} and ${canBeUndoneSql()}`)
-    return row && madeChangeOf(row)
+    return row && undoableChangeOf(row)
   }
 
   return {
@@ -149,7 +149,7 @@ export function createChangeLinks(db: Database, clock: Clock): ChangeLinks {
       )
     },
 
-    toTell: (id) => made(sql`id = ${id} and undo_hash is null`),
+    toTell: (id) => readUndoable(sql`id = ${id} and undo_hash is null`),
 
     issueUndo(id, repeated) {
       const token = randomToken()
@@ -161,7 +161,7 @@ export function createChangeLinks(db: Database, clock: Clock): ChangeLinks {
     },
 
     async readUndo(token) {
-      const change = await made(sql`undo_hash = ${sha256(token)}`)
+      const change = await readUndoable(sql`undo_hash = ${sha256(token)}`)
       if (!change) throw invalid()
       return change
     },

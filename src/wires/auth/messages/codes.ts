@@ -53,13 +53,13 @@ export function createCodes(db: Database, clock: Clock, options: { secret: strin
           ? sql`browser_hash is null`
           : sql`(browser_hash is null or browser_hash = ${browserHash(browser)})`
       // One statement, so that of any number of concurrent attempts exactly five are checked.
-      const [found] = await db.write(sql<Row & { id: string; code_hash: string }>`
+      const [codeRow] = await db.write(sql<Row & { id: string; code_hash: string }>`
         update ${sql.literal(table)} set code_attempts = code_attempts + 1
         where ${row} and used_at is null and code_expires_at > ${clock.now()} and code_attempts < ${ATTEMPTS_MAX}
           and ${ofBrowser}
         returning *`)
-      return found && isSameSecret(hashOf(found.id, sixDigits(code) ?? ''), found.code_hash)
-        ? found
+      return codeRow && isSameSecret(hashOf(codeRow.id, sixDigits(code) ?? ''), codeRow.code_hash)
+        ? codeRow
         : undefined
     },
   }

@@ -89,15 +89,15 @@ export function createPhones(
     },
 
     async verify(caller, code) {
-      const unproven = await textCodes.unproven(caller.id)
-      const proven =
-        unproven !== undefined &&
-        (await lock.attempt(lockKeyOf(unproven), async () => {
+      const pendingNumber = await textCodes.unproven(caller.id)
+      const number =
+        pendingNumber !== undefined &&
+        (await lock.attempt(lockKeyOf(pendingNumber), async () => {
           const textCode = await textCodes.attemptProof(caller.id, { code })
           return textCode && insert(caller, textCode)
         }))
-      if (!proven) throw authErrors.invalid_code()
-      return proven
+      if (!number) throw authErrors.invalid_code()
+      return number
     },
 
     async remove({ id }) {

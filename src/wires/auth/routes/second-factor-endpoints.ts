@@ -38,8 +38,10 @@ const PASSWORD = { password: Type.Optional(Password) }
 const exactlyOne =
   (names: readonly string[]) =>
   (body: object): { path: string; message: string } | undefined => {
-    const sent = names.filter((name) => (body as Record<string, unknown>)[name] !== undefined)
-    return sent.length === 1 ? undefined : { path: '', message: `send exactly one of ${names.join(', ')}` }
+    const sentFields = names.filter((name) => (body as Record<string, unknown>)[name] !== undefined)
+    return sentFields.length === 1
+      ? undefined
+      : { path: '', message: `send exactly one of ${names.join(', ')}` }
   }
 
 const SecondFactorLogin = Type.Object(

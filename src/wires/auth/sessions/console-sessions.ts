@@ -97,8 +97,8 @@ async function convert({ db, clock }: Parts, refreshToken: string): Promise<void
       and exists (select 1 from auth_users where id = auth_sessions.user_id and disabled_at is null)
     returning id`)
   if (session) return
-  const known = await db.get(sql`select 1 as found from auth_sessions where ${mine} and kind is null`)
-  if (known) throw errors.recent_sign_in_required()
+  const staleSession = await db.get(sql`select 1 as found from auth_sessions where ${mine} and kind is null`)
+  if (staleSession) throw errors.recent_sign_in_required()
   throw errors.unauthorized({ message: 'This refresh token is not valid or has expired: sign in again.' })
 }
 

@@ -46,11 +46,11 @@ export function createKnownDevices(
 
     async beginSql({ id }, { ip, userAgent }) {
       const now = clock.now()
-      const known = await db.get(sql<{ last_used_at: number }>`
+      const device = await db.get(sql<{ last_used_at: number }>`
         select last_used_at from auth_known_devices
         where user_id = ${id} and device_hash = ${deviceHash(userAgent)}`)
-      if (known && known.last_used_at > now - DAY_MS) return []
-      const isNew = (known?.last_used_at ?? 0) <= now - KNOWN_MS && (await hasAny(id))
+      if (device && device.last_used_at > now - DAY_MS) return []
+      const isNew = (device?.last_used_at ?? 0) <= now - KNOWN_MS && (await hasAny(id))
       const details = { device: deviceName(userAgent), ...(ip !== '' && { ip }) }
       return [addSql(id, userAgent), ...(isNew ? mails.notice(id, 'new-device', details) : [])]
     },

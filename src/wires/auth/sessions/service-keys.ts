@@ -148,9 +148,9 @@ async function createKey(
     throw invalid({ path: '/body/name', message: `must have 1 to ${NAME_MAX} characters` })
   if (scopes.length === 0)
     throw invalid({ path: '/body/scopes', message: 'must name at least one scope, or *' })
-  const known = server.scopes()
+  const knownScopes = server.scopes()
   for (const [at, scope] of scopes.entries()) {
-    const fault = scopeFault(scope, known)
+    const fault = scopeFault(scope, knownScopes)
     if (fault !== undefined)
       throw invalid({ path: `/body/scopes/${at}`, message: `${JSON.stringify(scope)} ${fault}` })
   }

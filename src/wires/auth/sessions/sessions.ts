@@ -225,14 +225,14 @@ async function resumeSession(
   const role = users.roleOf(user)
   const { refreshToken, steps } = refreshTokens.replace(sessionId)
   const factorProvenAt = secondFactor === 'device' ? null : now
-  const ended = () => authErrors.invalid_challenge()
+  const invalidChallenge = () => authErrors.invalid_challenge()
   const [, , [session]] = await db.batch([
     users.lastSignInSql(user.id, now),
     requireRow(
       sql`select id from auth_users
           where id = ${user.id} and credentials_version = ${user.credentials_version} and disabled_at is null
           ${sql.sharedLock}`,
-      ended,
+      invalidChallenge,
     ),
     requireRow(
       sql<Lifetime>`
@@ -242,7 +242,7 @@ async function resumeSession(
           proven_at = ${now}, factor_proven_at = cast(${factorProvenAt} as bigint)
         where id = ${sessionId} and user_id = ${user.id} and expires_at > ${now} and created_at > ${now - sessionMs}
         returning created_at, expires_at`,
-      ended,
+      invalidChallenge,
     ),
     steps,
     useSql,

@@ -47,7 +47,7 @@ export const createAddressChanges = (parts: Parts): AddressChanges => ({
 })
 
 const invalid = () => authErrors.invalid_token()
-const taken = () => authErrors.email_taken()
+const emailTaken = () => authErrors.email_taken()
 
 // In every batch: first the tokens of other emails, then the account, then its sessions and changes, so that no two batches
 // deadlock.
@@ -72,7 +72,7 @@ async function verify(
       : { id: userId, version }
   const batch = db.batch([
     mailTokens.deleteSql(user.email_key),
-    users.changeAddressSql(match, { email, isVerified: true }, invalid, taken),
+    users.changeAddressSql(match, { email, isVerified: true }, invalid, emailTaken),
     links.useSql(change, user),
     // Those of a provider that has not verified the address stay connected.
     sql`update auth_identities set credentials_version = credentials_version + 1
@@ -82,7 +82,7 @@ async function verify(
     user.email_verified_at === null ? [] : changeMails.changedSql(change),
   ])
   const [, rows] = await batch.catch((error: unknown) => {
-    throw error instanceof ConstraintError && error.kind === 'unique' ? taken() : error
+    throw error instanceof ConstraintError && error.kind === 'unique' ? emailTaken() : error
   })
   return userAmong(rows)
 }

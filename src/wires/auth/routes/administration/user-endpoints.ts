@@ -46,8 +46,8 @@ export const userEndpoints = ({ accounts, passwords }: { accounts: Accounts; pas
     },
     async ({ query: { q, role, state, ...pageQuery } }) => {
       const page = pageOf(pageQuery)
-      const { accounts: found, ...rest } = await accounts.list({ ...page, q, role, state })
-      return { users: found.map(summaryOf), ...rest, limit: page.limit, offset: page.offset }
+      const { accounts: matches, ...rest } = await accounts.list({ ...page, q, role, state })
+      return { users: matches.map(summaryOf), ...rest, limit: page.limit, offset: page.offset }
     },
   ),
   create: endpoint(
