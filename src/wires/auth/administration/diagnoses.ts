@@ -1,6 +1,5 @@
 import { findingIf, warning, type Diagnosis } from '../../../kernel/wire/diagnosis.ts'
 import type { Policy } from '../../../kernel/policy/policy.ts'
-import type { AuthParts } from '../parts.ts'
 import type { Users } from '../accounts/users.ts'
 import type { FactorRequirement } from '../factors/requirement.ts'
 import type { SigningKeys } from '../sessions/signing-keys.ts'

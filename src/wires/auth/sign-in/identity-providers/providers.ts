@@ -1,7 +1,6 @@
 import type { Clock } from '../../../../base/clock.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import type { Settings } from '../../../../kernel/config/config.ts'
-import type { AuthOptions } from '../../options.ts'
 import { createOauthProvider } from './oauth.ts'
 import { EMAIL_AND_PROFILE, TIMEOUT_MS } from './oidc.ts'
 import { clientSecretAuth, createOpenidProvider } from './openid-connect.ts'
