@@ -129,7 +129,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
       currency,
       createdAt: session.paidAt,
     })
-    const ended = (state: 'expired' | 'cancelled'): LedgerEntry => ({
+    const sessionEnd = (state: 'expired' | 'cancelled'): LedgerEntry => ({
       kind: 'session',
       objectId: reference,
       status: state,
@@ -145,7 +145,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
       ...((status === 'open' || status === 'approved') && { url: `https://bank.example/${reference}` }),
       entries: [
         ...(status in CHARGES ? [charge(CHARGES[status as keyof typeof CHARGES])] : []),
-        ...(status === 'expired' || status === 'cancelled' ? [ended(status)] : []),
+        ...(status === 'expired' || status === 'cancelled' ? [sessionEnd(status)] : []),
         ...refunds.map((one): LedgerEntry => entryOf(session, one)),
         ...disputes.map(({ id, amount: disputed, status: state, version, at: createdAt }): LedgerEntry => ({
           kind: 'dispute',

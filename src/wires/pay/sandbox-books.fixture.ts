@@ -66,13 +66,16 @@ function booksOf(
   dispute: { status: string; amount: number } | null,
   isReversed = false,
 ): Books {
-  const known = refunds.map((one) => ({ ...one, status: REFUNDS[one.status] ?? one.status }))
-  const refunded = known.reduce((sum, one) => sum + (one.status === 'completed' ? one.amount : 0), 0)
+  const normalizedRefunds = refunds.map((one) => ({ ...one, status: REFUNDS[one.status] ?? one.status }))
+  const refunded = normalizedRefunds.reduce(
+    (sum, one) => sum + (one.status === 'completed' ? one.amount : 0),
+    0,
+  )
   const amountIf = (pattern: RegExp): number =>
     state === 'paid' && dispute && pattern.test(dispute.status) ? dispute.amount : 0
   const disputed = amountIf(OPEN_DISPUTE)
   // All that was left is reversed; a refund that fails later was never away.
-  const pending = known.reduce((sum, one) => sum + (one.status === 'pending' ? one.amount : 0), 0)
+  const pending = normalizedRefunds.reduce((sum, one) => sum + (one.status === 'pending' ? one.amount : 0), 0)
   const lost = isReversed ? cents(amount) - refunded - pending : amountIf(LOST_DISPUTE)
   const status = (): string => {
     if (state !== 'paid') return state
@@ -87,7 +90,7 @@ function booksOf(
     refunded: decimal(refunded),
     disputed: decimal(disputed),
     lost: decimal(lost),
-    refunds: known.map((one) => `${decimal(one.amount)} ${one.status}`).toSorted(),
+    refunds: normalizedRefunds.map((one) => `${decimal(one.amount)} ${one.status}`).toSorted(),
   }
 }
 

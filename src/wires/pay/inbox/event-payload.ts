@@ -33,7 +33,7 @@ const OURS = new Set(['transaction_id'])
 export function shownPayload(payload: unknown): string | undefined {
   if (typeof payload !== 'object' || payload === null) return undefined
   for (let levels = LEVELS; levels > 1; levels--) {
-    const text = JSON.stringify(shown(payload, { names: SHOWN, isOpen: false, levels }))
+    const text = JSON.stringify(mask(payload, { names: SHOWN, isOpen: false, levels }))
     if (text.length <= LENGTH_MAX) return text
   }
   return undefined
@@ -41,19 +41,19 @@ export function shownPayload(payload: unknown): string | undefined {
 
 type Place = { names: ReadonlySet<string>; isOpen: boolean; levels: number }
 
-function shown(value: unknown, { names, isOpen, levels }: Place): unknown {
+function mask(value: unknown, { names, isOpen, levels }: Place): unknown {
   if (value === null || typeof value === 'boolean') return value
   if (typeof value === 'number') return isOpen ? value : MASK
   if (typeof value === 'string') return isOpen && isPlainWord(value) ? value : MASK
   if (typeof value !== 'object') return undefined
   if (levels === 0) return '…'
   if (Array.isArray(value))
-    return value.slice(0, MEMBERS_MAX).map((one) => shown(one, { names, isOpen, levels: levels - 1 }))
+    return value.slice(0, MEMBERS_MAX).map((one) => mask(one, { names, isOpen, levels: levels - 1 }))
   const members = Object.entries(value).filter(([name, one]) => isPlainWord(name) && one !== null)
   return Object.fromEntries(
     members.slice(0, MEMBERS_MAX).map(([name, one]) => {
       const inner = name === 'metadata' ? OURS : names
-      return [name, shown(one, { names: inner, isOpen: names.has(name), levels: levels - 1 })]
+      return [name, mask(one, { names: inner, isOpen: names.has(name), levels: levels - 1 })]
     }),
   )
 }

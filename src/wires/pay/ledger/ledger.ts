@@ -126,10 +126,10 @@ export function createLedger(
     const { id } = row
     const now = clock.now()
     const { snapshot, operation, cause, steps = [] } = change
-    const known = new Set(before.entries.map(keyOf))
+    const entryKeys = new Set(before.entries.map(keyOf))
     const newEntries = (snapshot?.entries ?? [])
       .map(readable)
-      .filter((entry) => !known.has(keyOf(entry)) && known.add(keyOf(entry)))
+      .filter((entry) => !entryKeys.has(keyOf(entry)) && entryKeys.add(keyOf(entry)))
       .map((entry) => ({ ...entry, createdAt: entry.createdAt ?? now }))
     const entries = [...before.entries, ...newEntries]
     const summary = summaryOf(moneyOf(row), entries)

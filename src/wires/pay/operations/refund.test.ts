@@ -148,7 +148,7 @@ describe('a refund', () => {
       assert.equal((await till.transaction(transactionId)).refundedAmount, 1000)
     })
 
-    for (const [fault, made] of [
+    for (const [fault, refundsMade] of [
       ['lost', 1],
       ['dropped', 0],
     ] as const)
@@ -163,7 +163,7 @@ describe('a refund', () => {
         )
         assert.equal(answered.status, 200, answered.text)
         assert.equal(answered.body.status, 'pending')
-        assert.equal(till.card.sessionOf(transactionId).refunds.length, made)
+        assert.equal(till.card.sessionOf(transactionId).refunds.length, refundsMade)
         assert.equal((await till.call(REFUND, { transactionId, amount: 300 })).status, 422)
         const pending = await till.transaction(transactionId)
         assert.deepEqual(
@@ -185,7 +185,7 @@ describe('a refund', () => {
         )
         assert.equal(till.card.sessionOf(transactionId).refunds.length, 1)
         // What the recheck shows as done is not repeated.
-        assert.equal(till.card.counts.refund, made === 1 ? 1 : 2)
+        assert.equal(till.card.counts.refund, refundsMade === 1 ? 1 : 2)
       })
 
     test('of unknown outcome stays reserved if its repetition does not reach the provider', async (t) => {
@@ -305,9 +305,9 @@ describe('a refund', () => {
         )
         assert.deepEqual((await till.transaction(transactionId)).refunds, [])
       }
-      const made = await refund()
-      assert.deepEqual([made.status, made.body.status], [200, 'completed'], made.text)
-      assert.deepEqual((await refund()).body, made.body)
+      const refundAnswer = await refund()
+      assert.deepEqual([refundAnswer.status, refundAnswer.body.status], [200, 'completed'], refundAnswer.text)
+      assert.deepEqual((await refund()).body, refundAnswer.body)
       assert.equal(till.card.sessionOf(transactionId).refunds.length, 1)
       assert.equal((await till.transaction(transactionId)).refundedAmount, 800)
     })
@@ -382,11 +382,11 @@ describe('a refund', () => {
       const refund = (token: string, body: object) =>
         till.call(REFUND, { transactionId, amount: 100, ...body }, { token, key: 'refund' })
       const answers = await Promise.all([refund(one.token, {}), refund(other.token, {})])
-      const made = answers.find(({ status }) => status === 200)!
+      const firstAnswer = answers.find(({ status }) => status === 200)!
       for (const { status, body } of answers)
         assert.ok(status === 200 || body.error.code === 'IDEMPOTENCY_CONFLICT')
       const again = await refund(other.token, {})
-      assert.deepEqual(again.body, made.body)
+      assert.deepEqual(again.body, firstAnswer.body)
       assert.equal(till.card.sessionOf(transactionId).refunds.length, 1)
       assert.equal((await refund(other.token, { amount: 200 })).status, 409)
       const { _id: next } = await till.paid(1000)

@@ -208,13 +208,13 @@ function refuseState(row: TransactionRow): void {
   })
 }
 
-const exceeded = (row: TransactionRow, left: bigint) =>
+const exceeded = (row: TransactionRow, remaining: bigint) =>
   payErrors.amount_exceeded({
     message:
-      left <= 0n
+      remaining <= 0n
         ? 'Nothing is left of this payment to refund: all of it is refunded, or refunds of it are pending.'
-        : `Only ${moneyText(left, row)} of this payment is left to refund${takenText(row)}.`,
-    details: { provider: row.provider, left: left <= 0n ? 0 : numberOf(left, row) },
+        : `Only ${moneyText(remaining, row)} of this payment is left to refund${takenText(row)}.`,
+    details: { provider: row.provider, left: remaining <= 0n ? 0 : numberOf(remaining, row) },
   })
 
 /** Why less is left than was not refunded: `: 1.00 EUR is disputed`. */

@@ -137,7 +137,7 @@ export const account =
     objects: { order?: Json; capture?: Json; refund?: Json; dispute?: Json; events?: Json[] } = {},
   ): ScriptedAnswer =>
   ({ method, path }, response) => {
-    const found = new Map<string, [number, Json | undefined]>([
+    const answersByRoute = new Map<string, [number, Json | undefined]>([
       ['POST /v2/checkout/orders', [201, ordered('PAYER_ACTION_REQUIRED')]],
       [
         `POST /v2/checkout/orders/${ORDER_ID}/capture`,
@@ -158,7 +158,7 @@ export const account =
       ['GET /v1/notifications/webhooks', [200, { webhooks: [] }]],
       [`POST ${VERIFY}`, [200, { verification_status: 'SUCCESS' }]],
     ])
-    const [status, body] = found.get(`${method} ${path}`) ?? []
+    const [status, body] = answersByRoute.get(`${method} ${path}`) ?? []
     if (status === undefined || !body)
       return json(response, 404, problem('RESOURCE_NOT_FOUND', 'INVALID_RESOURCE_ID'))
     json(response, status, body)

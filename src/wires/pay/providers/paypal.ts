@@ -107,7 +107,7 @@ export function paypal(
     }),
     async close() {
       await calls.idle()
-      await client.ended()
+      await client.idle()
     },
   }
 }

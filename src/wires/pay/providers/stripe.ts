@@ -113,7 +113,7 @@ export function stripe(options: StripeOptions, clock = systemClock): PaymentProv
     },
 
     // No connection outlives its call.
-    close: () => client.ended(),
+    close: () => client.idle(),
   }
 }
 

@@ -186,8 +186,8 @@ async function failedOf({ rpc }: Chain, arrivals: readonly Arrival[]): Promise<R
   const answers = await rpc.batch(
     coin.map(({ hash }) => ({ method: 'eth_getTransactionReceipt', params: [hash] })),
     {
-      believe: (found) =>
-        coin.every(({ block }, at) => statusIn(block, found[at]!.result) !== undefined)
+      believe: (receipts) =>
+        coin.every(({ block }, at) => statusIn(block, receipts[at]!.result) !== undefined)
           ? undefined
           : 'shows a transaction in a block and no receipt of it there',
     },

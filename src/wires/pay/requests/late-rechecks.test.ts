@@ -110,14 +110,14 @@ describe('late payments', () => {
       for (const one of [coin, token, part, twice])
         assert.deepEqual(await shop.statuses(one._id, node), ['late', 'expired'])
       assert.deepEqual(await shop.statuses(unpaid._id, node), ['expired', 'expired'])
-      const shown = await Promise.all([coin, token, part, twice].map(({ _id }) => shop.read(_id)))
+      const lateRequests = await Promise.all([coin, token, part, twice].map(({ _id }) => shop.read(_id)))
       assert.deepEqual(
-        shown.map(({ receivedAmount }) => receivedAmount),
+        lateRequests.map(({ receivedAmount }) => receivedAmount),
         [coin.amount.toString(), '5000000', '5000000', '12'],
       )
-      assert.deepEqual(shown[1]!.transactionHashes, [hash])
-      assert.equal(shown[2]!.transactionHashes.at(-1), rest)
-      assert.ok(shown.every(({ confirmations }) => confirmations >= DEPTH))
+      assert.deepEqual(lateRequests[1]!.transactionHashes, [hash])
+      assert.equal(lateRequests[2]!.transactionHashes.at(-1), rest)
+      assert.ok(lateRequests.every(({ confirmations }) => confirmations >= DEPTH))
 
       // Nothing is counted again: not by the next recheck, and not by blocks that are read after all.
       await recheck(shop, 30 * HOUR_MS)
@@ -128,7 +128,7 @@ describe('late payments', () => {
       const after = await Promise.all([coin, token, part, twice].map(({ _id }) => shop.read(_id)))
       assert.deepEqual(
         after.map(({ receivedAmount }) => receivedAmount),
-        shown.map(({ receivedAmount }) => receivedAmount),
+        lateRequests.map(({ receivedAmount }) => receivedAmount),
       )
       await shop.app.stop()
     })

@@ -39,21 +39,21 @@ export async function tokensBeyond(
       (one) => one.request_id === request.id && one.contract === request.contract,
     )
     const amount = balance - knownUntil(block.number, recordedReceipts)
-    return amount > 0n ? [{ request, known: recordedReceipts, amount }] : []
+    return amount > 0n ? [{ request, recordedReceipts, amount }] : []
   })
   const logged = await transfersTo(
     chain,
     block,
     payments.map(({ request }) => request),
   )
-  return payments.flatMap(({ request, known, amount }, at) => {
+  return payments.flatMap(({ request, recordedReceipts, amount }, at) => {
     const transfers = logged[at]
     if (!transfers) {
       const { contract } = request
       return [receiptOf(chain.name, request, { contract, amount, hash: '', logIndex: TOKEN_BALANCE, block })]
     }
     const isKnown = (one: ReceiptRow): boolean =>
-      known.some(
+      recordedReceipts.some(
         ({ transaction_hash, log_index }) =>
           transaction_hash === one.transaction_hash && log_index === one.log_index,
       )

@@ -88,9 +88,9 @@ export function createOnchainPayments(
     settle: (id) => settle.settle(id),
     expireSilent: () => settle.expireSilent(),
     async cancelledSql(id) {
-      const [found] = storedRequests(await db.all(selectRequestsSql(sql`r.id = ${id}`)))
-      if (!found) return []
-      const stored = { ...found, order: { ...found.order, status: 'cancelled' as const } }
+      const [request] = storedRequests(await db.all(selectRequestsSql(sql`r.id = ${id}`)))
+      if (!request) return []
+      const stored = { ...request, order: { ...request.order, status: 'cancelled' as const } }
       const state = stateOf(stored, { depth: depthOf(chains, stored) })
       return payments.changedSql('cancelled', stored, { state, cause: '' })
     },

@@ -52,7 +52,7 @@ export async function pageOfRequests(
   query: RequestQuery,
   { page, statusOf }: { page: Page; statusOf: (stored: StoredRequest) => Promise<RequestStatus> },
 ): Promise<{ rows: readonly StoredRequest[]; nextCursor?: string }> {
-  const found: StoredRequest[] = []
+  const matches: StoredRequest[] = []
   let { before } = page
   let skip = page.offset
   const chunk = query.status === undefined ? page.limit + page.offset + 1 : CHUNK
@@ -60,13 +60,13 @@ export async function pageOfRequests(
     const rows = await read(db, query, { before, limit: chunk })
     for (const stored of rows) {
       const isMatch = query.status === undefined || (await statusOf(stored)) === query.status
-      if (isMatch && skip-- <= 0) found.push(stored)
-      if (found.length > page.limit) return cutPage(found, page, ({ request }) => request.id)
+      if (isMatch && skip-- <= 0) matches.push(stored)
+      if (matches.length > page.limit) return cutPage(matches, page, ({ request }) => request.id)
     }
     readCount += rows.length
-    if (rows.length < chunk) return { rows: found }
+    if (rows.length < chunk) return { rows: matches }
     before = rows.at(-1)!.request.id
-    if (readCount >= READ_MAX) return { rows: found, nextCursor: Buffer.from(before).toString('base64url') }
+    if (readCount >= READ_MAX) return { rows: matches, nextCursor: Buffer.from(before).toString('base64url') }
   }
 }
 

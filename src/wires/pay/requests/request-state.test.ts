@@ -100,20 +100,20 @@ describe('the state of a payment request', () => {
   test('is paid if, and only if, enough arrived in time and is deep', () => {
     fc.assert(
       fc.property(receipts, fc.integer({ min: 1, max: 16 }), (list, head) => {
-        const shown = list.filter(({ block }) => block <= head)
+        const receiptsUntilHead = list.filter(({ block }) => block <= head)
         let [settled, arrived] = [0, 0]
-        for (const { amount, block } of shown) {
+        for (const { amount, block } of receiptsUntilHead) {
           if (block <= 10) arrived += amount
           if (block <= 10 && block <= head - DEPTH + 1) settled += amount
         }
         const { isPaid, status, received } = requestState(
           request(head),
-          shown.map(({ amount, block }) => receipt(amount, block)),
+          receiptsUntilHead.map(({ amount, block }) => receipt(amount, block)),
         )
         assert.equal(isPaid, settled >= 100)
         assert.equal(status === 'confirmed' || status === 'overpaid', isPaid)
         assert.equal(status === 'detected' || isPaid, arrived > settled || settled >= 100)
-        assert.equal(received, BigInt(shown.reduce((sum, { amount }) => sum + amount, 0)))
+        assert.equal(received, BigInt(receiptsUntilHead.reduce((sum, { amount }) => sum + amount, 0)))
       }),
       { numRuns: 1000 },
     )

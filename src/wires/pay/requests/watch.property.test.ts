@@ -122,8 +122,8 @@ someEngine((engine) => {
       const head = Number(await node.client.getBlockNumber())
       for (const [at, { _id, receiverAddress, amount }] of requests.entries()) {
         const receipts = await receiptsOf(node, receiverAddress, at === 2 ? usdc : undefined, first)
-        const shown = await shop.read(_id)
-        const expiresAt = Date.parse(shown.expiresAt)
+        const answer = await shop.read(_id)
+        const expiresAt = Date.parse(answer.expiresAt)
         let expiredBlock: number | null = null
         for (let number = head; number > first; number--) {
           const { timestamp } = await node.client.getBlock({ blockNumber: BigInt(number) })
@@ -132,7 +132,7 @@ someEngine((engine) => {
         const expected = requestState({ amount, expiresAt, head, depth: DEPTH, expiredBlock }, receipts)
         const isSilent = shop.app.clock.now() > expiresAt && expected.status === 'pending'
         assert.deepEqual(
-          [shown.status, shown.receivedAmount, shown.confirmations],
+          [answer.status, answer.receivedAmount, answer.confirmations],
           [isSilent ? 'expired' : expected.status, expected.received.toString(), expected.confirmations],
         )
         const { status } = await shop.transaction(_id)

@@ -78,8 +78,8 @@ export function createConsumer(
   async function detectedSql(chain: Chain, head: Head, receipts: readonly ReceiptRow[]): Promise<Step[]> {
     if (!payments.takesArrivals || receipts.length === 0) return []
     const ids = [...new Set(receipts.map(({ request_id }) => request_id))]
-    const found = storedRequests(await db.all(selectRequestsSql(sql`r.id in (${sql.join(ids)})`)))
-    return found.flatMap((before) => {
+    const requests = storedRequests(await db.all(selectRequestsSql(sql`r.id in (${sql.join(ids)})`)))
+    return requests.flatMap((before) => {
       const added = receipts.filter(({ request_id }) => request_id === before.request.id)
       const stored = {
         ...before,

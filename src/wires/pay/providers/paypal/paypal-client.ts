@@ -10,7 +10,7 @@ export type PaypalClient = {
    */
   call(path: string, call: OutboundCall & { limitMs: number }): Promise<Reply>
   /** Resolves when no request for a token is in progress. */
-  ended(): Promise<void>
+  idle(): Promise<void>
 }
 
 export function createClient(
@@ -35,6 +35,6 @@ export function createClient(
         if (access.isNew || attempt === 2) return reply
       }
     },
-    ended: () => tokens.ended(),
+    idle: () => tokens.idle(),
   }
 }

@@ -109,13 +109,13 @@ function readContracts() {
       for (const item of value) isWritable(contract, items, item, path)
     } else if (typeof value === 'object' && value !== null)
       for (const [name, field] of Object.entries(value)) {
-        const found = schemas.flatMap((schema) => fieldOf(contract, schema, name))
-        assert.ok(found.length > 0, `${path}/${name} is not described`)
+        const fieldSchemas = schemas.flatMap((schema) => fieldOf(contract, schema, name))
+        assert.ok(fieldSchemas.length > 0, `${path}/${name} is not described`)
         assert.ok(
-          found.some((one) => !one.readOnly && !follow(contract, one).readOnly),
+          fieldSchemas.some((one) => !one.readOnly && !follow(contract, one).readOnly),
           `${path}/${name} is read-only`,
         )
-        isWritable(contract, found, field, `${path}/${name}`)
+        isWritable(contract, fieldSchemas, field, `${path}/${name}`)
       }
   }
 

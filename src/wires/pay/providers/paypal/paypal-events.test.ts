@@ -37,17 +37,17 @@ const listing =
     const [start, end] = ['start_time', 'end_time'].map((name) => Date.parse(query.get(name)!))
     const size = Number(query.get('page_size'))
     const page = Number(query.get('page') ?? 0)
-    const found = kept.filter(({ at }) => at >= start! && at <= end!).toSorted((a, b) => b.at - a.at)
-    const shown = found.slice(page * size, (page + 1) * size)
+    const eventsInTime = kept.filter(({ at }) => at >= start! && at <= end!).toSorted((a, b) => b.at - a.at)
+    const pageOfEvents = eventsInTime.slice(page * size, (page + 1) * size)
     const next = new URLSearchParams(query)
     next.set('page', String(page + 1))
     const href = `${linkBase}${EVENTS}?${next.toString()}`
     json(response, 200, {
-      events: shown.map(({ at, id }) =>
+      events: pageOfEvents.map(({ at, id }) =>
         happened('PAYMENT.CAPTURE.COMPLETED', captured(), { id, create_time: new Date(at).toISOString() }),
       ),
-      count: shown.length,
-      links: found.length > (page + 1) * size ? [{ rel: 'next', href, method: 'GET' }] : [],
+      count: pageOfEvents.length,
+      links: eventsInTime.length > (page + 1) * size ? [{ rel: 'next', href, method: 'GET' }] : [],
     })
   }
 

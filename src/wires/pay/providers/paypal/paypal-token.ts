@@ -17,7 +17,7 @@ export type PaypalTokens = {
   /** Forgets a token that PayPal refused. */
   drop(token: string): void
   /** Resolves when no request for a token is in progress. */
-  ended(): Promise<void>
+  idle(): Promise<void>
 }
 
 export function createTokens(
@@ -62,7 +62,7 @@ export function createTokens(
     drop(token) {
       if (cache?.token === token) cache = undefined
     },
-    async ended() {
+    async idle() {
       await fetching
     },
   }

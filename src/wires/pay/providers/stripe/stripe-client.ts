@@ -32,7 +32,7 @@ export type StripeClient = {
     work: (stripe: Stripe, options: () => StripeCallOptions) => Promise<T | undefined>,
   ): Promise<Outcome<T>>
   /** Resolves when no call is in progress. */
-  ended(): Promise<void>
+  idle(): Promise<void>
 }
 
 /** Ends the calls of `run` with an outcome. */
@@ -92,7 +92,7 @@ export function createStripeClient(
     }
   }
 
-  return { run: (call, work) => calls.add(run(call, work)), ended: () => calls.idle() }
+  return { run: (call, work) => calls.add(run(call, work)), idle: () => calls.idle() }
 }
 
 /**

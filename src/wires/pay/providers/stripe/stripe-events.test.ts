@@ -96,19 +96,19 @@ describe('the events of Stripe', () => {
       answers({ events }, 100)(one, response)
     })
     const provider = open({ apiBase }, clock)
-    const found: string[] = []
+    const eventIds: string[] = []
     let calls = 0
     for (let since = SINCE; calls < 20; calls++) {
       const outcome = await provider.events(since, 10_000)
       assert.ok(outcome.kind === 'accepted', JSON.stringify(outcome))
-      found.push(...outcome.events.map(({ id }) => id))
+      eventIds.push(...outcome.events.map(({ id }) => id))
       // Complete until there: none of these is seen again, unless it may be late.
       if (outcome.until === SINCE + (999 * 60 - 60) * 1000) break
       assert.ok(outcome.until > since)
       since = outcome.until
     }
     assert.ok(calls > 1 && calls < 20, `${calls} calls`)
-    assert.deepEqual(found, events.map(({ id }) => id).toReversed())
+    assert.deepEqual(eventIds, events.map(({ id }) => id).toReversed())
   })
 
   test('keep what was listed before an error', async (t) => {
