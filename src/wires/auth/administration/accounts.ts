@@ -17,7 +17,7 @@ import { detailsOf, type AccountDetails } from './account-details.ts'
 import { createAccount, inviteAccount, type NewAccount } from './account-creation.ts'
 import { listAccounts, type AccountFilter, type ListedAccount } from './account-search.ts'
 import { endSession, endSessions } from './account-sessions.ts'
-import { removeFactors, sendReset, setPassword, unlockAccount } from './credentials.ts'
+import { removeFactors, sendReset, setPassword, unlockAccount } from './account-credentials.ts'
 import { impersonate, type Impersonation, type ImpersonationRequest } from './impersonation.ts'
 
 /**

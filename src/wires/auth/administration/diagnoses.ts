@@ -1,7 +1,7 @@
 import { findingIf, warning, type Diagnosis } from '../../../kernel/wire/diagnosis.ts'
 import type { Policy } from '../../../kernel/policy/policy.ts'
 import type { Users } from '../accounts/users.ts'
-import type { FactorRequirement } from '../factors/requirement.ts'
+import type { FactorRequirement } from '../factors/factor-requirement.ts'
 import type { SigningKeys } from '../sessions/signing-keys.ts'
 
 const DAY_MS = 86_400_000

@@ -4,7 +4,7 @@ import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { UserCaller } from '../../../http/access.ts'
 import type { Users } from '../accounts/users.ts'
-import type { FactorRequirement } from './requirement.ts'
+import type { FactorRequirement } from './factor-requirement.ts'
 
 /** The second factors of an account, and whether it needs one. */
 export type FactorOverview = {

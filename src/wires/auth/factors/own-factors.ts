@@ -7,7 +7,7 @@ import type { AccountMails } from '../messages/account-mails.ts'
 import type { Users } from '../accounts/users.ts'
 import { endLastFactorSql, requireOtherFactorSql, type SecondFactor } from './factor.ts'
 import type { RecoveryCodes } from './recovery-codes.ts'
-import type { FactorRequirement } from './requirement.ts'
+import type { FactorRequirement } from './factor-requirement.ts'
 
 // A new try follows another change of the same account's factors.
 const ATTEMPTS_MAX = 5

@@ -10,7 +10,7 @@ import type { MailLimit } from './mail-limit.ts'
 import { mailLink } from './mail-links.ts'
 import type { UserRow } from '../accounts/user.ts'
 import type { Users } from '../accounts/users.ts'
-import type { ChangeLinks, RequestedChange } from './change-links.ts'
+import type { ChangeLinks, RequestedChange } from './address-change-links.ts'
 
 /** The mails of a change of address, each of them a job first. */
 export type AddressChangeMails = {

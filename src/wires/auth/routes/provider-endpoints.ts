@@ -3,7 +3,7 @@ import { Type } from '../../../base/schema.ts'
 import { errors } from '../../../base/errors.ts'
 import { form } from '../../../http/bodies.ts'
 import { answer, endpoint } from '../../../http/route.ts'
-import { BUILT_IN_NAMES, type IdentityProvider } from '../sign-in/identity-providers/provider.ts'
+import { BUILT_IN_NAMES, type IdentityProvider } from '../sign-in/identity-providers/identity-provider.ts'
 import type { ProviderLogin, Redirection } from '../sign-in/identity-providers/provider-login.ts'
 import { RETURN_PATH_MAX } from '../sign-in/identity-providers/return-path.ts'
 

@@ -8,7 +8,7 @@ import type { Lock } from '../accounts/lock.ts'
 import { userAmong, type UserRow } from '../accounts/user.ts'
 import type { Users } from '../accounts/users.ts'
 import type { AddressChangeMails } from '../messages/address-change-mails.ts'
-import type { ChangeLinks } from '../messages/change-links.ts'
+import type { ChangeLinks } from '../messages/address-change-links.ts'
 
 /** What the links of a change of address permit. Its use and the change are one batch: it works once, and no failure uses it up. */
 export type AddressChanges = {

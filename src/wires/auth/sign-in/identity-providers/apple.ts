@@ -7,7 +7,7 @@ import { text } from './claims.ts'
 import { TIMEOUT_MS, type ProviderPlace } from './oidc.ts'
 import { createOpenidProvider, type OpenidClient } from './openid-connect.ts'
 import { addressOf } from './provider-address.ts'
-import type { IdentityProvider } from './provider.ts'
+import type { IdentityProvider } from './identity-provider.ts'
 
 const ISSUER = 'https://appleid.apple.com'
 /** Apple takes up to six months. A secret is made for each call, so it need not outlive one. */

@@ -9,7 +9,7 @@ import { authErrors } from '../../errors.ts'
 import type { KnownDevices } from '../../sessions/known-devices.ts'
 import { userAmong, type UserRow } from '../../accounts/user.ts'
 import type { Users } from '../../accounts/users.ts'
-import type { ProvenIdentity } from './provider.ts'
+import type { ProvenIdentity } from './identity-provider.ts'
 
 /** The sign-in with an identity of which the owner of its account is told, if it is the first. */
 export type IdentitySignIn = { readonly provider: string; readonly ip: string; readonly userAgent: string }

@@ -4,7 +4,7 @@ import { authErrors } from '../../errors.ts'
 import { EMAIL_AND_PROFILE, TIMEOUT_MS, type ProviderPlace } from './oidc.ts'
 import { clientSecretAuth, createOpenidProvider, isTrue } from './openid-connect.ts'
 import { addressOf } from './provider-address.ts'
-import { IdentityProviderFault, type IdentityProvider, type ProvenIdentity } from './provider.ts'
+import { IdentityProviderFault, type IdentityProvider, type ProvenIdentity } from './identity-provider.ts'
 
 const AUTHORITY = 'https://login.microsoftonline.com'
 const TENANT_ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../base/clock.ts'
 import { createOutbound, jsonOf, type Answered, type OutboundCall } from '../../../../outbound/outbound.ts'
 import { text } from './claims.ts'
-import { IdentityProviderFault, type IdentityProvider } from './provider.ts'
+import { IdentityProviderFault, type IdentityProvider } from './identity-provider.ts'
 
 type Json = Record<string, unknown>
 

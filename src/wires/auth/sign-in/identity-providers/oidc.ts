@@ -2,7 +2,7 @@ import type { Clock } from '../../../../base/clock.ts'
 import { checkFields, isEach, isText, optional, TEXT, type Field } from '../../../../kernel/config/fields.ts'
 import { clientSecretAuth, createOpenidProvider } from './openid-connect.ts'
 import { addressOf } from './provider-address.ts'
-import type { IdentityProvider } from './provider.ts'
+import type { IdentityProvider } from './identity-provider.ts'
 
 /** For each call of a provider. */
 export const TIMEOUT_MS = 10_000

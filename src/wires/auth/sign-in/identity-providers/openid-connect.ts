@@ -4,7 +4,7 @@ import type { Clock } from '../../../../base/clock.ts'
 import { createOutbound } from '../../../../outbound/outbound.ts'
 import { text } from './claims.ts'
 import { cachedDiscovery, type Discovery } from './openid-discovery.ts'
-import { IdentityProviderFault, type IdentityProvider, type ProvenIdentity } from './provider.ts'
+import { IdentityProviderFault, type IdentityProvider, type ProvenIdentity } from './identity-provider.ts'
 
 /** Loaded at the first sign-in: no start waits for it. */
 const client = () => import('openid-client')

@@ -3,7 +3,7 @@ import type { ClientAuth, Configuration, CustomFetch } from 'openid-client'
 
 import type { Clock } from '../../../../base/clock.ts'
 import type { Outbound, OutboundMethod } from '../../../../outbound/outbound.ts'
-import { IdentityProviderFault } from './provider.ts'
+import { IdentityProviderFault } from './identity-provider.ts'
 
 const CACHED_MS = 3_600_000
 

@@ -2,7 +2,7 @@ import { StartError } from '../../../../base/start-error.ts'
 import { openApple, type AppleEntry } from './apple.ts'
 import { openMicrosoft, type MicrosoftEntry } from './microsoft.ts'
 import { openOidc, type OidcEntry, type ProviderPlace } from './oidc.ts'
-import { BUILT_IN_NAMES, type IdentityProvider } from './provider.ts'
+import { BUILT_IN_NAMES, type IdentityProvider } from './identity-provider.ts'
 
 /** An entry of `auth.providers`, as `oidc()`, `apple()` and `microsoft()` make them. */
 export type ProviderEntry = OidcEntry | AppleEntry | MicrosoftEntry

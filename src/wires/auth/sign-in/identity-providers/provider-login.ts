@@ -7,7 +7,12 @@ import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import { authErrors } from '../../errors.ts'
 import type { Sessions, SignIn } from '../../sessions/sessions.ts'
 import type { Identities } from './identities.ts'
-import { methodOf, type LoginAttempt, type ProvenIdentity, type IdentityProvider } from './provider.ts'
+import {
+  methodOf,
+  type LoginAttempt,
+  type ProvenIdentity,
+  type IdentityProvider,
+} from './identity-provider.ts'
 import { returnPath } from './return-path.ts'
 
 const ATTEMPT_SECONDS = 600

@@ -6,7 +6,7 @@ import { EMAIL_AND_PROFILE, TIMEOUT_MS } from './oidc.ts'
 import { clientSecretAuth, createOpenidProvider } from './openid-connect.ts'
 import { addressOf } from './provider-address.ts'
 import { openEntry, type ProviderEntry } from './provider-entry.ts'
-import type { IdentityProvider } from './provider.ts'
+import type { IdentityProvider } from './identity-provider.ts'
 
 /** A provider is used if its `clientId` is set. */
 type BuiltIn = { clientId?: string; clientSecret?: string; label?: string }

@@ -8,7 +8,7 @@ import { authErrors } from '../../errors.ts'
 import type { PasskeyRequestOptions } from '../passkeys/passkey-schemas.ts'
 import type { PasswordLogin } from '../password-login.ts'
 import type { Users } from '../../accounts/users.ts'
-import { verifyFactor, type FactorInput, type FactorVerifiers } from './proofs.ts'
+import { verifyFactor, type FactorInput, type FactorVerifiers } from './verify-factor.ts'
 
 /** What a user sends again before a sensitive call: exactly one of them. */
 export type ConfirmationInput = Omit<FactorInput, 'deviceToken'> & { password?: string | undefined }

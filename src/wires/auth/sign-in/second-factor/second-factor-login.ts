@@ -3,8 +3,8 @@ import type { PasskeyRequestOptions } from '../passkeys/passkey-schemas.ts'
 import type { Sessions, SignIn, TokenPair } from '../../sessions/sessions.ts'
 import type { UserRow } from '../../accounts/user.ts'
 import type { Users } from '../../accounts/users.ts'
-import type { Challenge, Challenges } from '../../sessions/challenges.ts'
-import { codeLockKey, verifyFactor, type FactorInput, type FactorVerifiers } from './proofs.ts'
+import type { Challenge, Challenges } from '../../sessions/sign-in-challenges.ts'
+import { codeLockKey, verifyFactor, type FactorInput, type FactorVerifiers } from './verify-factor.ts'
 
 /** The second step of every sign-in to an account that has a second factor. */
 export type SecondFactorLogin = {
