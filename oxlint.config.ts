@@ -1,24 +1,9 @@
 import { defineConfig } from 'oxlint'
 
-/**
- * The floors of `src/`, the lowest first: a folder imports the folders of the lines before its own.
- * Folders of one line do not import each other.
- */
-const FLOORS = [['base'], ['http', 'db', 'outbound'], ['providers'], ['kernel'], ['sandbox']]
-
-/** The wires in their order: each imports every floor but the sandbox, and the `index.ts` of the wires before it. */
-const WIRES = ['core', 'messaging', 'onchain', 'auth', 'pay', 'store']
-
-/** What no floor and no wire imports: the server itself, the commands, the client and what tests use. */
-const ABOVE = { folders: ['client', 'commands', 'pages', 'e2e', 'testing'], files: '**/{app,cli,wires}.ts' }
-
 type Pattern = { importNames?: string[]; allowTypeImports?: boolean; message: string } & (
   | { group: string[] }
   | { regex: string }
 )
-
-const glob = (names: readonly string[]): string =>
-  names.length === 1 ? names.join() : `{${names.join(',')}}`
 
 /** Calls to other servers go through `src/outbound`: it tells what was not sent from what has an unknown outcome. */
 const OUTWARD = 'Call other servers through src/outbound: see docs/decisions/021-outbound.md.'
@@ -37,37 +22,9 @@ const CLIENTS: Pattern[] = [
   },
 ]
 
-const limitImports = (files: string[], patterns: readonly Pattern[]) => ({
+const restrict = (files: string[], ...patterns: Pattern[]) => ({
   files,
   rules: { 'no-restricted-imports': ['error' as const, { patterns }] as never },
-})
-
-const restrict = (files: string[], ...patterns: Pattern[]) => limitImports(files, [...CLIENTS, ...patterns])
-
-const forbid = (folders: readonly string[], message: string): Pattern => ({
-  group: [`**/${glob([...folders, ...ABOVE.folders])}/**`, ABOVE.files],
-  message,
-})
-
-const floors = FLOORS.flatMap((line, at) =>
-  line.map((folder) => {
-    const forbidden = [...line.filter((one) => one !== folder), ...FLOORS.slice(at + 1).flat(), 'wires']
-    const message = `${folder} imports only the floors below it: see FLOORS in oxlint.config.ts.`
-    const clients = folder === 'outbound' ? [] : CLIENTS
-    return limitImports([`src/${folder}/**`], [...clients, forbid(forbidden, message)])
-  }),
-)
-
-const wires = WIRES.map((wire, at) => {
-  const before = WIRES.slice(0, at)
-  const message = `${wire} imports the floors below the wires, and of these only the index.ts of ${before.join(', ') || 'none'}.`
-  return restrict(
-    [`src/wires/${wire}/**`],
-    forbid(['sandbox', ...WIRES.slice(at + 1)], message),
-    ...(before.length > 0
-      ? [{ group: [`**/${glob(before)}/**`, `!**/${glob(before)}/index.ts`], message }]
-      : []),
-  )
 })
 
 export default defineConfig({
@@ -162,7 +119,9 @@ export default defineConfig({
         'no-console': 'off',
       },
     },
-    restrict(['src/*.ts']),
+    // Which folder may import which is in CONTRIBUTING.md: see scripts/floors.ts.
+    restrict(['src/**'], ...CLIENTS),
+    restrict(['src/outbound/**']),
     {
       files: ['src/**'],
       rules: {
@@ -179,16 +138,6 @@ export default defineConfig({
         ],
       },
     },
-    restrict(['src/app.ts', 'src/commands/**'], {
-      group: ['**/testing/**'],
-      message: 'Only tests import testing.',
-    }),
-    restrict(['src/commands/**'], {
-      group: ['**/{sandbox,testing}/**'],
-      message: 'Only app.ts imports the sandbox.',
-    }),
-    ...floors,
-    ...wires,
     ...[
       ['src/client/*', '../**'],
       ['src/client/changes/*', '../../**'],

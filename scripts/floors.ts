@@ -12,21 +12,23 @@ type Import = { from: string; to: string }
 /** The floors of one folder, the lowest first. The rooms of one floor do not import each other. */
 type Floors = { folder: string; floors: string[][] }
 
-/** The imports of the files of a directory that are no tests, by their paths in it. */
-export function importsOf(directory: string): Import[] {
-  return globSync('**/*.{ts,tsx}', { cwd: directory })
+/** The files of a directory that are no tests, by their paths in it. */
+const filesOf = (directory: string): string[] =>
+  globSync('**/*.{ts,tsx}', { cwd: directory })
     .filter((file) => !TESTS.test(file))
     .toSorted()
-    .flatMap((from) =>
-      Array.from(readFileSync(join(directory, from), 'utf8').matchAll(IMPORT), ([, specifier]) => ({
-        from,
-        to: posix.join(dirname(from), specifier!),
-      })),
-    )
-}
+
+/** What they import of each other. */
+const importsOf = (directory: string): Import[] =>
+  filesOf(directory).flatMap((from) =>
+    Array.from(readFileSync(join(directory, from), 'utf8').matchAll(IMPORT), ([, specifier]) => ({
+      from,
+      to: posix.join(dirname(from), specifier!),
+    })),
+  )
 
 /** The floors that the blocks marked `floors` of a text draw: a folder, then its rooms indented, the highest first. */
-export function drawnFloors(text: string): Floors[] {
+function drawnFloors(text: string): Floors[] {
   const drawn: Floors[] = []
   for (const [, block] of text.matchAll(/^```floors\n(.*?)^```/gms))
     for (const line of block!.split('\n')) {
@@ -45,23 +47,40 @@ const roomIn = (folder: string, file: string): string | undefined =>
       ? file.slice(folder.length + 1).split('/')[0]
       : undefined
 
-/** Imports that go up, and rooms that the drawing lacks, a line each. */
-export function arrowsUp(imports: readonly Import[], { folder, floors }: Floors): string[] {
-  const floorOf = new Map(floors.flatMap((rooms, floor) => rooms.map((room) => [room, floor] as const)))
-  const faults = new Set<string>()
-  for (const { from, to } of imports) {
-    const [upper, lower] = [roomIn(folder, from), roomIn(folder, to)]
-    if (upper !== undefined && !floorOf.has(upper))
-      faults.add(`${posix.join(folder, upper)} has no floor in CONTRIBUTING.md`)
-    if (upper === undefined || lower === undefined || upper === lower) continue
-    if ((floorOf.get(lower) ?? 0) >= (floorOf.get(upper) ?? Infinity))
-      faults.add(`${from} imports ${to}: ${lower} is not below ${upper} in ${folder}`)
-  }
-  return [...faults]
+/** The rooms that a drawing lacks, and those that it has and the folder does not, a line each. */
+function undrawn(files: readonly string[], { folder, floors }: Floors): string[] {
+  const rooms = new Set(files.flatMap((file) => roomIn(folder, file) ?? []))
+  const drawn = new Set(floors.flat())
+  const place = (room: string) => posix.join('src', folder, room)
+  return [
+    ...[...rooms.difference(drawn)].map((room) => `${place(room)} has no floor: draw it in CONTRIBUTING.md`),
+    ...[...drawn.difference(rooms)].map(
+      (room) => `${place(room)} is drawn in CONTRIBUTING.md, and is not there`,
+    ),
+  ]
 }
 
+/** The imports of a folder that do not go down, a line each. */
+function arrowsUp(imports: readonly Import[], { folder, floors }: Floors): string[] {
+  const floorOf = new Map(floors.flatMap((rooms, floor) => rooms.map((room) => [room, floor] as const)))
+  return imports.flatMap(({ from, to }) => {
+    const [upper, lower] = [roomIn(folder, from), roomIn(folder, to)]
+    if (upper === undefined || lower === undefined || upper === lower) return []
+    const goesDown = (floorOf.get(lower) ?? Infinity) < (floorOf.get(upper) ?? Infinity)
+    return goesDown ? [] : [`${from} imports ${to}: in ${folder} ${lower} is not below ${upper}`]
+  })
+}
+
+/** The imports of a wire that pass by the `index.ts` of another one. */
+const pastIndex = (imports: readonly Import[]): string[] =>
+  imports.flatMap(({ from, to }) => {
+    const [wire, other] = [roomIn('wires', from), roomIn('wires', to)]
+    const isAllowed = !wire || !other || wire === other || to === `wires/${other}/index.ts`
+    return isAllowed ? [] : [`${from} imports ${to}: of another wire only its index.ts is imported`]
+  })
+
 /** The circles among the rooms of each folder: an import of each step around. */
-export function circles(imports: readonly Import[]): string[] {
+function circles(imports: readonly Import[]): string[] {
   const folders = new Set(imports.flatMap(({ from }) => ancestors(from)))
   return [...folders].flatMap((folder) => {
     const arrows = new Map<string, Map<string, Import>>()
@@ -110,10 +129,14 @@ function stronglyConnected(arrows: ReadonlyMap<string, ReadonlyMap<string, unkno
 
 if (import.meta.main) {
   const root = fileURLToPath(new URL('..', import.meta.url))
-  const imports = importsOf(join(root, 'src'))
+  const source = join(root, 'src')
+  const [files, imports] = [filesOf(source), importsOf(source)]
   const drawn = drawnFloors(readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8'))
-  for (const fault of [...drawn.flatMap((floors) => arrowsUp(imports, floors)), ...circles(imports)]) {
-    console.error(fault)
-    process.exitCode = 1
-  }
+  const faults = [
+    ...drawn.flatMap((floors) => [...undrawn(files, floors), ...arrowsUp(imports, floors)]),
+    ...pastIndex(imports),
+    ...circles(imports),
+  ]
+  for (const fault of faults) console.error(fault)
+  if (faults.length > 0) process.exitCode = 1
 }
