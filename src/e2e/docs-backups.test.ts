@@ -11,7 +11,7 @@ import { loadConfig } from '../app.ts'
 import { openDatabase } from '../db/open.ts'
 import { sql } from '../db/sql.ts'
 import { startApp } from '../testing/app.ts'
-import { someEngine, temporaryFolder, type Engine } from '../testing/engines.ts'
+import { eachEngine, temporaryFolder, type Engine } from '../testing/engines.ts'
 import { applicationFolder, blocksOf, shell } from '../testing/examples.ts'
 import { postgresUrl } from '../testing/postgres.ts'
 import { contentPath, upload } from '../wires/store/files/content.fixture.ts'
@@ -37,7 +37,7 @@ async function isDumpInstalled(): Promise<boolean> {
   }
 }
 
-someEngine((engine) => {
+eachEngine((engine) => {
   test('an installation is saved while it runs, and put back into an empty folder', async (t) => {
     const isSqlite = engine.name === 'sqlite'
     if (!isSqlite && !(await isDumpInstalled()))
