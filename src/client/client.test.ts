@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net'
 import { before, describe, test } from 'node:test'
 
 import { startApp, type TestApp } from '../testing/app.ts'
-import { eachEngine, endOfSuite } from '../testing/engines.ts'
+import { someEngine, endOfSuite } from '../testing/engines.ts'
 import { CallError, createClient, isError, type Client } from './index.ts'
 import { shop, type Known } from './shop.fixture.ts'
 
-eachEngine((engine) => {
+someEngine((engine) => {
   describe('the typed client', () => {
     let app: TestApp
     let api: Client<Known>

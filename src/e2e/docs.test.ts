@@ -7,12 +7,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, test, type TestContext } from 'node:test'
+import { before, describe, test, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 
 import { limitsTable, PAGE, withTable } from '../../scripts/limits-table.ts'
 import { loadConfig } from '../app.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
+import { appForAll } from '../testing/auth.ts'
 import { someEngine } from '../testing/engines.ts'
 import { applicationFolder, blocksOf, importFile, shell } from '../testing/examples.ts'
 import { startMailServer } from '../testing/mail-server.ts'
@@ -59,6 +60,10 @@ async function startAcme(t: TestContext) {
 }
 
 someEngine((engine) => {
+  const shared = appForAll(engine)
+  // The first one is an administrator, who would see what others have; each test has an account of its own.
+  before(async () => void (await shared().register()))
+
   test('the five minutes of the README', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })
     const [, , register, create, find, save, mail, checkout, payment] = await blocksOf('README.md', 'sh')
@@ -95,8 +100,8 @@ someEngine((engine) => {
     assert.equal(total, 1)
   })
 
-  test('the limits of docs/operations.md are those of the routes', async (t) => {
-    const app = await startApp(t, engine)
+  test('the limits of docs/operations.md are those of the routes', async () => {
+    const app = shared()
     const page = await readFile(PAGE, 'utf8')
     assert.equal(page, withTable(page, limitsTable(app.app.routes)), 'run npm run reference')
   })
@@ -317,7 +322,7 @@ someEngine((engine) => {
   })
 
   test('the documents of docs/store.md are created and found', async (t) => {
-    const app = await startApp(t, engine)
+    const app = shared()
     const { token: TOKEN } = await app.register()
     const [example] = await blocksOf('docs/store.md', 'sh')
     const [create, find, several, choose] = example!.split(/\n\n/)
@@ -391,8 +396,8 @@ someEngine((engine) => {
     assert.deepEqual(JSON.parse(await inFolder(remove!)), { ...counted, dryRun: false })
   })
 
-  test('the checks of docs/core.md answer', async (t) => {
-    const app = await startApp(t, engine)
+  test('the checks of docs/core.md answer', async () => {
+    const app = shared()
     const [checks, description] = await blocksOf('docs/core.md', 'sh')
     const [health, ready] = checks!.trim().split('\n')
     assert.equal(JSON.parse(await shell(health!, app)).status, 'healthy')

@@ -1,7 +1,13 @@
 // What these tests show on one engine at each run, on both: see src/testing/long-run.ts.
+import { existsSync } from 'node:fs'
+import { glob, readFile } from 'node:fs/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
 process.env['LONG_RUN'] = 'on'
-await import('./docs.test.ts')
-await import('./docs-collections.test.ts')
-await import('../http/openapi-examples.test.ts')
-await import('../commands/commands.test.ts')
-await import('../kernel/lifecycle/lifecycle.test.ts')
+const cwd = fileURLToPath(new URL('.', import.meta.url))
+for await (const name of glob('*.test.ts', { cwd })) {
+  // Some have a long run of their own.
+  if (existsSync(cwd + name.replace(/\.test\.ts$/, '.long.ts'))) continue
+  const file = pathToFileURL(cwd + name)
+  if ((await readFile(file, 'utf8')).includes('someEngine(')) await import(file.href)
+}

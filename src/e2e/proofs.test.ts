@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test'
 import { sql } from '../db/sql.ts'
 import type { Route } from '../http/route.ts'
 import { appForAll, login, PASSWORD, send } from '../testing/auth.ts'
-import { eachEngine } from '../testing/engines.ts'
+import { someEngine } from '../testing/engines.ts'
 import { addAuthenticator } from '../testing/second-factor.ts'
 
 const RECENT_MS = 601_000
@@ -54,7 +54,7 @@ const WITHOUT_PROOF = [
 /** It requires a sign-in of its own. */
 const APART = 'POST /console/session'
 
-eachEngine((engine) => {
+someEngine((engine) => {
   describe('a route that requires a recent proof', () => {
     const app = appForAll(engine, {
       environment: { SIXWIRE_POLICY: 'guarded', SIXWIRE_ADMINS: `admin@example.com,${NAMED}` },

@@ -6,7 +6,7 @@ import { Ajv } from 'ajv'
 
 import { startApp, type TestAnswer, type TestApp } from '../testing/app.ts'
 import { codesIn, resolved } from '../testing/description.ts'
-import { eachEngine, endOfSuite } from '../testing/engines.ts'
+import { someEngine, endOfSuite } from '../testing/engines.ts'
 import { ACCESS } from './access.ts'
 import { shop } from './openapi.fixture.ts'
 
@@ -99,7 +99,7 @@ const codesOf = (described: Described, status: number): string[] =>
 // What an HTTP client or a browser sets itself, and what `security` describes.
 const NOT_PARAMETERS = ['accept', 'authorization', 'cookie', 'host']
 
-eachEngine((engine) => {
+someEngine((engine) => {
   describe('/openapi.json', () => {
     let app: TestApp
     let published: Description
@@ -361,6 +361,9 @@ eachEngine((engine) => {
         const strangeKey = (await keys.create('strange', ['auth:read'])).key
         const readKey = (await keys.create('reader', ['shop:read', 'core:read', 'store:read'])).key
         const nobody = 'a'.repeat(26)
+        const tooMuch = JSON.stringify({ a: 'x'.repeat(1_100_000) })
+        // What is refused for its address ends no session; each route has another account for what may.
+        const { token: second } = await app.register()
         const seen = new Set<number>()
         for (const { one } of everyRoute()) {
           const { key, method, spec } = one
@@ -377,9 +380,11 @@ eachEngine((engine) => {
             'a header that is none': { headers: { authorization: 'Basic x' }, ...json },
             'a key without the scope': { token: strangeKey, ...json },
             'a key that may read': { token: readKey, ...json },
-            'not JSON': takesBody ? { token, raw: '{' } : {},
-            'another type': takesBody ? { token, raw: '{}', headers: { 'content-type': 'text/plain' } } : {},
-            'too much': takesBody ? { token, raw: JSON.stringify({ a: 'x'.repeat(1_100_000) }) } : {},
+            ...(takesBody && {
+              'not JSON': { token, raw: '{' },
+              'another type': { token, raw: '{}', headers: { 'content-type': 'text/plain' } },
+              'too much': { token, raw: tooMuch },
+            }),
             'a bad If-Match': { token, ...json, headers: { 'if-match': 'nonsense' } },
             'an old If-Match': { token, ...json, headers: { 'if-match': '"1"' } },
             'a bad Idempotency-Key': { token, ...json, headers: { 'idempotency-key': 'a b' } },
@@ -390,7 +395,6 @@ eachEngine((engine) => {
           for (const [what, options] of Object.entries(attempts))
             if (takesBody || options?.body === undefined)
               seen.add(assertDescribed(key, what, await app.request(method, path, options)))
-          const { token: second } = await app.register()
           if (spec.query)
             for (const query of ['limit=0', 'limit=x', 'offset=-1', 'sort=%00', 'filter=%7B', 'soon=perhaps'])
               seen.add(
@@ -410,6 +414,7 @@ eachEngine((engine) => {
                 ),
               )
         }
+        assert.equal((await app.request('GET', '/auth/me', { token: second })).status, 200)
         assert.deepEqual(
           [...seen].toSorted((a, b) => a - b),
           [200, 201, 400, 401, 403, 404, 409, 413, 415],

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
-import { eachEngine, endOfSuite } from '../testing/engines.ts'
+import { someEngine, endOfSuite } from '../testing/engines.ts'
 import { until } from '../testing/until.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import { exchange } from '../testing/exchange.ts'
 import { rawExchange } from './raw-exchange.fixture.ts'
 
-eachEngine((engine) => {
+someEngine((engine) => {
   let app: TestApp
   let production: TestApp
   let token: string

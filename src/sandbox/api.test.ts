@@ -6,6 +6,7 @@ import twilio from 'twilio'
 
 import { startApp, type TestApp, type TestAnswer } from '../testing/app.ts'
 import { someEngine } from '../testing/engines.ts'
+import { sandboxForAll } from './sandbox.fixture.ts'
 
 type Json = TestAnswer['body']
 
@@ -20,8 +21,10 @@ async function fill(app: TestApp): Promise<void> {
 }
 
 someEngine((engine) => {
-  test('every stand-in is shown with its address, its credentials and what it holds', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true })
+  const empty = sandboxForAll(engine)
+
+  test('every stand-in is shown with its address, its credentials and what it holds', async () => {
+    const app = await empty()
     await fill(app)
     const { mail, phone, faults } = (await app.request('GET', '/sandbox/api')).body
     assert.match(mail.address, /^smtp:\/\/127\.0\.0\.1:\d+$/)
@@ -44,7 +47,7 @@ someEngine((engine) => {
   })
 
   test('the credentials are another operator secret’s own, and stand in no log line', async (t) => {
-    const one = await startApp(t, engine, { sandbox: true })
+    const one = await empty()
     const two = await startApp(t, engine, {
       sandbox: true,
       environment: { SIXWIRE_SECRET: 'another secret of the tests, long enough too' },
@@ -62,8 +65,8 @@ someEngine((engine) => {
       assert.ok(!one.log().includes(secret))
   })
 
-  test('everything can be forgotten', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true })
+  test('everything can be forgotten', async () => {
+    const app = await empty()
     await fill(app)
     await app.request('PUT', '/sandbox/api/faults/mail', { body: { error: 450 } })
     const { status, body } = await app.request('DELETE', '/sandbox/api')
@@ -74,8 +77,8 @@ someEngine((engine) => {
     await fill(app)
   })
 
-  test('faults are answered as they are in force, replaced whole, and taken back', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true })
+  test('faults are answered as they are in force, replaced whole, and taken back', async () => {
+    const app = await empty()
     const set = (provider: string, body: unknown) =>
       app.request('PUT', `/sandbox/api/faults/${provider}`, { body })
     const inForce = async () => (await app.request('GET', '/sandbox/api')).body.faults
@@ -92,8 +95,8 @@ someEngine((engine) => {
     assert.deepEqual(await inForce(), {})
   })
 
-  test('a fault that means nothing is refused, and changes nothing', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true })
+  test('a fault that means nothing is refused, and changes nothing', async () => {
+    const app = await empty()
     await app.request('PUT', '/sandbox/api/faults/mail', { body: { error: 450 } })
     for (const [body, ...paths] of [
       [{ delayMs: 'soon' }, '/body/delayMs'],
@@ -146,8 +149,8 @@ someEngine((engine) => {
     assert.equal(answers.filter(({ status }) => status === 500).length, 5)
   })
 
-  test('what is wrong is said in the envelope of every other route', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true })
+  test('what is wrong is said in the envelope of every other route', async () => {
+    const app = await empty()
     for (const [method, path, options, status, code, where] of [
       ['GET', '/sandbox/api/mail?limit=0', {}, 400, 'VALIDATION_ERROR', '/query/limit'],
       ['GET', '/sandbox/api/mail?to=a&to=b', {}, 400, 'VALIDATION_ERROR', '/query/to'],

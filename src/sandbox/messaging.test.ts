@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { startApp, type TestApp, type TestAnswer } from '../testing/app.ts'
+import type { TestApp, TestAnswer } from '../testing/app.ts'
 import { someEngine } from '../testing/engines.ts'
+import { sandboxForAll } from './sandbox.fixture.ts'
 
 type Json = TestAnswer['body']
 
@@ -19,8 +20,10 @@ async function logged(app: TestApp, token: string, query: string, status: string
 }
 
 someEngine((engine) => {
-  test('with nothing configured, what is sent arrives in the sandbox', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true })
+  const empty = sandboxForAll(engine)
+
+  test('with nothing configured, what is sent arrives in the sandbox', async () => {
+    const app = await empty()
     const { token } = await app.register()
     const send = async (path: string, body: unknown): Promise<Json> => {
       const answered = await app.request('POST', `/messaging/${path}`, { body, token })
@@ -52,8 +55,8 @@ someEngine((engine) => {
     assert.match((await logged(app, token, 'channel=sms', 'failed')).error, /30003/)
   })
 
-  test('its answers that are lost lead to no second message', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true })
+  test('its answers that are lost lead to no second message', async () => {
+    const app = await empty()
     const { token } = await app.register()
     await app.request('PUT', '/sandbox/api/faults/phone', { body: { loseAnswer: true, times: 1 } })
     await app.request('POST', '/messaging/sms', { body: { to: ADA, body: 'once' }, token })
@@ -61,8 +64,8 @@ someEngine((engine) => {
     assert.equal((await app.request('GET', '/sandbox/api/phone')).body.messages.length, 1)
   })
 
-  test('the providers are healthy as long as the sandbox is', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true })
+  test('the providers are healthy as long as the sandbox is', async () => {
+    const app = await empty()
     const { token } = await app.register()
     const health = () => app.request('GET', '/messaging/health', { token })
     const { status, text } = await health()

@@ -1,8 +1,8 @@
 // What becomes of a webhook, and what can be done with it by hand.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { before, beforeEach, test } from 'node:test'
 
-import { someEngine } from '../testing/engines.ts'
+import { endOfSuite, someEngine } from '../testing/engines.ts'
 import type { LoggedWebhook } from './webhook-rows.ts'
 import { signatureOf, startReceiver, startSandbox } from './webhooks.fixture.ts'
 import { until } from '../testing/until.ts'
@@ -10,9 +10,21 @@ import { until } from '../testing/until.ts'
 const statusesOf = (webhooks: readonly LoggedWebhook[]) => webhooks.map(({ status }) => status)
 
 someEngine((engine) => {
-  test('a webhook is sent once, signed, and stays in the log', async (t) => {
-    const receiver = await startReceiver(t)
-    const sandbox = await startSandbox(t, engine, receiver)
+  const ending = endOfSuite()
+  let receiver: Awaited<ReturnType<typeof startReceiver>>
+  let sandbox: Awaited<ReturnType<typeof startSandbox>>
+  before(async () => {
+    receiver = await startReceiver(ending)
+    sandbox = await startSandbox(ending, engine, receiver)
+  })
+  // Tests that leave attempts under way have a server of their own.
+  beforeEach(async () => {
+    assert.equal((await sandbox.call('DELETE', '')).status, 200)
+    receiver.deliveries.length = 0
+    receiver.answer = () => ({ status: 200 })
+  })
+
+  test('a webhook is sent once, signed, and stays in the log', async () => {
     await sandbox.report(['evt_1'])
     await until(async () => (await sandbox.onlyWebhook()).status === 'delivered')
     const [{ body, headers }] = receiver.deliveries as [(typeof receiver.deliveries)[0]]
@@ -37,9 +49,7 @@ someEngine((engine) => {
     assert.equal(receiver.deliveries.length, 1)
   })
 
-  test('the log lists the newest first, of one provider or of all', async (t) => {
-    const receiver = await startReceiver(t)
-    const sandbox = await startSandbox(t, engine, receiver)
+  test('the log lists the newest first, of one provider or of all', async () => {
     await sandbox.report(['evt_1', 'evt_2'], { fault: 'held' })
     await sandbox.report(['WH-3'], { fault: 'held', provider: 'walletpay' })
     const ids = async (query: string) => (await sandbox.logged(query)).map(({ eventId }) => eventId)
@@ -52,10 +62,8 @@ someEngine((engine) => {
     assert.deepEqual([webhooks.held, webhooks.waiting, webhooks.delivered], [3, 0, 0])
   })
 
-  test('a webhook that is refused is sent again with growing pauses, and fails after eight attempts', async (t) => {
-    const receiver = await startReceiver(t)
+  test('a webhook that is refused is sent again with growing pauses, and fails after eight attempts', async () => {
     receiver.answer = () => ({ status: 503, body: 'not\n\0now\u001b[2J '.repeat(1_000) })
-    const sandbox = await startSandbox(t, engine, receiver)
     let attemptedFrom = sandbox.clock.now()
     await sandbox.report(['evt_1'])
     for (let attempts = 1; attempts <= 8; attempts++) {
@@ -126,9 +134,7 @@ someEngine((engine) => {
     assert.deepEqual(statusesOf(await sandbox.logged()), ['delivered', 'waiting'])
   })
 
-  test('faults: webhooks that are lost, held, doubled or late', async (t) => {
-    const receiver = await startReceiver(t)
-    const sandbox = await startSandbox(t, engine, receiver)
+  test('faults: webhooks that are lost, held, doubled or late', async () => {
     for (const provider of ['cardpay', 'walletpay'])
       for (const callback of ['lost', 'held', 'doubled', 'late'])
         assert.equal((await sandbox.call('PUT', `/faults/${provider}`, { callback })).status, 200)
@@ -163,9 +169,7 @@ someEngine((engine) => {
     assert.deepEqual(receiver.eventIds().slice(4), ['evt_lost', 'evt_held'])
   })
 
-  test('a webhook that was delivered can be sent again: the same event, and the same bytes', async (t) => {
-    const receiver = await startReceiver(t)
-    const sandbox = await startSandbox(t, engine, receiver)
+  test('a webhook that was delivered can be sent again: the same event, and the same bytes', async () => {
     await sandbox.report(['evt_1'])
     await until(async () => (await sandbox.onlyWebhook()).status === 'delivered')
     const { id, deliveredAt } = await sandbox.onlyWebhook()
@@ -179,9 +183,7 @@ someEngine((engine) => {
     assert.ok(again.deliveredAt! > deliveredAt!)
   })
 
-  test('a webhook that waits or is held can be delayed, and dropped', async (t) => {
-    const receiver = await startReceiver(t)
-    const sandbox = await startSandbox(t, engine, receiver)
+  test('a webhook that waits or is held can be delayed, and dropped', async () => {
     await sandbox.report(['evt_1'], { fault: 'held' })
     await sandbox.report(['evt_2'], { fault: 'late' })
     const [second, first] = (await sandbox.logged()) as [LoggedWebhook, LoggedWebhook]
@@ -214,9 +216,7 @@ someEngine((engine) => {
     assert.deepEqual(statusesOf(await sandbox.logged()), ['delivered', 'dropped', 'delivered'])
   })
 
-  test('one that is dropped while it is being sent stays dropped, and shows what was answered', async (t) => {
-    const receiver = await startReceiver(t)
-    const sandbox = await startSandbox(t, engine, receiver)
+  test('one that is dropped while it is being sent stays dropped, and shows what was answered', async () => {
     const drop = Promise.withResolvers<void>()
     receiver.answer = () => {
       void (async () => {
@@ -233,9 +233,7 @@ someEngine((engine) => {
     assert.deepEqual([receiver.deliveries.length, (await sandbox.onlyWebhook()).lastStatus], [1, 500])
   })
 
-  test('requests that mean nothing are refused', async (t) => {
-    const receiver = await startReceiver(t)
-    const sandbox = await startSandbox(t, engine, receiver)
+  test('requests that mean nothing are refused', async () => {
     await sandbox.report(['evt_1'], { fault: 'held' })
     const { id } = await sandbox.onlyWebhook()
     for (const [method, path, body, status] of [
@@ -301,9 +299,7 @@ someEngine((engine) => {
     await until(() => receiver.deliveries.length === 41)
   })
 
-  test('the newest 1,000 of a provider are kept, and those that wait', async (t) => {
-    const receiver = await startReceiver(t)
-    const sandbox = await startSandbox(t, engine, receiver)
+  test('the newest 1,000 of a provider are kept, and those that wait', async () => {
     await sandbox.report(['evt_held'], { fault: 'held' })
     await sandbox.report(['evt_oldest'], { fault: 'lost' })
     await sandbox.report(['WH-1'], { fault: 'lost', provider: 'walletpay' })
@@ -315,9 +311,7 @@ someEngine((engine) => {
     assert.deepEqual([found.length, found[0]!.eventId], [1_000, 'evt_999'])
   })
 
-  test('a reset deletes them, and sends none of those that waited', async (t) => {
-    const receiver = await startReceiver(t)
-    const sandbox = await startSandbox(t, engine, receiver)
+  test('a reset deletes them, and sends none of those that waited', async () => {
     await sandbox.report(['evt_1'], { fault: 'late' })
     await sandbox.report(['WH-1'], { fault: 'late', provider: 'walletpay' })
     await sandbox.app.db.write(sandbox.webhooks('cardpay').deleteSql())
@@ -334,8 +328,6 @@ someEngine((engine) => {
   })
 
   test('each change is announced to pages', async (t) => {
-    const receiver = await startReceiver(t)
-    const sandbox = await startSandbox(t, engine, receiver)
     const gone = new AbortController()
     const response = await fetch(`${sandbox.url}/sandbox/api/events`, { signal: gone.signal })
     t.after(async () => gone.abort())

@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream'
 import { mock } from 'node:test'
 
 import { runCommand } from '../commands/run.ts'
@@ -7,16 +8,21 @@ const OUTPUTS = ['log', 'error'] as const
 
 /**
  * Runs a command of `sixwire` to its end in this process, for a tenth of what a program costs.
- * The working directory, the environment and the console of the process are its own meanwhile.
+ * The working directory, the environment and the console of the process are its own meanwhile, and its standard input where
+ * there is some for it.
  */
 export async function runHere(
   words: readonly string[],
-  { folder, environment = {} }: Partial<ProgramOptions> = {},
+  { folder, environment = {}, input }: Partial<ProgramOptions> = {},
 ): Promise<{ code: number; output: string; errors: string }> {
   const printed = { log: '', error: '' }
-  const consoles = OUTPUTS.map((name) =>
+  const replaced = OUTPUTS.map((name): { mock: { restore(): void } } =>
     mock.method(console, name, (line: string) => void (printed[name] += `${line}\n`)),
   )
+  if (input !== undefined) {
+    const stdin = new PassThrough().end(input)
+    replaced.push(mock.getter(process, 'stdin', () => stdin))
+  }
   const earlier = { folder: process.cwd(), environment: { ...process.env } }
   if (folder !== undefined) process.chdir(folder)
   Object.assign(process.env, environment)
@@ -24,7 +30,7 @@ export async function runHere(
     const code = await runCommand(words)
     return { code, output: printed.log, errors: printed.error }
   } finally {
-    for (const one of consoles) one.mock.restore()
+    for (const one of replaced) one.mock.restore()
     process.chdir(earlier.folder)
     // A file `.env` adds to it too.
     for (const name of Object.keys(process.env)) if (!(name in earlier.environment)) delete process.env[name]

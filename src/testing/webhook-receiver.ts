@@ -33,6 +33,8 @@ export type WebhookReceiver = {
   refuses: ((event: ReceivedEvent) => number) | undefined
   /** Waits until so many events have arrived. */
   arrived(count: number): Promise<void>
+  /** Forgets all that has arrived. */
+  forget(): void
 }
 
 /** A secret as the configuration takes it. */
@@ -58,6 +60,7 @@ export async function startReceiver(
       await until(() => events.length >= count || faults.length > 0)
       if (faults.length > 0) throw faults[0]
     },
+    forget: () => void (attempts.length = events.length = 0),
   }
   const { port } = await startScriptedServer(ending, (asked, response) => {
     let event: ReceivedEvent

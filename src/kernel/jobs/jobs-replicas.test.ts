@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { Type } from '../../base/schema.ts'
 import { sql } from '../../db/sql.ts'
-import { setUp } from './jobs.fixture.ts'
+import { queueForAll } from './jobs.fixture.ts'
 import { eachEngine } from '../../testing/engines.ts'
 import { startScript, urlLiteral } from '../../testing/program.ts'
 import { until } from '../../testing/until.ts'
@@ -11,9 +11,11 @@ import { until } from '../../testing/until.ts'
 const MINUTE = 60_000
 
 eachEngine((engine) => {
+  const setUp = queueForAll(engine)
+
   for (const late of ['resolve', 'reject'] as const)
     test(`work that one runner never ends is done by another once its lease is over (late ${late})`, async (t) => {
-      const { replica, stored, clock } = await setUp(t, engine)
+      const { replica, stored, clock } = await setUp(t)
       const [first, second] = [await replica(), await replica()]
       const hanging = Promise.withResolvers<void>()
       const again = Promise.withResolvers<void>()
@@ -58,7 +60,7 @@ eachEngine((engine) => {
     })
 
   test('work of a process that was killed is done', async (t) => {
-    const { url, replica, stored, clock } = await setUp(t, engine)
+    const { url, replica, stored, clock } = await setUp(t)
     const program = await startScript(
       t,
       `import { openDatabase } from ${urlLiteral('db/open.ts')}
@@ -88,7 +90,7 @@ eachEngine((engine) => {
   })
 
   test('work that ends every process that tries it is set aside', async (t) => {
-    const { db, replica, stored } = await setUp(t, engine)
+    const { db, replica, stored } = await setUp(t)
     const runner = await replica()
     let begun = 0
     const kind = runner.define(
@@ -105,7 +107,7 @@ eachEngine((engine) => {
   })
 
   test('a lease is renewed while the work goes on', async (t) => {
-    const { replica, stored, clock } = await setUp(t, engine)
+    const { replica, stored, clock } = await setUp(t)
     const runner = await replica()
     const end = Promise.withResolvers<void>()
     let begun = 0
@@ -128,7 +130,7 @@ eachEngine((engine) => {
   })
 
   test('a runner does not begin work again that it is still doing, however its clock jumps', async (t) => {
-    const { replica, stored, clock } = await setUp(t, engine)
+    const { replica, stored, clock } = await setUp(t)
     const runner = await replica()
     const end = Promise.withResolvers<void>()
     const began: unknown[] = []
@@ -149,7 +151,7 @@ eachEngine((engine) => {
   })
 
   test('two runners do many pieces of work, each once and never both at a time', async (t) => {
-    const { replica, stored } = await setUp(t, engine)
+    const { replica, stored } = await setUp(t)
     const begun: string[] = []
     const active = new Set<string>()
     let most = 0
@@ -174,7 +176,7 @@ eachEngine((engine) => {
   })
 
   test('work of a kind that a runner does not know is left to others', async (t) => {
-    const { replica, stored } = await setUp(t, engine)
+    const { replica, stored } = await setUp(t)
     const [old, newer] = [await replica(), await replica()]
     const done: string[] = []
     const known = old.define('known', { payload: Type.Unknown() }, async () => void done.push('known'))
@@ -190,7 +192,7 @@ eachEngine((engine) => {
   })
 
   test('work that comes again is done once in each interval by two runners together', async (t) => {
-    const { replica, stored, clock } = await setUp(t, engine)
+    const { replica, stored, clock } = await setUp(t)
     const runners = [await replica(), await replica()]
     const done: string[] = []
     const markers = runners.map((runner, i) => {

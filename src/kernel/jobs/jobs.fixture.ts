@@ -1,4 +1,4 @@
-import type { TestContext } from 'node:test'
+import { after, before, type TestContext } from 'node:test'
 import { pino } from 'pino'
 import type { Database } from '../../db/database.ts'
 import { openDatabase } from '../../db/open.ts'
@@ -19,14 +19,41 @@ export type Stored = {
   payload: string
 }
 
+type Frame = Awaited<ReturnType<typeof openFrame>>
+export type Queue = Awaited<ReturnType<typeof queueOn>>
+
+/** A queue on a database of its own. */
+export async function setUp(t: TestContext, engine: Engine): Promise<Queue> {
+  const frame = await openFrame(engine)
+  const queue = await queueOn(t, frame)
+  t.after(() => frame.db.close())
+  return queue
+}
+
+/**
+ * One database for all tests of a suite; call it where the suite is described.
+ *
+ * @returns what a test calls for a queue that is empty
+ */
+export function queueForAll(engine: Engine): (t: TestContext) => Promise<Queue> {
+  let frame: Frame
+  before(async () => {
+    frame = await openFrame(engine)
+  })
+  after(() => frame.db.close())
+  return async (t) => {
+    await frame.db.write(sql`delete from sixwire_jobs`)
+    return queueOn(t, frame)
+  }
+}
+
 /** A queue, a clock that stands still, and replicas that work on it. */
-export async function setUp(t: TestContext, engine: Engine) {
-  const { db, url } = await openFrame(engine)
+async function queueOn(t: TestContext, { db, url }: Frame) {
   const clock = stillClock()
   const lines: string[] = []
   const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
   const runners: JobRunner[] = []
-  const databases = [db]
+  const databases: Database[] = []
   t.after(async () => {
     await Promise.all(runners.map((one) => one.stop()))
     for (const one of databases) await one.close()

@@ -6,7 +6,7 @@ import type { TSchema } from 'typebox'
 
 import { Type } from '../../base/schema.ts'
 import { sql } from '../../db/sql.ts'
-import { setUp, type Stored } from './jobs.fixture.ts'
+import { queueForAll, setUp, type Stored } from './jobs.fixture.ts'
 import { createJobs, type Job, type JobOptions, type JobRunner } from './jobs.ts'
 import { eachEngine } from '../../testing/engines.ts'
 import { until } from '../../testing/until.ts'
@@ -27,8 +27,10 @@ function defineRecorded(runner: JobRunner) {
 }
 
 eachEngine((engine) => {
+  const empty = queueForAll(engine)
+
   test('work is done once, with its payload, and is gone then', async (t) => {
-    const { replica, stored } = await setUp(t, engine)
+    const { replica, stored } = await empty(t)
     const runner = await replica()
     const done: Pick<Job, 'id' | 'payload' | 'attempt'>[] = []
     const kind = runner.define(
@@ -48,7 +50,7 @@ eachEngine((engine) => {
   })
 
   test('work in a batch that fails is not done, in one that succeeds it is', async (t) => {
-    const { db, replica, stored } = await setUp(t, engine)
+    const { db, replica, stored } = await empty(t)
     const runner = await replica()
     const { kind, done } = defineRecorded(runner)
     await runner.start()
@@ -59,7 +61,7 @@ eachEngine((engine) => {
   })
 
   test('the same id again changes nothing while the work waits', async (t) => {
-    const { replica, stored, clock } = await setUp(t, engine)
+    const { replica, stored, clock } = await empty(t)
     const runner = await replica()
     const { kind, done } = defineRecorded(runner)
     await kind.enqueue('first', { id: 'a', runAt: clock.now() })
@@ -72,7 +74,7 @@ eachEngine((engine) => {
   })
 
   test('work that waits long leaves room for other work, and goes on as soon as it may', async (t) => {
-    const { replica, stored } = await setUp(t, engine)
+    const { replica, stored } = await empty(t)
     const runner = await replica()
     const slow: string[] = []
     const quick: string[] = []
@@ -100,7 +102,7 @@ eachEngine((engine) => {
   })
 
   test('work for later is done later, and not before', async (t) => {
-    const { replica, clock } = await setUp(t, engine)
+    const { replica, clock } = await empty(t)
     const runner = await replica()
     const { kind, done } = defineRecorded(runner)
     await runner.start()
@@ -116,7 +118,7 @@ eachEngine((engine) => {
   })
 
   test('work that throws is tried again after a growing while, and set aside with its reason in the end', async (t) => {
-    const { replica, stored, clock, lines } = await setUp(t, engine)
+    const { replica, stored, clock, lines } = await empty(t)
     const runner = await replica()
     const attempts: number[] = []
     const kind = runner.define(
@@ -162,7 +164,7 @@ eachEngine((engine) => {
   })
 
   test('whatever is thrown is kept as a reason', async (t) => {
-    const { replica, stored } = await setUp(t, engine)
+    const { replica, stored } = await empty(t)
     const runner = await replica()
     const things: Record<string, unknown> = {
       a: new Error('with \0 and \ud800'),
@@ -185,7 +187,7 @@ eachEngine((engine) => {
   })
 
   test('a payload that does not fit its schema is not added, and fails for good where it is in the table', async (t) => {
-    const { db, replica, stored } = await setUp(t, engine)
+    const { db, replica, stored } = await empty(t)
     const runner = await replica()
     const done: number[] = []
     const payload = Type.Object({ n: Type.Integer() })
@@ -210,7 +212,7 @@ eachEngine((engine) => {
   })
 
   test('the id of a job that failed for good can be used again', async (t) => {
-    const { replica, stored } = await setUp(t, engine)
+    const { replica, stored } = await empty(t)
     const runner = await replica()
     const attempts: string[] = []
     const kind = runner.define(
@@ -230,7 +232,7 @@ eachEngine((engine) => {
   })
 
   test('jobs of a pool leave the places of others alone, and share their own', async (t) => {
-    const { replica, stored } = await setUp(t, engine)
+    const { replica, stored } = await empty(t)
     const runner = await replica()
     const pool = { name: 'slow', atOnce: 3 }
     const active = new Map<string, number>()
@@ -256,7 +258,7 @@ eachEngine((engine) => {
   })
 
   test('a long queue of one kind does not keep others of its pool waiting', async (t) => {
-    const { replica, clock } = await setUp(t, engine)
+    const { replica, clock } = await empty(t)
     const runner = await replica()
     const done: string[] = []
     const ends: (() => void)[] = []
@@ -280,7 +282,7 @@ eachEngine((engine) => {
   })
 
   test('a job that the end of the server interrupts is no failure, and is done after the next start', async (t) => {
-    const { replica, stored, lines } = await setUp(t, engine)
+    const { replica, stored, lines } = await empty(t)
     const [first, second] = [await replica(), await replica()]
     const attempts: number[] = []
     const defineOn = (runner: JobRunner) =>
@@ -313,7 +315,7 @@ eachEngine((engine) => {
   })
 
   test('a queue with nothing due is only read, and that rarely', async (t) => {
-    const { db, clock } = await setUp(t, engine)
+    const { db, clock } = await empty(t)
     let [reads, writes] = [0, 0]
     const counted = new Proxy(db, {
       get(target, name) {
@@ -341,7 +343,7 @@ eachEngine((engine) => {
   })
 
   test('a kind is defined once', async (t) => {
-    const { replica } = await setUp(t, engine)
+    const { replica } = await empty(t)
     const runner = await replica()
     runner.define('test', { payload: Type.Unknown() }, async () => undefined)
     assert.throws(
@@ -351,7 +353,7 @@ eachEngine((engine) => {
   })
 
   test('work that comes again keeps its time over a restart, and comes sooner where the interval got shorter', async (t) => {
-    const { replica, stored, clock } = await setUp(t, engine)
+    const { replica, stored, clock } = await empty(t)
     const begin = clock.now()
     const times: number[] = []
     for (const interval of [10 * MINUTE, 10 * MINUTE, 60 * MINUTE, 2 * MINUTE]) {
@@ -366,7 +368,7 @@ eachEngine((engine) => {
   })
 
   test('stop waits for what runs, and begins nothing more', async (t) => {
-    const { replica, stored } = await setUp(t, engine)
+    const { replica, stored } = await empty(t)
     const runner = await replica()
     const order: string[] = []
     const end = Promise.withResolvers<void>()

@@ -7,7 +7,7 @@ import { Type } from '../../base/schema.ts'
 import { sql } from '../../db/sql.ts'
 import { eachEngine } from '../../testing/engines.ts'
 import { startScript, urlLiteral } from '../../testing/program.ts'
-import { setUp } from './jobs.fixture.ts'
+import { queueForAll } from './jobs.fixture.ts'
 import type { JobOptions, JobRunner, JobHandler } from './jobs.ts'
 import { until } from '../../testing/until.ts'
 
@@ -36,8 +36,10 @@ function randomFrom(seed: number): (below: number) => number {
 const newSeed = (): number => Math.floor(Math.random() * 2 ** 31)
 
 eachEngine((engine) => {
+  const setUp = queueForAll(engine)
+
   test('jobs of a lane run in order and one at a time, those of other lanes beside them', async (t) => {
-    const { db, replica, stored } = await setUp(t, engine)
+    const { db, replica, stored } = await setUp(t)
     const runner = await replica()
     const begun: string[] = []
     const ends = new Map<string, () => void>()
@@ -69,7 +71,7 @@ eachEngine((engine) => {
   })
 
   test('a job that waits for its retry, for its time or to be run again holds its lane', async (t) => {
-    const { db, replica, stored, clock } = await setUp(t, engine)
+    const { db, replica, stored, clock } = await setUp(t)
     const runner = await replica()
     const begun: string[] = []
     const kind = inLanes(runner, async ({ payload: { lane, n }, attempt }) => {
@@ -106,7 +108,7 @@ eachEngine((engine) => {
   })
 
   test('a job that failed for good leaves its lane, and comes last if it is added again', async (t) => {
-    const { replica, stored, clock } = await setUp(t, engine)
+    const { replica, stored, clock } = await setUp(t)
     const runner = await replica()
     const begun: number[] = []
     const goOn = Promise.withResolvers<void>()
@@ -138,7 +140,7 @@ eachEngine((engine) => {
   })
 
   test('the order of a lane is the order of the commits', async (t) => {
-    const { db, replica, stored } = await setUp(t, engine)
+    const { db, replica, stored } = await setUp(t)
     const [one, two] = [await replica(), await replica()]
     const done: number[] = []
     const [first, second] = [one, two].map((runner) =>
@@ -165,7 +167,7 @@ eachEngine((engine) => {
   })
 
   test('two replicas add and do jobs of a few lanes at random: none is lost, none out of order', async (t) => {
-    const { db, replica, stored } = await setUp(t, engine)
+    const { db, replica, stored } = await setUp(t)
     const seed = newSeed()
     t.diagnostic(`seed ${seed}`)
     const random = randomFrom(seed)
@@ -217,7 +219,7 @@ eachEngine((engine) => {
     const seed = newSeed()
     t.diagnostic(`seed ${seed}`)
     const random = randomFrom(seed)
-    const { db, url, replica, clock, stored } = await setUp(t, engine)
+    const { db, url, replica, clock, stored } = await setUp(t)
     const LANES = 5
     const JOBS = 20
     await db.write(

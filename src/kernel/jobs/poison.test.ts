@@ -5,16 +5,18 @@ import { test } from 'node:test'
 import { Type } from '../../base/schema.ts'
 import { sql } from '../../db/sql.ts'
 import { eachEngine } from '../../testing/engines.ts'
-import { setUp } from './jobs.fixture.ts'
+import { queueForAll } from './jobs.fixture.ts'
 import { until } from '../../testing/until.ts'
 
 const Payload = Type.Object({})
 const RETRY = { firstMs: 1000, maxMs: 1000, attempts: 2 }
 
 eachEngine((engine) => {
+  const setUp = queueForAll(engine)
+
   for (const againInMs of [1500.5, Number.NaN, Infinity, -1e300])
     test(`a handler that answers againInMs ${againInMs} keeps no other job waiting`, async (t) => {
-      const { replica } = await setUp(t, engine)
+      const { replica } = await setUp(t)
       const runner = await replica()
       let begun = 0
       let others = 0
@@ -32,7 +34,7 @@ eachEngine((engine) => {
     })
 
   test('an error whose message is no text fails its job only', async (t) => {
-    const { replica, stored } = await setUp(t, engine)
+    const { replica, stored } = await setUp(t)
     const runner = await replica()
     const kind = runner.define('odd', { payload: Payload, retry: { ...RETRY, attempts: 1 } }, async () => {
       throw Object.assign(new Error('x'), { message: { code: 42 } })
@@ -45,7 +47,7 @@ eachEngine((engine) => {
 
   test('a job whose lease another replica took over is not begun again where it still runs', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] })
-    const { db, clock, replica, stored } = await setUp(t, engine)
+    const { db, clock, replica, stored } = await setUp(t)
     const runner = await replica()
     const work = Promise.withResolvers<void>()
     let begun = 0

@@ -5,8 +5,8 @@ import { openDatabase } from '../../db/open.ts'
 import { createAudit } from '../audit/audit.ts'
 import { createJobOperations, type JobOperations } from '../../wires/core/jobs/job-operations.ts'
 import { createJobs } from '../jobs/jobs.ts'
-import { setUp as setUpJobs } from '../jobs/jobs.fixture.ts'
-import { eachEngine, type Engine } from '../../testing/engines.ts'
+import { queueForAll, type Queue } from '../jobs/jobs.fixture.ts'
+import { eachEngine } from '../../testing/engines.ts'
 import { until } from '../../testing/until.ts'
 import { checkSchedules, type ScheduledWork } from './schedule-option.ts'
 import { createSchedule } from './schedule.ts'
@@ -20,8 +20,7 @@ type Work = ScheduledWork['run']
 type Option = Omit<ScheduledWork, 'run'> & { run?: Work }
 
 /** Servers with schedules on one database, and a clock that stands still, at the beginning of a Monday. */
-async function setUp(t: TestContext, engine: Engine) {
-  const { db, url, clock, stored } = await setUpJobs(t, engine)
+async function setUp(t: TestContext, { db, url, clock, stored }: Queue) {
   clock.advance(MONDAY - clock.now())
   const lines: string[] = []
   const write = (fields: object | string, message?: string) =>
@@ -61,8 +60,10 @@ async function setUp(t: TestContext, engine: Engine) {
 }
 
 eachEngine((engine) => {
+  const queue = queueForAll(engine)
+
   test('work gets its log and time, what the wires offer, and a signal', async (t) => {
-    const { start, at } = await setUp(t, engine)
+    const { start, at } = await setUp(t, await queue(t))
     let context: object = {}
     await start({ digest: { cron: '@daily', run: (one) => void (context = one) } }, { documents: 'all' })
     await at(MONDAY + DAY)
@@ -70,7 +71,7 @@ eachEngine((engine) => {
   })
 
   test('work runs once for each time, whichever of two servers is first', async (t) => {
-    const { start, at, runs, stored } = await setUp(t, engine)
+    const { start, at, runs, stored } = await setUp(t, await queue(t))
     await start({ digest: { cron: '0 7 * * 1-5' } })
     await start({ digest: { cron: '0 7 * * 1-5' } })
     await at(MONDAY + 7 * HOUR - 1)
@@ -87,7 +88,7 @@ eachEngine((engine) => {
   })
 
   test('of the times that no server ran, the last one is made up for, once', async (t) => {
-    const { start, at, clock, idle, runs, lines } = await setUp(t, engine)
+    const { start, at, clock, idle, runs, lines } = await setUp(t, await queue(t))
     const schedules = {
       made: { cron: '@daily' },
       left: { cron: '5 0 * * *', missed: 'skip' },
@@ -109,7 +110,7 @@ eachEngine((engine) => {
   })
 
   test('a new schedule, and one that is changed, begins with its next time', async (t) => {
-    const { start, at, clock, idle, runs } = await setUp(t, engine)
+    const { start, at, clock, idle, runs } = await setUp(t, await queue(t))
     const end = await start({ digest: { cron: '@weekly' } })
     await at(MONDAY + 12 * HOUR + 1)
     await end()
@@ -122,7 +123,7 @@ eachEngine((engine) => {
   })
 
   test('while work goes on, its next time waits; of several, the last', async (t) => {
-    const { start, at, clock, idle, runs, stored } = await setUp(t, engine)
+    const { start, at, clock, idle, runs, stored } = await setUp(t, await queue(t))
     const going = Promise.withResolvers<void>()
     const run: Work = async ({ due }) => {
       runs.push(due.toISOString().slice(11, 16))
@@ -145,7 +146,7 @@ eachEngine((engine) => {
   })
 
   test('work that fails is done again, with the same time, and is listed under it', async (t) => {
-    const { start, at, clock, idle, runs, stored, discard } = await setUp(t, engine)
+    const { start, at, clock, idle, runs, stored, discard } = await setUp(t, await queue(t))
     let isBroken = true
     const run: Work = ({ due }) => {
       runs.push(due.toISOString())

@@ -264,9 +264,7 @@ describe('identity provider A', () => {
         assert.equal(answered.body.error.details.issues[0].path, path)
       }
     })
-  })
 
-  someEngine((engine) => {
     test('knows its key, its people, codes and tokens after a restart', async (t) => {
       const { first, second } = restarts(t, engine)
       const before = await first()
@@ -308,21 +306,19 @@ describe('identity provider A', () => {
       assert.equal((await signIn(after, { person: 'ada@example.com' })).claims()!.sub, '100000001')
     })
 
-    test('forgets codes after ten minutes', async (t) => {
-      const app = await startApp(t, engine, { sandbox: true })
-      const config = await discover(app)
-      const { url, checks } = await begin(app, config)
-      const back = await approved(app, { url, person: 'ada@example.com' })
-      app.clock.advance(TEN_MINUTES)
+    test('forgets codes after ten minutes', async () => {
+      const config = await discover(app())
+      const { url, checks } = await begin(app(), config)
+      const back = await approved(app(), { url, person: 'ada@example.com' })
+      app().clock.advance(TEN_MINUTES)
       await assert.rejects(client.authorizationCodeGrant(config, back, checks), refusedAs('invalid_grant'))
     })
 
-    test('does what is set to go wrong: an error, a delay, and an answer that is lost', async (t) => {
-      const app = await startApp(t, engine, { sandbox: true })
-      const config = await discover(app)
-      const set = (body: object) => app.request('PUT', '/sandbox/api/faults/idpa', { body })
-      const { url, checks } = await begin(app, config)
-      const back = await approved(app, { url, person: 'ada@example.com' })
+    test('does what is set to go wrong: an error, a delay, and an answer that is lost', async () => {
+      const config = await discover(app())
+      const set = (body: object) => app().request('PUT', '/sandbox/api/faults/idpa', { body })
+      const { url, checks } = await begin(app(), config)
+      const back = await approved(app(), { url, person: 'ada@example.com' })
 
       await set({ error: 503, times: 1 })
       await assert.rejects(client.authorizationCodeGrant(config, back, checks))
@@ -331,8 +327,8 @@ describe('identity provider A', () => {
       assert.ok((await client.authorizationCodeGrant(config, back, checks)).access_token)
       assert.ok(performance.now() - begun >= 290)
 
-      const second = await begin(app, config)
-      const secondBack = await approved(app, { url: second.url, person: 'ada@example.com' })
+      const second = await begin(app(), config)
+      const secondBack = await approved(app(), { url: second.url, person: 'ada@example.com' })
       await set({ loseAnswer: true, times: 1 })
       await assert.rejects(client.authorizationCodeGrant(config, secondBack, second.checks), /fetch failed/)
       // It did what it was asked: the code is used up.
@@ -342,22 +338,21 @@ describe('identity provider A', () => {
       )
     })
 
-    test('forgets everything but its key when it is reset', async (t) => {
-      const app = await startApp(t, engine, { sandbox: true })
-      const config = await discover(app)
-      const jwks = (await app.request('GET', '/sandbox/idpa/jwks')).text
-      const tokens = await signIn(app, { invent: { email: 'edith@example.com' } }, config)
-      const { url, checks } = await begin(app, config)
-      const back = await approved(app, { url, person: 'ada@example.com' })
-      assert.equal((await app.request('DELETE', '/sandbox/api')).status, 200)
+    test('forgets everything but its key when it is reset', async () => {
+      const config = await discover(app())
+      const jwks = (await app().request('GET', '/sandbox/idpa/jwks')).text
+      const tokens = await signIn(app(), { invent: { email: 'edith@example.com' } }, config)
+      const { url, checks } = await begin(app(), config)
+      const back = await approved(app(), { url, person: 'ada@example.com' })
+      assert.equal((await app().request('DELETE', '/sandbox/api')).status, 200)
       await assert.rejects(client.authorizationCodeGrant(config, back, checks), refusedAs('invalid_grant'))
       await assert.rejects(client.fetchUserInfo(config, tokens.access_token, tokens.claims()!.sub))
-      const { people } = (await app.request('GET', '/sandbox/api/people')).body
+      const { people } = (await app().request('GET', '/sandbox/api/people')).body
       assert.deepEqual(
         people.map(({ email }: { email: string }) => email),
         ['ada@example.com', 'grace@example.com', 'mallory@example.com'],
       )
-      assert.equal((await app.request('GET', '/sandbox/idpa/jwks')).text, jwks)
+      assert.equal((await app().request('GET', '/sandbox/idpa/jwks')).text, jwks)
     })
   })
 })

@@ -228,19 +228,16 @@ describe('identity provider B', () => {
       })
       assert.equal(nameless.status, 403)
     })
-  })
 
-  someEngine((engine) => {
-    test('does what is set to go wrong', async (t) => {
-      const app = await startApp(t, engine, { sandbox: true })
-      const { url, verifier } = await begin(app)
-      const form = { code: await codeFor(app, url), code_verifier: verifier }
-      const set = (body: object) => app.request('PUT', '/sandbox/api/faults/idpb', { body })
+    test('does what is set to go wrong', async () => {
+      const { url, verifier } = await begin(app())
+      const form = { code: await codeFor(app(), url), code_verifier: verifier }
+      const set = (body: object) => app().request('PUT', '/sandbox/api/faults/idpb', { body })
       await set({ error: 502, times: 1 })
-      assert.equal((await exchange(app, form)).status, 502)
+      assert.equal((await exchange(app(), form)).status, 502)
       await set({ loseAnswer: true, times: 1 })
-      await assert.rejects(exchange(app, form), /fetch failed/)
-      assert.equal(JSON.parse((await exchange(app, form)).text).error, 'bad_verification_code')
+      await assert.rejects(exchange(app(), form), /fetch failed/)
+      assert.equal(JSON.parse((await exchange(app(), form)).text).error, 'bad_verification_code')
     })
 
     test('lets go of what has expired when somebody else comes, and of the oldest tokens', async (t) => {
@@ -311,13 +308,12 @@ describe('identity provider B', () => {
       assert.ok((await emails()).includes('behind@example.com'))
     })
 
-    test('keeps a token for a year', async (t) => {
-      const app = await startApp(t, engine, { sandbox: true })
-      const token = await tokenFor(app, 'ada@example.com')
-      app.clock.advance(YEAR_MS - 60_000)
-      assert.equal((await read(app, '/user', token)).status, 200)
-      app.clock.advance(60_000)
-      assert.equal((await read(app, '/user', token)).status, 401)
+    test('keeps a token for a year', async () => {
+      const token = await tokenFor(app(), 'ada@example.com')
+      app().clock.advance(YEAR_MS - 60_000)
+      assert.equal((await read(app(), '/user', token)).status, 200)
+      app().clock.advance(60_000)
+      assert.equal((await read(app(), '/user', token)).status, 401)
     })
   })
 })

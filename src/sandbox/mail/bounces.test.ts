@@ -9,13 +9,16 @@ import { sql } from '../../db/sql.ts'
 import { startApp, type TestAnswer, type StartOptions, type TestApp } from '../../testing/app.ts'
 import { someEngine, type Engine } from '../../testing/engines.ts'
 import { freePort } from '../../testing/free-port.ts'
+import { sandboxForAll } from '../sandbox.fixture.ts'
 
 type Json = TestAnswer['body']
 
 const REASON = '550 5.1.1 There is no such mailbox'
 
-async function begin(t: TestContext, engine: Engine, options: StartOptions = {}) {
-  const app = await startApp(t, engine, { ...options, sandbox: true })
+const begin = async (t: TestContext, engine: Engine, options: StartOptions = {}) =>
+  withKey(await startApp(t, engine, { ...options, sandbox: true }))
+
+async function withKey(app: TestApp) {
   const { key: token } = await app.app.service('auth').keys.create('test', ['messaging'])
   return { app, token }
 }
@@ -61,8 +64,10 @@ const reports = (app: TestApp): number =>
     .filter((line) => line.includes('"/messaging/email/bounce"') && line.includes('"status":200')).length
 
 someEngine((engine) => {
-  test('mail to returned@ is taken and shown, and a moment later the log says that it bounced', async (t) => {
-    const { app, token } = await begin(t, engine)
+  const empty = sandboxForAll(engine)
+
+  test('mail to returned@ is taken and shown, and a moment later the log says that it bounced', async () => {
+    const { app, token } = await withKey(await empty())
     await send(app, token, 'Returned+17@example.com')
     const { messages } = (await app.request('GET', '/sandbox/api/mail?to=returned%2B17@example.com')).body
     assert.deepEqual(
@@ -74,8 +79,8 @@ someEngine((engine) => {
     assert.equal((await stateOf(app)).magic['returned@…'], 'accepted, and reported as bounced a moment later')
   })
 
-  test('one such receiver of several is enough; of other mail nothing is reported', async (t) => {
-    const { app, token } = await begin(t, engine)
+  test('one such receiver of several is enough; of other mail nothing is reported', async () => {
+    const { app, token } = await withKey(await empty())
     await send(app, token, 'ada@example.com')
     assert.equal(await waiting(app), 0)
     await send(app, token, ['bob@example.com', 'returned@example.com'])
@@ -152,8 +157,8 @@ someEngine((engine) => {
     assert.equal((await logged(app, token, 'returned+lost@example.com')).status, 'sent')
   })
 
-  test('a mail whose answer was lost bounces all the same', async (t) => {
-    const { app, token } = await begin(t, engine)
+  test('a mail whose answer was lost bounces all the same', async () => {
+    const { app, token } = await withKey(await empty())
     await setFault(app, { loseAnswer: true, times: 1 })
     const body = { to: 'returned@example.com', subject: 'Hello', body: '<p>Hello</p>' }
     await app.request('POST', '/messaging/email', { token, body })
@@ -162,8 +167,8 @@ someEngine((engine) => {
     assert.equal((await logged(app, token)).status, 'bounced')
   })
 
-  test('emptying the inbox forgets its reports that wait, and no other stand-in’s', async (t) => {
-    const { app, token } = await begin(t, engine)
+  test('emptying the inbox forgets its reports that wait, and no other stand-in’s', async () => {
+    const { app, token } = await withKey(await empty())
     for (const provider of ['mail', 'phone'])
       await app.request('PUT', `/sandbox/api/faults/${provider}`, { body: { callback: 'late' } })
     const all = async () => {

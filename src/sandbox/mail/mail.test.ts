@@ -12,13 +12,17 @@ import { createJobs } from '../../kernel/jobs/jobs.ts'
 import { startApp, type StartOptions, type TestApp, type TestAnswer } from '../../testing/app.ts'
 import { someEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'
 import { createSandbox } from '../index.ts'
+import { sandboxForAll } from '../sandbox.fixture.ts'
 import { MAILS_KEPT } from './inbox.ts'
 import { linksOf, textOf } from './links.ts'
 
 type Json = TestAnswer['body']
 
-async function begin(t: TestContext, engine: Engine, options: StartOptions = {}) {
-  const app = await startApp(t, engine, { ...options, sandbox: true })
+const begin = async (t: TestContext, engine: Engine, options: StartOptions = {}) =>
+  mailOf(t, await startApp(t, engine, { ...options, sandbox: true }))
+
+/** The mail server of a sandbox, and a client that sends there. */
+async function mailOf(t: TestContext, app: TestApp) {
   const { mail } = (await app.request('GET', '/sandbox/api')).body
   const mailer: Transporter = createTransport(mail.variables.SMTP_URL)
   t.after(async () => mailer.close())
@@ -66,8 +70,10 @@ async function speak(address: string, lines: readonly string[]): Promise<string[
 }
 
 someEngine((engine) => {
+  const empty = sandboxForAll(engine)
+
   test('what a real client sends is in the inbox when it is told so', async (t) => {
-    const { app, mail, send } = await begin(t, engine)
+    const { app, mail, send } = await mailOf(t, await empty())
     const info = await send('Ada <ada@example.com>', {
       subject: 'Grüße',
       html: '<p>Hello <a href="http://localhost:3000/verify?a=1&amp;b=2">here</a></p>',
@@ -90,7 +96,7 @@ someEngine((engine) => {
   })
 
   test('the newest is first, and each receiver of the envelope finds it, in whatever case', async (t) => {
-    const { app, send } = await begin(t, engine)
+    const { app, send } = await mailOf(t, await empty())
     await send('ada@example.com', { subject: 'one' })
     await send('bob@example.com', {
       subject: 'two',
@@ -108,7 +114,7 @@ someEngine((engine) => {
   })
 
   test('one mail shows its headers, its receivers and what is attached', async (t) => {
-    const { app, send } = await begin(t, engine)
+    const { app, send } = await mailOf(t, await empty())
     const bytes = Buffer.from([0, 1, 2, 250, 251, 252])
     await send('ada@example.com', {
       bcc: 'bob@example.com',
@@ -139,7 +145,7 @@ someEngine((engine) => {
   })
 
   test('a mail is found by its text, read as it was sent, and deleted alone', async (t) => {
-    const { app, send } = await begin(t, engine)
+    const { app, send } = await mailOf(t, await empty())
     await send('ada@example.com', { subject: 'One', text: 'Your code is\n4711.' })
     await send('bob@example.com', {
       subject: 'Two',
@@ -177,7 +183,7 @@ someEngine((engine) => {
   })
 
   test('any bytes are kept, also those that are no text', async (t) => {
-    const { app, send } = await begin(t, engine)
+    const { app, send } = await mailOf(t, await empty())
     const raw = Buffer.concat([
       Buffer.from('Subject: =?utf-8?B?AGE=?=\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nbad '),
       Buffer.from([0xff, 0x00, 0xed, 0xa0, 0x80]),
@@ -191,7 +197,7 @@ someEngine((engine) => {
   })
 
   test('the inbox can be emptied', async (t) => {
-    const { app, send } = await begin(t, engine)
+    const { app, send } = await mailOf(t, await empty())
     await send('ada@example.com')
     const { status, body } = await app.request('DELETE', '/sandbox/api/mail')
     assert.equal(status, 200)
@@ -201,7 +207,7 @@ someEngine((engine) => {
   })
 
   test('nothing is taken from a client that does not sign in, or wrongly', async (t) => {
-    const { app, mail } = await begin(t, engine)
+    const { app, mail } = await mailOf(t, await empty())
     assert.deepEqual(await speak(mail.variables.SMTP_URL, ['EHLO x', 'MAIL FROM:<a@example.com>']), [
       '220',
       '250',
@@ -215,7 +221,7 @@ someEngine((engine) => {
   })
 
   test('bounce@ is refused for good, and the other receivers get theirs', async (t) => {
-    const { app, send } = await begin(t, engine)
+    const { app, send } = await mailOf(t, await empty())
     await assert.rejects(send('bounce@example.com'), { responseCode: 550 })
     const info = await send('Bounce+tag@example.com, ada@example.com')
     assert.deepEqual(info.rejected, ['Bounce+tag@example.com'])
@@ -238,7 +244,7 @@ someEngine((engine) => {
   })
 
   test('slow@ is in the inbox long before it is answered', async (t) => {
-    const { app, send } = await begin(t, engine)
+    const { app, send } = await mailOf(t, await empty())
     let isAnswered = false
     const sending = send('slow@example.com').then(() => (isAnswered = true))
     while ((await inbox(app)).length === 0) assert.ok(!isAnswered)
@@ -247,7 +253,7 @@ someEngine((engine) => {
   })
 
   test('faults: a code instead of anything, for so many messages', async (t) => {
-    const { app, send } = await begin(t, engine)
+    const { app, send } = await mailOf(t, await empty())
     assert.equal((await setFault(app, { error: 452, times: 2 })).status, 200)
     await assert.rejects(send('ada@example.com'), { responseCode: 452 })
     await assert.rejects(send('ada@example.com'), { responseCode: 452 })
@@ -257,7 +263,7 @@ someEngine((engine) => {
   })
 
   test('faults: the message is kept, and the connection breaks instead of the answer', async (t) => {
-    const { app, send } = await begin(t, engine)
+    const { app, send } = await mailOf(t, await empty())
     await setFault(app, { loseAnswer: true, times: 1 })
     await assert.rejects(send('ada@example.com', { subject: 'lost' }), (error: Json) => {
       assert.equal(error.responseCode, undefined)
@@ -268,7 +274,7 @@ someEngine((engine) => {
   })
 
   test('faults: it answers late', async (t) => {
-    const { app, send } = await begin(t, engine)
+    const { app, send } = await mailOf(t, await empty())
     await setFault(app, { delayMs: 300 })
     const before = performance.now()
     await send('ada@example.com')
@@ -333,7 +339,7 @@ someEngine((engine) => {
   })
 
   test('the newest mails are kept, and the oldest go as others come', async (t) => {
-    const { app, send } = await begin(t, engine)
+    const { app, send } = await mailOf(t, await empty())
     const { db } = app.app
     // What many mails leave behind, without sending each.
     const past = (at: number) => sql`
@@ -366,7 +372,7 @@ someEngine((engine) => {
   })
 
   test('the newest mail is kept after the clock was set back, too', async (t) => {
-    const { app, send } = await begin(t, engine)
+    const { app, send } = await mailOf(t, await empty())
     const ahead = Date.now() + 3_600_000
     await app.app.db.batch(
       Array.from({ length: MAILS_KEPT }, (_, at) => [

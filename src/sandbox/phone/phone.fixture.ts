@@ -22,8 +22,11 @@ export type Phone = {
 const phoneOf = async (app: TestApp): Promise<Phone> =>
   ((await app.request('GET', '/sandbox/api')).body as { phone: Phone }).phone
 
-export async function begin(t: TestContext, engine: Engine, options: StartOptions = {}) {
-  const app = await startApp(t, engine, { ...options, sandbox: true })
+export const begin = async (t: TestContext, engine: Engine, options: StartOptions = {}) =>
+  withPhone(await startApp(t, engine, { ...options, sandbox: true }))
+
+/** A server with the phone of its sandbox, and the official client of it. */
+export async function withPhone(app: TestApp) {
   const phone = await phoneOf(app)
   return { app, phone, client: clientOf(phone) }
 }

@@ -11,13 +11,16 @@ import type { TestAnswer } from '../../testing/app.ts'
 import { stillClock } from '../../testing/clock.ts'
 import { someEngine } from '../../testing/engines.ts'
 import { MESSAGES_KEPT } from './messages.ts'
-import { ADA, begin, BOB, clientOf, setFault, shown, waiting } from './phone.fixture.ts'
+import { sandboxForAll } from '../sandbox.fixture.ts'
+import { ADA, begin, BOB, clientOf, setFault, shown, waiting, withPhone } from './phone.fixture.ts'
 
 type Json = TestAnswer['body']
 
 someEngine((engine) => {
-  test('the official client sends an SMS, and it is on the phone', async (t) => {
-    const { app, client, phone } = await begin(t, engine)
+  const empty = sandboxForAll(engine)
+
+  test('the official client sends an SMS, and it is on the phone', async () => {
+    const { app, client, phone } = await withPhone(await empty())
     const sent = await client.messages.create({ to: ADA, from: phone.from, body: 'Hello 👋' })
     assert.match(sent.sid, /^SM[0-9a-f]{32}$/)
     assert.deepEqual(
@@ -39,8 +42,8 @@ someEngine((engine) => {
     assert.equal((await shown(app))[0]!.status, 'delivered')
   })
 
-  test('the newest messages are kept, and the oldest go as others come', async (t) => {
-    const { app, client, phone } = await begin(t, engine)
+  test('the newest messages are kept, and the oldest go as others come', async () => {
+    const { app, client, phone } = await withPhone(await empty())
     const past = (at: number) => sql`
       insert into sandbox_phone_messages
         (id, sid, channel, to_number, from_number, body, media, outcome, created_at)
@@ -68,8 +71,8 @@ someEngine((engine) => {
     assert.ok((await shown(app)).some(({ body }) => body === 'behind'))
   })
 
-  test('WhatsApp messages carry media, and the number finds both channels', async (t) => {
-    const { app, client, phone } = await begin(t, engine)
+  test('WhatsApp messages carry media, and the number finds both channels', async () => {
+    const { app, client, phone } = await withPhone(await empty())
     const sent = await client.messages.create({
       to: `whatsapp:${ADA}`,
       from: `whatsapp:${phone.whatsappFrom}`,
@@ -122,8 +125,8 @@ someEngine((engine) => {
     assert.deepEqual(await list({ dateSent: '2001-02-03' }), [])
   })
 
-  test('wrong credentials, unknown messages and addresses are refused as Twilio does', async (t) => {
-    const { phone, client, app } = await begin(t, engine)
+  test('wrong credentials, unknown messages and addresses are refused as Twilio does', async () => {
+    const { phone, client, app } = await withPhone(await empty())
     await assert.rejects(clientOf(phone, 'wrong').messages.create({ to: ADA, from: phone.from, body: 'x' }), {
       status: 401,
       code: 20003,
@@ -158,8 +161,8 @@ someEngine((engine) => {
     assert.equal((await client.api.v2010.accounts(phone.accountSid).fetch()).status, 'active')
   })
 
-  test('what cannot be sent is refused with its code, and nothing is kept', async (t) => {
-    const { app, client, phone } = await begin(t, engine)
+  test('what cannot be sent is refused with its code, and nothing is kept', async () => {
+    const { app, client, phone } = await withPhone(await empty())
     const good = { to: ADA, from: phone.from, body: 'x' }
     const refused: [code: number, status: number, message: Record<string, unknown>][] = [
       [21211, 400, { to: '+15005550001' }],
@@ -192,8 +195,8 @@ someEngine((engine) => {
     await client.messages.create({ ...good, body: 'x'.repeat(1_600) })
   })
 
-  test('faults: an error, a late answer, and one that is lost after the message was taken', async (t) => {
-    const { app, client, phone } = await begin(t, engine)
+  test('faults: an error, a late answer, and one that is lost after the message was taken', async () => {
+    const { app, client, phone } = await withPhone(await empty())
     const send = (body: string) => client.messages.create({ to: ADA, from: phone.from, body })
     await setFault(app, { error: 503, times: 1 })
     await assert.rejects(send('refused'), { status: 503, code: 20503 })
@@ -210,8 +213,8 @@ someEngine((engine) => {
     )
   })
 
-  test('the phone can be emptied, and forgets what it had still to report', async (t) => {
-    const { app, client, phone } = await begin(t, engine)
+  test('the phone can be emptied, and forgets what it had still to report', async () => {
+    const { app, client, phone } = await withPhone(await empty())
     await setFault(app, { callback: 'late' })
     await client.messages.create({
       to: ADA,

@@ -11,7 +11,8 @@ import twilio from 'twilio'
 
 import { sql } from '../../db/sql.ts'
 import { someEngine, type Ending } from '../../testing/engines.ts'
-import { ADA, begin, setFault, shown, waiting } from './phone.fixture.ts'
+import { sandboxForAll } from '../sandbox.fixture.ts'
+import { ADA, begin, setFault, shown, waiting, withPhone } from './phone.fixture.ts'
 
 type Reported = { url: string; headers: IncomingHttpHeaders; params: Record<string, string> }
 
@@ -57,8 +58,10 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 someEngine((engine) => {
+  const empty = sandboxForAll(engine)
+
   test('status callbacks come signed and in their order', async (t) => {
-    const { client, phone, app } = await begin(t, engine)
+    const { client, phone, app } = await withPhone(await empty())
     const listener = await startListener(t)
     const sent = await client.messages.create({
       to: ADA,
@@ -88,8 +91,8 @@ someEngine((engine) => {
     await until(async () => (await waiting(app)) === 0)
   })
 
-  test('a status callback is signed when it is sent: what waits holds neither headers nor a signature', async (t) => {
-    const { client, phone, app } = await begin(t, engine)
+  test('a status callback is signed when it is sent: what waits holds neither headers nor a signature', async () => {
+    const { client, phone, app } = await withPhone(await empty())
     await setFault(app, { callback: 'late' })
     const statusCallback = 'http://127.0.0.1:9/status?id=17'
     await client.messages.create({ to: ADA, from: phone.from, body: 'x', statusCallback })
@@ -105,7 +108,7 @@ someEngine((engine) => {
   })
 
   test('numbers that nothing reaches: accepted, then undelivered or failed, and not on the phone', async (t) => {
-    const { app, client, phone } = await begin(t, engine)
+    const { app, client, phone } = await withPhone(await empty())
     for (const [to, outcome, code, statuses] of [
       ['+15005550010', 'undelivered', 30003, ['queued', 'sent', 'undelivered']],
       ['+15005550011', 'failed', 30008, ['queued', 'failed']],
@@ -139,7 +142,7 @@ someEngine((engine) => {
   })
 
   test('one that nobody answers holds up no others', async (t) => {
-    const { client, phone } = await begin(t, engine)
+    const { client, phone } = await withPhone(await empty())
     const [silent, listener] = [await startListener(t), await startListener(t)]
     silent.isSilent = true
     const send = (statusCallback: string) =>
@@ -153,7 +156,7 @@ someEngine((engine) => {
   })
 
   test('a callback that is not answered comes again, the same', async (t) => {
-    const { client, phone, app } = await begin(t, engine)
+    const { client, phone, app } = await withPhone(await empty())
     const listener = await startListener(t)
     listener.refusing = 1
     await client.messages.create({ to: ADA, from: phone.from, body: 'x', statusCallback: listener.url })
@@ -212,7 +215,7 @@ someEngine((engine) => {
   })
 
   test('faults: callbacks that are lost, doubled or late', async (t) => {
-    const { app, client, phone } = await begin(t, engine)
+    const { app, client, phone } = await withPhone(await empty())
     const send = async (body: string) => {
       const listener = await startListener(t)
       await client.messages.create({ to: ADA, from: phone.from, body, statusCallback: listener.url })

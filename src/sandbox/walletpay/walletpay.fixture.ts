@@ -58,7 +58,7 @@ export async function startWallet(
   options: WalletOptions = {},
 ): Promise<WalletServer> {
   const port = options.port ?? (await freePort())
-  const databaseUrl = options.databaseUrl ?? (await engine.freshUrl())
+  const databaseUrl = options.databaseUrl ?? (await engine.migratedUrl())
   const clock = options.clock ?? testClock()
   const environment = {
     PORT: String(port),

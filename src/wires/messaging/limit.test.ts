@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test'
 import type { Config } from '../../app.ts'
 import { startApp } from '../../testing/app.ts'
 import { stillClock, type TestClock } from '../../testing/clock.ts'
-import { eachEngine } from '../../testing/engines.ts'
+import { someEngine } from '../../testing/engines.ts'
 import { startMailServer } from '../../testing/mail-server.ts'
 import { startSilence } from '../../testing/silence.ts'
 import { ACCOUNT, TOKEN } from './providers.fixture.ts'
@@ -16,7 +16,7 @@ const BOUND_MS = 15_000
 const MAIL = { to: 'a@example.com', subject: 'Hello', body: '<p>Hello</p>' }
 const TEXT = { to: '+4915112345678', body: 'Hello' }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   /** Answers a function that sends a message in vain, by a clock that goes on as soon as a provider hangs. */
   const start = async (t: TestContext, clock: TestClock, messaging: NonNullable<Config['messaging']>) => {
     const app = await startApp(t, engine, { clock, config: { messaging } })

@@ -1,36 +1,53 @@
 // Reports that an operator's own provider reads wrongly, or of messages that another provider sent.
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 
-import { startApp } from '../../testing/app.ts'
+import { appForAll } from '../../testing/auth.ts'
 import { eachEngine } from '../../testing/engines.ts'
 import type { TextProvider } from './provider.ts'
 
-const own = (name: string, channel: 'sms' | 'whatsapp', event: () => unknown): TextProvider =>
-  ({
-    name,
-    channel,
-    send: async () => ({ kind: 'accepted', id: `${name}-1` }),
-    check: async () => undefined,
-    close: async () => undefined,
-    receive: async () => [event()],
-  }) as never
-
 describe("an operator's own provider", () => {
   eachEngine((engine) => {
-    test('what is no report of a text changes nothing, and is answered 503', async (t) => {
-      let event: unknown
-      const app = await startApp(t, engine, {
-        environment: { SIXWIRE_SANDBOX: 'off' },
-        config: { messaging: { sms: [own('shop', 'sms', () => event)] } },
-      })
-      const { key } = await app.app.service('auth').keys.create('test', ['*'])
-      const to = '+4915112345678'
-      await app.request('POST', '/messaging/sms', { token: key, body: { to, body: 'Hello' } })
-      const log = async () => (await app.request('GET', '/messaging/logs', { token: key })).body.logs[0]
-      const before = await log()
-      const id = before._id
-      const messageId = before.messageId
+    /** What it calls the next message that it takes. */
+    let takenAs: string
+    /** What it reads in the next report. */
+    let event: unknown
+    const own = (name: string, channel: 'sms' | 'whatsapp'): TextProvider =>
+      ({
+        name,
+        channel,
+        send: async () => ({ kind: 'accepted', id: takenAs }),
+        check: async () => undefined,
+        close: async () => undefined,
+        receive: async () => [event],
+      }) as never
+    const app = appForAll(engine, {
+      environment: { SIXWIRE_SANDBOX: 'off' },
+      config: { messaging: { sms: [own('shop', 'sms')], whatsapp: [own('chat', 'whatsapp')] } },
+    })
+    let token: string
+    before(async () => {
+      token = (await app().app.service('auth').keys.create('test', ['*'])).key
+    })
+
+    const logs = async (query = '') =>
+      (await app().request('GET', `/messaging/logs?${query}`, { token })).body.logs
+    /** Sends a message, and answers its entry in the log. */
+    async function send(channel: 'sms' | 'whatsapp', calledAs: string) {
+      takenAs = calledAs
+      const body = { to: '+4915112345678', body: 'Hello' }
+      const { status, text } = await app().request('POST', `/messaging/${channel}`, { token, body })
+      assert.equal(status, 200, text)
+      return (await logs(`channel=${channel}&limit=1`))[0]
+    }
+    async function report(provider: string, read: unknown): Promise<number> {
+      event = read
+      return (await app().request('POST', `/messaging/reports/${provider}`, { raw: 'x' })).status
+    }
+
+    test('what is no report of a text changes nothing, and is answered 503', async () => {
+      const sent = await send('sms', 'shop-1')
+      const { _id: id, messageId } = sent
       for (const wrong of [
         { id, messageId, status: 'bounced' },
         { id, messageId, status: 'constructor' },
@@ -40,64 +57,29 @@ describe("an operator's own provider", () => {
         { messageId, status: 'delivered' },
         { id: 7, messageId, status: 'delivered' },
         null,
-      ]) {
-        event = wrong
-        const answered = await app.request('POST', '/messaging/reports/shop', { raw: 'x' })
-        assert.equal(answered.status, 503, JSON.stringify(wrong))
-      }
-      assert.deepEqual(await log(), before)
+      ])
+        assert.equal(await report('shop', wrong), 503, JSON.stringify(wrong))
+      assert.deepEqual((await logs('limit=1'))[0], sent)
     })
 
-    test('a provider reports of its own messages only', async (t) => {
-      const events: unknown[] = []
-      const app = await startApp(t, engine, {
-        environment: { SIXWIRE_SANDBOX: 'off' },
-        config: {
-          messaging: {
-            sms: [own('shop', 'sms', () => events[0])],
-            whatsapp: [own('chat', 'whatsapp', () => events[0])],
-          },
-        },
-      })
-      const { key } = await app.app.service('auth').keys.create('test', ['*'])
-      await app.request('POST', '/messaging/sms', {
-        token: key,
-        body: { to: '+4915112345678', body: 'Hello' },
-      })
-      const log = async () => (await app.request('GET', '/messaging/logs', { token: key })).body.logs[0]
-      const { _id: id, messageId } = await log()
-      events.push({ id, messageId, status: 'failed' })
-      const answered = await app.request('POST', '/messaging/reports/chat', { raw: 'x' })
-      assert.equal(answered.status, 200)
-      assert.equal((await log()).status, 'sent')
+    test('a provider reports of its own messages only', async () => {
+      const { _id: id, messageId } = await send('sms', 'shop-2')
+      assert.equal(await report('chat', { id, messageId, status: 'failed' }), 200)
+      assert.equal((await logs('limit=1'))[0].status, 'sent')
     })
 
-    test('an id that two providers use is that of two messages', async (t) => {
-      const events: unknown[] = []
-      const counting = (name: string, channel: 'sms' | 'whatsapp') => ({
-        ...own(name, channel, () => events[0]),
-        send: async () => ({ kind: 'accepted' as const, id: '17' }),
-      })
-      const app = await startApp(t, engine, {
-        environment: { SIXWIRE_SANDBOX: 'off' },
-        config: { messaging: { sms: [counting('shop', 'sms')], whatsapp: [counting('chat', 'whatsapp')] } },
-      })
-      const { key } = await app.app.service('auth').keys.create('test', ['*'])
-      const send = async (channel: string) => {
-        const body = { to: '+4915112345678', body: 'Hello' }
-        await app.request('POST', `/messaging/${channel}`, { token: key, body })
-        const logs = await app.request('GET', `/messaging/logs?channel=${channel}`, { token: key })
-        return logs.body.logs[0]
-      }
-      const { _id: id } = await send('sms')
-      await send('whatsapp')
-      events.push({ id, messageId: '17', status: 'delivered' })
-      assert.equal((await app.request('POST', '/messaging/reports/shop', { raw: 'x' })).status, 200)
-      const { body } = await app.request('GET', '/messaging/logs', { token: key })
-      const states = Object.fromEntries(
-        body.logs.map((one: { channel: string; status: string }) => [one.channel, one.status]),
+    test('an id that two providers use is that of two messages', async () => {
+      const { _id: id } = await send('sms', '17')
+      await send('whatsapp', '17')
+      assert.equal(await report('shop', { id, messageId: '17', status: 'delivered' }), 200)
+      const [whatsapp, sms] = await logs('limit=2')
+      assert.deepEqual(
+        [whatsapp, sms].map(({ channel, status }) => [channel, status]),
+        [
+          ['whatsapp', 'sent'],
+          ['sms', 'delivered'],
+        ],
       )
-      assert.deepEqual(states, { sms: 'delivered', whatsapp: 'sent' })
     })
   })
 })

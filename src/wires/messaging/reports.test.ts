@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test'
 
 import { sql } from '../../db/sql.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../testing/engines.ts'
+import { eachEngine, endOfSuite, someEngine } from '../../testing/engines.ts'
 import { startMailServer, type MailServer } from '../../testing/mail-server.ts'
 import { environmentOf, startTextServer, TOKEN, type TextServer } from './providers.fixture.ts'
 
@@ -299,7 +299,9 @@ describe('reports', () => {
       )
       assert.deepEqual(row, { status: 'delivered', payload: null })
     })
+  })
 
+  someEngine((engine) => {
     test('without what would prove them reports are refused', async (t) => {
       const app = await startApp(t, engine)
       for (const [path, options] of [
