@@ -5,13 +5,26 @@ const RETRY_SECONDS = 5
 export type FairLimits = {
   /** How much may be taken in all, in units of weight. */
   total: number
-  /** How much one caller may take. */
-  ofCaller: (caller: string) => number
+  /** How much one caller may take, while so many others wait. */
+  ofCaller: (caller: string, othersWaiting: number) => number
   /** Whether a caller who has taken nothing never waits, so that nobody can take everything. */
   isFirstFree?: boolean
+  /** How much of the total is left to callers who have taken nothing. Default: nothing. */
+  keptForFirst?: number
   /** How many may wait in all, and of one caller. */
   waiting: { total: number; ofCaller: number }
   waitMs: number
+  /** The errors in place of TOO_MANY_CONCURRENT and UNAVAILABLE. */
+  refusals?: Refusals
+}
+
+type Refusals = {
+  /** The caller has or wants too much. */
+  readonly ofCaller: () => Error
+  /** All together have too much. */
+  readonly ofAll: () => Error
+  /** It waited too long. Default: whichever of both it waited for. */
+  readonly late?: () => Error
 }
 
 type Waiting = {
@@ -26,6 +39,7 @@ type Waiting = {
  */
 export class FairSemaphore {
   readonly #limits: FairLimits
+  readonly #refusals: Refusals
   readonly #taken = new Map<string, number>()
   /** By caller; the one whose turn it is first. */
   readonly #waiting = new Map<string, Waiting[]>()
@@ -36,6 +50,7 @@ export class FairSemaphore {
 
   constructor(limits: FairLimits) {
     this.#limits = limits
+    this.#refusals = limits.refusals ?? { ofCaller: tooManyOfCaller, ofAll: tooMany }
   }
 
   /** How much is taken now. */
@@ -51,7 +66,9 @@ export class FairSemaphore {
   /** Takes this much if it is free; answers whether it was. */
   tryTake(caller: string, weight: number): boolean {
     const isFree =
-      !this.#waiting.has(caller) && this.#fitsCaller(caller, weight) && this.#fitsTotal(caller, weight)
+      !this.#waiting.has(caller) &&
+      this.#fitsCaller(caller, weight, this.#waitingCount) &&
+      this.#fitsTotal(caller, weight)
     if (isFree) this.#add(caller, weight)
     return isFree
   }
@@ -80,14 +97,16 @@ export class FairSemaphore {
     else this.#taken.delete(caller)
   }
 
-  #fitsCaller(caller: string, weight: number): boolean {
+  #fitsCaller(caller: string, weight: number, othersWaiting: number): boolean {
     const own = this.#taken.get(caller) ?? 0
-    return own === 0 || own + weight <= this.#limits.ofCaller(caller)
+    return own === 0 || own + weight <= this.#limits.ofCaller(caller, othersWaiting)
   }
 
   #fitsTotal(caller: string, weight: number): boolean {
-    if (this.#total === 0 || (this.#limits.isFirstFree === true && !this.#taken.has(caller))) return true
-    return !this.#isFull && this.#total + weight <= this.#limits.total
+    const { total, isFirstFree = false, keptForFirst = 0 } = this.#limits
+    const isFirst = !this.#taken.has(caller)
+    if (this.#total === 0 || (isFirstFree && isFirst)) return true
+    return !this.#isFull && this.#total + weight <= total - (isFirst ? 0 : keptForFirst)
   }
 
   async #wait(caller: string, weight: number, signal: AbortSignal | undefined): Promise<void> {
@@ -110,10 +129,10 @@ export class FairSemaphore {
         this.#startNext()
       }
       const abort = (): void => leave(signal!.reason as Error)
-      const timer = setTimeout(
-        () => leave(this.#fitsCaller(caller, weight) ? tooMany() : tooManyOfCaller()),
-        this.#limits.waitMs,
-      )
+      const timer = setTimeout(() => {
+        const { ofCaller, ofAll, late } = this.#refusals
+        leave((late ?? (this.#fitsCaller(caller, weight, this.#waitingCount - 1) ? ofAll : ofCaller))())
+      }, this.#limits.waitMs)
       signal?.addEventListener('abort', abort)
       const own = this.#waiting.get(caller)
       if (own) own.push(waiting)
@@ -126,13 +145,13 @@ export class FairSemaphore {
   /** @throws TOO_MANY_CONCURRENT, UNAVAILABLE if there is no place to wait */
   #admit(caller: string): void {
     const own = this.#waiting.get(caller)?.length ?? 0
-    if (own >= this.#limits.waiting.ofCaller) throw tooManyOfCaller()
+    if (own >= this.#limits.waiting.ofCaller) throw this.#refusals.ofCaller()
     if (this.#waitingCount < this.#limits.waiting.total) return
     const [most, all] = [...this.#waiting].reduce((a, b) => (b[1].length > a[1].length ? b : a))
-    if (all.length <= own + 1) throw tooMany()
+    if (all.length <= own + 1) throw this.#refusals.ofAll()
     const newest = all.at(-1)!
     this.#remove(most, newest)
-    newest.refuse(tooManyOfCaller())
+    newest.refuse(this.#refusals.ofCaller())
   }
 
   #startNext(): void {
@@ -157,7 +176,7 @@ export class FairSemaphore {
     let least = Infinity
     for (const [caller, [first]] of this.#waiting) {
       const own = this.#taken.get(caller) ?? 0
-      if (own >= least || !this.#fitsCaller(caller, first!.weight)) continue
+      if (own >= least || !this.#fitsCaller(caller, first!.weight, this.#waitingCount - 1)) continue
       next = caller
       least = own
     }

@@ -98,7 +98,7 @@ describe('the start of the auth wire', () => {
     const server = await startWatched(t, { SIXWIRE_SANDBOX: 'off', ...IDPA })
     const isLoaded = async (part: RegExp) => (await server.loaded()).some((module) => part.test(module))
     assert.equal((await fetch(`${server.url}/auth/health`)).status, 200)
-    assert.equal(await isLoaded(/\/auth\/identity-providers\/oidc\.ts/), true)
+    assert.equal(await isLoaded(/\/auth\/sign-in\/identity-providers\/oidc\.ts/), true)
     assert.equal(await isLoaded(/\/openid-client\//), false)
     assert.equal((await fetch(`${server.url}/auth/idpa`, { redirect: 'manual' })).status, 302)
     assert.equal(await isLoaded(/\/openid-client\//), true)
