@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { createApp, type App } from '../src/app.ts'
-import type { MailProvider } from '../src/wires/messaging/provider.ts'
+import type { MailProvider } from '../src/wires/messaging/providers/provider.ts'
 import { startPostgres } from '../src/testing/postgres.ts'
 
 const PAGE = new URL('../docs/performance.md', import.meta.url)

@@ -86,7 +86,7 @@ export { oidc, type OidcEntry, type OidcOptions } from './wires/auth/sign-in/ide
 export type { ProviderEntry } from './wires/auth/sign-in/identity-providers/provider-entry.ts'
 export { core } from './wires/core/index.ts'
 export { messaging } from './wires/messaging/index.ts'
-export type { MailProvider, TextProvider } from './wires/messaging/provider.ts'
+export type { MailProvider, TextProvider } from './wires/messaging/providers/provider.ts'
 export { onchain, type Chain, type Intent, type Onchain } from './wires/onchain/index.ts'
 export type { KeyStore, Signature, StoredKey } from './wires/onchain/wallets/signer.ts'
 export { pay, type Pay } from './wires/pay/index.ts'

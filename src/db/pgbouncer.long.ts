@@ -31,7 +31,7 @@ const SAMPLES = [
   'wires/store/files/upload.test.ts',
   'wires/store/backups/restore.test.ts',
   'wires/store/changes/feed.test.ts',
-  'wires/messaging/send.test.ts',
+  'wires/messaging/routes/send.test.ts',
   'wires/pay/operations/refund.test.ts',
   'wires/onchain/transactions/transactions.test.ts',
 ]

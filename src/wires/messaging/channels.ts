@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import type { Clock } from '../../base/clock.ts'
 import { StartError } from '../../base/start-error.ts'
 import type { MessagingOptions } from './options.ts'
-import type { MailProvider, Providers, TextProvider } from './provider.ts'
+import type { MailProvider, Providers, TextProvider } from './providers/provider.ts'
 
 type Options = Static<typeof MessagingOptions>
 

@@ -1,6 +1,6 @@
 import { defineErrors, type ApiError } from '../../base/errors.ts'
 import { notConfigured as providerNotConfigured } from '../../providers/health.ts'
-import type { Channel } from './provider.ts'
+import type { Channel } from './providers/provider.ts'
 
 /** The errors of the messaging wire. */
 export const messagingErrors = defineErrors({

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { HealthStatus } from '../../http/health-route.ts'
 import { cached, healthOf, type ProviderHealth } from '../../providers/health.ts'
-import { CHANNELS, type Channel, type Providers } from './provider.ts'
+import { CHANNELS, type Channel, type Providers } from './providers/provider.ts'
 
 export type MessagingHealth = {
   status: HealthStatus

@@ -12,7 +12,7 @@ import { sql } from '../../db/sql.ts'
 import { startApp } from '../../testing/app.ts'
 import { eachEngine } from '../../testing/engines.ts'
 import { startMailServer } from '../../testing/mail-server.ts'
-import { writeContent, type MessageContent } from './content.ts'
+import { writeContent, type MessageContent } from './messages/message-content.ts'
 import { environmentOf, settled } from './providers.fixture.ts'
 
 const AGAIN = 'It may have arrived by an earlier try, and is sent once more.'

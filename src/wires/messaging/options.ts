@@ -2,7 +2,7 @@ import { Type } from '../../base/schema.ts'
 
 import { RATE_LIMIT } from '../../http/limits.ts'
 import type { RateLimit } from '../../http/route.ts'
-import type { MailProvider, TextProvider } from './provider.ts'
+import type { MailProvider, TextProvider } from './providers/provider.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
 

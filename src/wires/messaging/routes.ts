@@ -3,10 +3,10 @@ import { healthRoute } from '../../http/health-route.ts'
 import { route } from '../../http/route.ts'
 import { PROVIDER_STATUS } from '../../providers/health.ts'
 import type { MessagingHealth } from './health.ts'
-import { logEndpoints, type LogParts } from './log-endpoints.ts'
-import { reportEndpoints } from './report-endpoints.ts'
-import { sendEndpoints } from './send-endpoints.ts'
-import { templateEndpoints } from './template-endpoints.ts'
+import { logEndpoints, type LogParts } from './routes/message-log-endpoints.ts'
+import { reportEndpoints } from './routes/report-endpoints.ts'
+import { sendEndpoints } from './routes/send-endpoints.ts'
+import { templateEndpoints } from './routes/template-endpoints.ts'
 
 const ChannelHealthFields = {
   provider: Type.String(),

@@ -7,8 +7,8 @@ import type { WebhookRequest } from '../../../providers/receive.ts'
 import { startMailServer, type MailServerOptions } from '../../../testing/mail-server.ts'
 import { describeProvider, type Conformance } from '../../../testing/provider-conformance.ts'
 import { startScriptedSmtp } from '../../../testing/scripted-smtp.ts'
-import type { OutgoingMail } from '../provider.ts'
-import { bounceReceiver } from '../report-receivers.ts'
+import type { OutgoingMail } from './provider.ts'
+import { bounceReceiver } from '../reports/report-receivers.ts'
 import { closedAddress, letter, open, PATIENCE, send } from './smtp.fixture.ts'
 
 const SHORT = 250 // ms: for the outcome of a limit that nothing else can end

@@ -1,5 +1,5 @@
 import { oneLine } from '../../../base/one-line.ts'
-import type { SendOutcome } from '../provider.ts'
+import type { SendOutcome } from './provider.ts'
 
 const REASON_MAX = 300
 

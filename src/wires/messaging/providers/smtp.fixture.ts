@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test'
 
 import type { Clock } from '../../../base/clock.ts'
 import { freePort } from '../../../testing/free-port.ts'
-import type { MailProvider, OutgoingMail, SendOutcome } from '../provider.ts'
+import type { MailProvider, OutgoingMail, SendOutcome } from './provider.ts'
 import { smtp } from './smtp.ts'
 
 /** Milliseconds: no outcome but those of a limit waits for it. */

@@ -11,7 +11,7 @@ import type { WebhookRequest } from '../../../providers/receive.ts'
 import { testClock } from '../../../testing/clock.ts'
 import { describeProvider, type Conformance } from '../../../testing/provider-conformance.ts'
 import { startSilence } from '../../../testing/silence.ts'
-import type { OutgoingText } from '../provider.ts'
+import type { OutgoingText } from './provider.ts'
 import { twilioReceiver } from './twilio-report.ts'
 import {
   ACCOUNT,

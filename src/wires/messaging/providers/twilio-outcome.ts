@@ -1,7 +1,7 @@
 import { oneLine } from '../../../base/one-line.ts'
 import { jsonOf, type Answered, type Reply } from '../../../outbound/outbound.ts'
 import { outcomeOf as outcomeWith } from '../../../providers/outcome.ts'
-import type { SendOutcome } from '../provider.ts'
+import type { SendOutcome } from './provider.ts'
 
 const REASON_MAX = 300
 

@@ -1,7 +1,7 @@
 import { invalid } from '../../../base/errors.ts'
 import { decodeUtf8 } from '../../../base/json.ts'
 import { receiveErrors, type Receiver } from '../../../providers/receive.ts'
-import type { TextReport } from '../provider.ts'
+import type { TextReport } from './provider.ts'
 import { isSigned } from './twilio-signature.ts'
 
 /** https://www.twilio.com/docs/messaging/api/message-resource#message-status-values; others say nothing new. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, test, type TestContext } from 'node:test'
 
-import type { OutgoingText } from '../provider.ts'
+import type { OutgoingText } from './provider.ts'
 import {
   ADA,
   held,

@@ -9,7 +9,7 @@ import {
   type ScriptedAnswer,
   type ScriptedRequest,
 } from '../../../testing/scripted-http.ts'
-import type { OutgoingText } from '../provider.ts'
+import type { OutgoingText } from './provider.ts'
 import { twilio } from './twilio.ts'
 
 export { json, type ScriptedAnswer, type ScriptedRequest }
