@@ -16,7 +16,7 @@ const END = '<!-- end of walks -->'
 
 const DOCUMENTS = 100
 /** What the server does beside a request, such as for the log, runs in some of the turns only. */
-const TURNS = 10
+const TURNS = 6
 /** How often a walk that seems to have grown is traced again: the shortest counts. */
 const TRACES_MAX = 3
 /** By how much a walk may grow against the table. */
@@ -145,11 +145,12 @@ async function traceOn(app: App): Promise<Walk[]> {
     for (const { name, request } of kinds) {
       // What only the first requests of a process run is not of each turn.
       for (let turn = 0; turn < 3; turn++) await call(base, await request(turn))
+      const requests: Request[] = []
+      for (let turn = 10; turn < 10 + TURNS; turn++) requests.push(await request(turn))
+      await session.post('Profiler.takePreciseCoverage')
       let functions: Set<string> | undefined
-      for (let turn = 10; turn < 10 + TURNS; turn++) {
-        const next = await request(turn)
-        await session.post('Profiler.takePreciseCoverage')
-        await call(base, next)
+      for (const one of requests) {
+        await call(base, one)
         const { result } = await session.post('Profiler.takePreciseCoverage')
         const called = calledIn(result)
         functions = functions?.intersection(called) ?? called

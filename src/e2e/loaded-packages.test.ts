@@ -19,9 +19,9 @@ test('a start does not load the packages that only some calls need', async (t) =
   })
   const loaded = await server.loaded()
   for (const user of [
-    '/messaging/plain-text.ts',
-    '/pay/providers/stripe-client.ts',
-    '/onchain/schemas.ts',
+    '/messaging/rendering/plain-text.ts',
+    '/pay/providers/stripe/stripe-client.ts',
+    '/onchain/routes/schemas.ts',
     '/store/files/resize.ts',
   ])
     assert.ok(

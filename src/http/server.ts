@@ -341,7 +341,7 @@ function hostCheck(hosts: readonly string[]): (host: string | undefined) => bool
   // A connection names the same one in each request.
   let lastKnown: string | undefined
   return (host) => {
-    if (host === lastKnown) return true
+    if (host === undefined || host === lastKnown) return true
     const name = hostNameOf(host)
     if (!isPrivateHost(name) && !hosts.includes(name)) return false
     lastKnown = host

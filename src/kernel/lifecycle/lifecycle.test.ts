@@ -302,7 +302,7 @@ describe('a start that can not be', () => {
   test('in a checkout without its packages: one line that says what to do', async (t) => {
     const folder = await temporaryFolder(t)
     for (const file of ['bin/sixwire.js', 'src/cli.ts', 'package.json'])
-      await cp(new URL(`../../${file}`, import.meta.url), join(folder, file))
+      await cp(new URL(`../../../${file}`, import.meta.url), join(folder, file))
     await assert.rejects(
       run(process.execPath, [join(folder, 'bin/sixwire.js'), 'start']),
       (error: object) => {

@@ -268,7 +268,7 @@ describe('a wire that is defined wrongly stops the start with one line', () => {
     ],
     [
       'migrations that are no URL',
-      { ...running({ routes: [] }), migrations: '../migrations/' },
+      { ...running({ routes: [] }), migrations: './migrations/' },
       /^defineWire\(shop\): migrations can't be "\.\/migrations\/": it takes the file: URL/,
     ],
     [

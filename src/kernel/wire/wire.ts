@@ -214,7 +214,7 @@ const DEFINITION: { readonly [Name in keyof Required<Parameters<typeof defineWir
     fits: (value) => isPlain(value) && isEach(value, isPlain),
   }),
   migrations: optional({
-    takes: "the file: URL of a folder, like new URL('../migrations/', import.meta.url)",
+    takes: "the file: URL of a folder, like new URL('./migrations/', import.meta.url)",
     fits: (value) => value instanceof URL && value.protocol === 'file:',
   }),
   sqliteFunctions: optional({

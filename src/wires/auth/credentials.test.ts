@@ -41,9 +41,9 @@ describe('credentials', () => {
       'wires/auth/accounts/user-changes.ts',
     ])
     assert.deepEqual(writersOf(/delete from auth_sessions\b/i), [
+      'wires/auth/accounts/user-changes.ts',
       'wires/auth/sessions/refresh-tokens.ts',
       'wires/auth/sessions/session-list.ts',
-      'wires/auth/accounts/user-changes.ts',
     ])
   })
 
