@@ -47,15 +47,18 @@ const roomIn = (folder: string, file: string): string | undefined =>
       ? file.slice(folder.length + 1).split('/')[0]
       : undefined
 
+const place = (...path: string[]): string => posix.join('src', ...path)
+
 /** The rooms that a drawing lacks, and those that it has and the folder does not, a line each. */
 function undrawn(files: readonly string[], { folder, floors }: Floors): string[] {
   const rooms = new Set(files.flatMap((file) => roomIn(folder, file) ?? []))
   const drawn = new Set(floors.flat())
-  const place = (room: string) => posix.join('src', folder, room)
   return [
-    ...[...rooms.difference(drawn)].map((room) => `${place(room)} has no floor: draw it in CONTRIBUTING.md`),
+    ...[...rooms.difference(drawn)].map(
+      (room) => `${place(folder, room)} has no floor: add it to the map in CONTRIBUTING.md`,
+    ),
     ...[...drawn.difference(rooms)].map(
-      (room) => `${place(room)} is drawn in CONTRIBUTING.md, and is not there`,
+      (room) => `${place(folder, room)} is in the map of CONTRIBUTING.md, but does not exist`,
     ),
   ]
 }
@@ -67,7 +70,11 @@ function arrowsUp(imports: readonly Import[], { folder, floors }: Floors): strin
     const [upper, lower] = [roomIn(folder, from), roomIn(folder, to)]
     if (upper === undefined || lower === undefined || upper === lower) return []
     const goesDown = (floorOf.get(lower) ?? Infinity) < (floorOf.get(upper) ?? Infinity)
-    return goesDown ? [] : [`${from} imports ${to}: in ${folder} ${lower} is not below ${upper}`]
+    return goesDown
+      ? []
+      : [
+          `src/${from} imports src/${to}: ${lower} is not below ${upper} in ${place(folder)}, see CONTRIBUTING.md`,
+        ]
   })
 }
 
@@ -76,7 +83,9 @@ const pastIndex = (imports: readonly Import[]): string[] =>
   imports.flatMap(({ from, to }) => {
     const [wire, other] = [roomIn('wires', from), roomIn('wires', to)]
     const isAllowed = !wire || !other || wire === other || to === `wires/${other}/index.ts`
-    return isAllowed ? [] : [`${from} imports ${to}: of another wire only its index.ts is imported`]
+    return isAllowed
+      ? []
+      : [`src/${from} imports src/${to}: import the index.ts of another wire, and nothing else of it`]
   })
 
 /** The circles among the rooms of each folder: an import of each step around. */
@@ -91,10 +100,10 @@ function circles(imports: readonly Import[]): string[] {
     }
     return stronglyConnected(arrows).map(
       (rooms) =>
-        `${folder}: ${rooms.join(', ')} import each other\n` +
+        `${place(folder)}: ${rooms.join(', ')} import each other in a circle\n` +
         rooms
           .flatMap((room) => [...(arrows.get(room) ?? [])].filter(([to]) => rooms.includes(to)))
-          .map(([, { from, to }]) => `  ${from} imports ${to}`)
+          .map(([, { from, to }]) => `  src/${from} imports src/${to}`)
           .join('\n'),
     )
   })

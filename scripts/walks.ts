@@ -1,10 +1,11 @@
 // How many functions of the server run for a request, by floors: `npm run walks` writes the table of docs/performance.md,
-// `npm run walks -- --check` fails if one has grown by more than 5 %, and `npm run walks -- get --list` names what runs for a get.
+// `npm run walks -- --check` fails if one has grown by more than 5 %, and `npm run walks -- --list get` names what runs for a get.
 // It counts by V8's precise coverage, on the main thread: what worker threads run, such as SQLite's, is not in it.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { Session, type Profiler } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 
 import { createApp, type App } from '../src/app.ts'
 import type { MailProvider } from '../src/wires/messaging/providers/provider.ts'
@@ -219,16 +220,22 @@ function growth(table: string, committed: string): string[] {
   )
 }
 
+/** Names the functions that run for a request. */
+async function list(request: string): Promise<void> {
+  const walks = await trace()
+  const walk = walks.find(({ name }) => name.includes(request))
+  if (!walk) throw new Error(`No request is called ${request}: ${walks.map(({ name }) => name).join(', ')}`)
+  for (const one of walk.functions) console.log(one.replace(/ \d+$/, ''))
+}
+
 async function main(): Promise<void> {
-  const [only = ''] = process.argv.slice(2).filter((one) => !one.startsWith('--'))
-  if (process.argv.includes('--list')) {
-    const walk = (await trace()).find(({ name }) => name.includes(only))
-    for (const one of walk?.functions ?? []) console.log(one.replace(/ \d+$/, ''))
-    return
-  }
+  const { values } = parseArgs({
+    options: { check: { type: 'boolean' }, list: { type: 'string' } },
+  })
+  if (values.list !== undefined) return list(values.list)
   const page = await readFile(PAGE, 'utf8')
   const [before, after] = [page.indexOf(BEGIN) + BEGIN.length, page.indexOf(END)]
-  if (!process.argv.includes('--check')) {
+  if (!values.check) {
     const table = tableOf(await trace(), await traceOnPostgres())
     await writeFile(PAGE, page.slice(0, before) + table + page.slice(after))
     console.log(table)

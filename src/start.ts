@@ -117,7 +117,7 @@ export async function end(parts: Parts, frame: ServerFrame, server: Server, isQu
   log.flush()
 }
 
-/** Those of Sixwire itself, by wire and engine: its code fits the files that were there when it started first. */
+/** Sixwire's own migrations, by wire and engine. They are read once a process: its code does not change while it runs. */
 const ownMigrations = new Map<string, readonly Migration[]>()
 
 async function readOwnMigrations(

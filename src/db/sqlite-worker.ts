@@ -69,15 +69,15 @@ type PendingRequest = {
 }
 type RequestBody = Request extends infer R ? (R extends { id: number } ? Omit<R, 'id'> : never) : never
 
-// As of a scanner.
+// As long as an idle scanner is kept.
 const IDLE_MS = 30_000
 
 /** The thread of the writer that was closed last. */
 let idleWriter: Worker | undefined
 
 /**
- * Keeps the thread of a writer for the next database of this process, which starts none then: a third of the processor time of
- * a server that a test starts. Ends it if there is one already, or if it is not used.
+ * Keeps the thread of a closed writer, so that the next database of this process need not start one: a new thread takes a third
+ * of the processor time of a start. A thread that nobody takes ends after `IDLE_MS`; only one is kept.
  */
 async function keepForNext(thread: Worker): Promise<void> {
   if (idleWriter) return void (await thread.terminate())

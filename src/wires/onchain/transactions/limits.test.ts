@@ -6,7 +6,7 @@ import { encodeFunctionData, getAddress, parseAbi, parseEther } from 'viem'
 import type { Address } from '../../../base/hex.ts'
 import { sql } from '../../../db/sql.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
-import { refused, SOMEBODY, startSending, type Sending } from './submit.fixture.ts'
+import { refusalOf, RECIPIENT, startSending, type Sending } from './submit.fixture.ts'
 
 const OTHER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 /** The address of the first contract on a new node. */
@@ -30,7 +30,7 @@ eachEngine((engine) => {
         lists: {
           limits: {
             contracts: [firstContract.toLowerCase()],
-            destinations: [SOMEBODY.toLowerCase(), firstContract],
+            destinations: [RECIPIENT.toLowerCase(), firstContract],
           },
         },
       },
@@ -52,12 +52,12 @@ eachEngine((engine) => {
       result.status === 'rejected' ? [result.reason as Error] : [],
     )
     assert.equal(reasons.length, 5, String(reasons))
-    for (const reason of reasons) await refused(Promise.reject(reason), 'LIMIT_EXCEEDED')
-    const error = await refused(send(0, '0.000000000000000002'), 'LIMIT_EXCEEDED')
+    for (const reason of reasons) await refusalOf(Promise.reject(reason), 'LIMIT_EXCEEDED')
+    const error = await refusalOf(send(0, '0.000000000000000002'), 'LIMIT_EXCEEDED')
     assert.equal(error.status, 422)
     assert.deepEqual(error.details, { limit: 'walletPerDay', spent: '1', allowed: '1.000000000000000001' })
     await send(1, '0.000000000000000001')
-    await refused(send(0, '0.000000000000000001'), 'LIMIT_EXCEEDED')
+    await refusalOf(send(0, '0.000000000000000001'), 'LIMIT_EXCEEDED')
     // Nothing of the coin is sent.
     await one.submit(signer, { on: 'per-wallet', value: 0n })
     assert.deepEqual(await spent('per-wallet'), [
@@ -78,15 +78,15 @@ eachEngine((engine) => {
         to,
         value: parseEther('0.1'),
       })
-    const results = await Promise.allSettled(signers.map((_one, at) => send(at, SOMEBODY)))
+    const results = await Promise.allSettled(signers.map((_one, at) => send(at, RECIPIENT)))
     const done = results.filter(({ status }) => status === 'fulfilled')
     assert.equal(done.length, 5, JSON.stringify(results))
     // Written otherwise, it is the same address.
-    const error = await refused(send(0, SOMEBODY.toLowerCase() as Address), 'LIMIT_EXCEEDED')
+    const error = await refusalOf(send(0, RECIPIENT.toLowerCase() as Address), 'LIMIT_EXCEEDED')
     assert.deepEqual(error.details, { limit: 'destinationPerDay', spent: '0.5', allowed: '0.5' })
     await send(0, OTHER)
     assert.deepEqual(await spent('per-destination'), [
-      { subject: `destination ${SOMEBODY}`, amount: String(parseEther('0.5')) },
+      { subject: `destination ${RECIPIENT}`, amount: String(parseEther('0.5')) },
       { subject: `destination ${OTHER}`, amount: String(parseEther('0.1')) },
     ])
     // What is swept is the operator's own.
@@ -105,7 +105,7 @@ eachEngine((engine) => {
     const on = 'lists'
     const data = encodeFunctionData({ abi: ERC20, functionName: 'transfer', args: [OTHER, 0n] })
     const isNotListed = async (intent: object, limit: string) => {
-      const error = await refused(one.submit(signer, { on, ...intent }), 'LIMIT_EXCEEDED')
+      const error = await refusalOf(one.submit(signer, { on, ...intent }), 'LIMIT_EXCEEDED')
       assert.deepEqual(error.details, { limit })
     }
     await isNotListed({ to: playground, value: 0n, data }, 'contracts')
@@ -113,10 +113,10 @@ eachEngine((engine) => {
     await isNotListed({ to: OTHER, value: 1n }, 'destinations')
     assert.deepEqual(await rows(signer), [])
     await one.submit(signer, { on, to: token, value: 0n, data })
-    await one.submit(signer, { on, to: SOMEBODY, value: 1n })
+    await one.submit(signer, { on, to: RECIPIENT, value: 1n })
     // An account that delegates to a contract is an account.
-    await node.client.setCode({ address: SOMEBODY, bytecode: `0xef0100${playground.slice(2)}` })
-    await one.submit(signer, { on, to: SOMEBODY, value: 1n })
+    await node.client.setCode({ address: RECIPIENT, bytecode: `0xef0100${playground.slice(2)}` })
+    await one.submit(signer, { on, to: RECIPIENT, value: 1n })
     assert.equal((await rows(signer)).length, 3)
   })
 })

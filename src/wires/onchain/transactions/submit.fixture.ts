@@ -16,7 +16,7 @@ import { startRpcProxy, type RpcProxy } from '../../../testing/rpc-proxy.ts'
 import { onchain, type Intent, type Onchain, type Signer } from '../index.ts'
 import type { OnchainTransactionRow } from './transaction-rows.ts'
 
-export const SOMEBODY = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+export const RECIPIENT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 
 /** A server, and its service of the onchain wire. */
 export type Sender = {
@@ -91,7 +91,7 @@ export async function startSending(
           owner: 'somebody',
           walletId: 'a wallet',
           kind: 'transfer',
-          to: SOMEBODY,
+          to: RECIPIENT,
           value: 1n,
           ...intent,
         }),
@@ -140,7 +140,7 @@ export function signerOf(privateKey: Hex): Signer {
 }
 
 /** Asserts that it is refused with this code, and answers the error. */
-export async function refused(work: Promise<unknown>, code: string): Promise<ApiError> {
+export async function refusalOf(work: Promise<unknown>, code: string): Promise<ApiError> {
   const error = await work.then(
     () => assert.fail(`was not refused with ${code}`),
     (own: unknown) => own as ApiError,

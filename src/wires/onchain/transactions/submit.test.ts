@@ -13,7 +13,7 @@ import { CONTRACTS } from '../../../testing/contracts.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 import type { ProxyFault } from '../../../testing/rpc-proxy.ts'
 import type { Signer } from '../index.ts'
-import { assertQueue, refused, signerOf, SOMEBODY, startSending, type Sending } from './submit.fixture.ts'
+import { assertQueue, refusalOf, signerOf, RECIPIENT, startSending, type Sending } from './submit.fixture.ts'
 
 const { abi } = CONTRACTS.Playground as { abi: Abi }
 
@@ -55,7 +55,7 @@ eachEngine((engine) => {
     test('an address that was used elsewhere begins after that, and goes on after it', async () => {
       const { node, one, rows } = sending
       const { privateKey, account } = node.accounts[0]!
-      const elsewhere = () => node.client.sendTransaction({ account, to: SOMEBODY, value: 1n })
+      const elsewhere = () => node.client.sendTransaction({ account, to: RECIPIENT, value: 1n })
       await elsewhere()
       await elsewhere()
       const signer = signerOf(privateKey)
@@ -114,7 +114,7 @@ eachEngine((engine) => {
           'PROVIDER_ERROR',
         ],
       ]
-      for (const [sign, code] of broken) await refused(one.submit({ address: signer.address, sign }), code)
+      for (const [sign, code] of broken) await refusalOf(one.submit({ address: signer.address, sign }), code)
       assert.deepEqual(await rows(signer), [])
       let calls = 0
       const sometimes: Signer = {
@@ -151,7 +151,7 @@ eachEngine((engine) => {
       )
       const stored = results.filter(({ status }) => status === 'fulfilled')
       assert.equal(stored.length, 5, JSON.stringify(results))
-      const error = await refused(one.submit(signer, { on, value: 0n }), 'INSUFFICIENT_FUNDS')
+      const error = await refusalOf(one.submit(signer, { on, value: 0n }), 'INSUFFICIENT_FUNDS')
       const balance = formatEther(5n * (fee + 1_000n))
       assert.deepEqual(error.details, { balance, pending: balance, cost: formatEther(fee) })
       await node.client.setAutomine(true)
@@ -162,15 +162,15 @@ eachEngine((engine) => {
     test('a wei too little is refused with what there is', async () => {
       const { one, node, funded, rows } = sending
       const signer = await funded(formatEther(fee))
-      const error = await refused(one.submit(signer, { on, value: 1n }), 'INSUFFICIENT_FUNDS')
+      const error = await refusalOf(one.submit(signer, { on, value: 1n }), 'INSUFFICIENT_FUNDS')
       assert.equal(error.status, 422)
       assert.deepEqual(error.details, {
         balance: formatEther(fee),
         pending: '0',
         cost: formatEther(fee + 1n),
       })
-      await refused(one.submit(signer, { on, value: 10n ** 30n }), 'INSUFFICIENT_FUNDS')
-      await refused(one.submit(signer, { ...call('deposit'), on, value: 2n ** 255n }), 'INSUFFICIENT_FUNDS')
+      await refusalOf(one.submit(signer, { on, value: 10n ** 30n }), 'INSUFFICIENT_FUNDS')
+      await refusalOf(one.submit(signer, { ...call('deposit'), on, value: 2n ** 255n }), 'INSUFFICIENT_FUNDS')
       assert.deepEqual(await rows(signer), [])
       // What came in at this moment counts, although the head that is remembered is older.
       await node.client.setBalance({ address: signer.address, value: fee + 1n })
@@ -201,15 +201,15 @@ eachEngine((engine) => {
       const { one, funded, rows } = sending
       const signer = await funded()
       for (const [functionName, args, details] of refusals) {
-        const error = await refused(one.submit(signer, call(functionName, args)), 'CONTRACT_REVERTED')
+        const error = await refusalOf(one.submit(signer, call(functionName, args)), 'CONTRACT_REVERTED')
         assert.deepEqual(error.details, details, functionName)
       }
       const owner = { ...call('failWithOwnable'), abi: parseAbi(['function failWithOwnable()']) }
-      const error = await refused(one.submit(signer, owner), 'CONTRACT_REVERTED')
+      const error = await refusalOf(one.submit(signer, owner), 'CONTRACT_REVERTED')
       assert.deepEqual(error.details?.['args'], { account: signer.address })
-      await refused(one.submit(signer, call('failWithGas')), 'CONTRACT_REVERTED')
+      await refusalOf(one.submit(signer, call('failWithGas')), 'CONTRACT_REVERTED')
       const token = await sending.node.deploy('Token', ['Coin', 'COIN', 18])
-      const coin = await refused(one.submit(signer, { to: token, value: 5n }), 'CONTRACT_REVERTED')
+      const coin = await refusalOf(one.submit(signer, { to: token, value: 5n }), 'CONTRACT_REVERTED')
       assert.equal(coin.details?.['reason'], 'no reason given')
       assert.deepEqual(await rows(signer), [])
     })
@@ -234,7 +234,7 @@ eachEngine((engine) => {
       // A selector, an offset, the length, and the envelope of the transaction.
       const most = 131_072 - 192 - 4 - 64
       const wasted = most % 32
-      const error = await refused(one.submit(signer, data(most - wasted + 1)), 'LIMIT_EXCEEDED')
+      const error = await refusalOf(one.submit(signer, data(most - wasted + 1)), 'LIMIT_EXCEEDED')
       assert.match(error.message, /nodes take 131072: send less data/)
       assert.equal(error.details?.['limit'], 'size')
       const { gas } = await one.submit(signer, data(most - wasted))
@@ -275,7 +275,7 @@ eachEngine((engine) => {
       const signer = await funded()
       for (const [what, method, lie] of lies) {
         proxies.forEach((proxy) => proxy.fault({ method, lie }))
-        await refused(one.submit(signer), 'PROVIDER_ERROR')
+        await refusalOf(one.submit(signer), 'PROVIDER_ERROR')
         proxies.forEach((proxy) => proxy.heal())
         assert.deepEqual(await rows(signer), [], what)
       }
@@ -303,7 +303,7 @@ eachEngine((engine) => {
       const { one, node, proxies } = sending
       const [, first, second] = node.accounts
       for (const { account } of [first!, second!])
-        await node.client.sendTransaction({ account, to: SOMEBODY, value: 1n })
+        await node.client.sendTransaction({ account, to: RECIPIENT, value: 1n })
       const lie: ProxyFault = {
         method: 'eth_getTransactionCount',
         when: ({ params }) => params![1] === 'pending',
@@ -378,7 +378,7 @@ eachEngine((engine) => {
       const signer = await funded()
       proxies.forEach((proxy) => proxy.fault({ drop: 'before' }))
       sending.clock.advance(1_000)
-      await refused(one.submit(signer), 'PROVIDER_ERROR')
+      await refusalOf(one.submit(signer), 'PROVIDER_ERROR')
       proxies.forEach((proxy) => proxy.heal())
       assert.deepEqual(await rows(signer), [])
     })
@@ -390,7 +390,7 @@ eachEngine((engine) => {
     await node.client.setNextBlockBaseFeePerGas({ baseFeePerGas: 501n * 10n ** 9n })
     await node.mine()
     sending.clock.advance(1_000)
-    const error = await refused(one.submit(signer), 'UNAVAILABLE')
+    const error = await refusalOf(one.submit(signer), 'UNAVAILABLE')
     assert.match(error.message, /base fee of ethereum is 501 gwei, and transactions pay 500 at most/)
     await node.client.setNextBlockBaseFeePerGas({ baseFeePerGas: 400n * 10n ** 9n })
     await node.mine()
@@ -401,7 +401,7 @@ eachEngine((engine) => {
 
     // No node takes what may cost more than one coin in all.
     const rich = await funded('10')
-    const dear = await refused(one.submit(rich, call('burnGas', [2_400_000n])), 'LIMIT_EXCEEDED')
+    const dear = await refusalOf(one.submit(rich, call('burnGas', [2_400_000n])), 'LIMIT_EXCEEDED')
     assert.match(dear.message, /one may cost 1 \(maxTransactionFee of ethereum\)/)
     const { gas } = await one.submit(rich, call('burnGas', [1_600_000n]))
     const [bounded] = await rows(rich)
