@@ -45,9 +45,15 @@ import { adoptNextSecret, findNextSecret } from './kernel/secret/secret.ts'
 import { checkServedPolicy } from './kernel/lifecycle/served-policy.ts'
 import { explained } from './kernel/lifecycle/storage-start-error.ts'
 import { warningsOf } from './kernel/config/warnings.ts'
-import type { createSandbox, Sandbox } from './sandbox/index.ts'
+import type { SandboxLists } from './kernel/wire/sandbox-lists.ts'
+import type { OpenStandIns, StandIns } from './kernel/wire/stand-ins.ts'
 import type { ConfiguredWire, Running, ServiceOf } from './kernel/wire/wire.ts'
-import { checkOptions, unconfiguredProviders, unconfiguredVariables } from './kernel/wire/options.ts'
+import {
+  checkOptions,
+  unconfiguredProviders,
+  unconfiguredVariables,
+  variablesOf,
+} from './kernel/wire/options.ts'
 import type { Parts } from './parts.ts'
 import { end, endWires, listen, migrate, readFrameMigrations, start, type Whole } from './start.ts'
 import { chooseWires, configuredWires, type BuiltIn, type Config } from './wires.ts'
@@ -144,7 +150,6 @@ export type App = {
  */
 export async function createApp(options: AppOptions = {}): Promise<App> {
   const { config = {}, environment = process.env, folder = process.cwd(), clock = systemClock } = options
-  const { standIns = true } = options
   const all = configuredWires(config)
   checkVariables(
     environment,
@@ -153,26 +158,34 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   const schedules = await checkSchedules(config.schedule, clock.now())
   const loaded = await loadSettings(config, environment, folder)
   const webhooks = checkWebhooks(config.webhooks, loaded)
-  const wires = chooseWires(all, loaded)
+  const chosen = chooseWires(all, loaded)
   const log = await createLog(loaded, options.logTo)
   const opening = openDatabase(loaded.databaseUrl, {
-    sqliteFunctions: wires.flatMap(({ sqliteFunctions }) => sqliteFunctions ?? []),
+    sqliteFunctions: chosen.flatMap(({ sqliteFunctions }) => sqliteFunctions ?? []),
   })
   const db = await explained(loaded.databaseUrl, opening)
   const processes = createProcesses({ db, clock, log: log.log }, loaded.databaseUrl)
   const jobs = createJobs(db, clock, log.log, processes.id)
   processes.onEnd((ended) => [jobs.releaseSql(ended)])
   const running: Running[] = []
-  let sandbox: Sandbox | undefined
+  let standIns: StandIns | undefined
   try {
     const settings = environment['SIXWIRE_SECRET'] ? loaded : await finishRotation(loaded, db, clock)
-    sandbox =
-      settings.sandbox && standIns
-        ? await loadSandbox({ db, clock, jobs, settings, endpoints: webhooks, log: log.log })
-        : undefined
-    // A stand-in may be used without the wire, by a client of the application's own.
-    await sandbox?.open(unconfiguredVariables(all, environment))
-    const wireOptions = checkOptions(wires, environment, sandbox?.variables)
+    if (settings.sandbox && options.standIns !== false)
+      standIns = await openStandIns(
+        {
+          db,
+          clock,
+          jobs,
+          settings,
+          endpoints: webhooks,
+          log: log.log,
+          configured: () => variablesOf(wireOptions),
+          lists: () => Object.assign({}, ...running.map(({ sandboxLists }) => sandboxLists)) as SandboxLists,
+        },
+        unconfiguredVariables(all, environment),
+      )
+    const wireOptions = checkOptions(chosen, environment, standIns?.variables)
     return await assemble({
       config,
       environment,
@@ -184,17 +197,17 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
       db,
       jobs,
       processes,
-      wires,
+      wires: standIns ? [standIns.wire, ...chosen] : chosen,
       wireOptions,
       schedules,
       webhooks,
-      absentWires: all.filter((wire) => !wires.includes(wire)).map(({ name }) => name),
+      absentWires: all.filter((wire) => !chosen.includes(wire)).map(({ name }) => name),
       running,
-      sandbox,
+      standInVariables: standIns?.variables ?? {},
     })
   } catch (error) {
     await endWires(running, log.log)
-    await sandbox?.close()
+    await standIns?.close()
     await db.close()
     throw error
   }
@@ -210,12 +223,12 @@ async function finishRotation(settings: Settings, db: Database, clock: Clock): P
   return { ...settings, secret: next }
 }
 
-/** Loaded only if it is used: in production no module of the sandbox is. */
-const loadSandbox = async (context: Parameters<typeof createSandbox>[0]): Promise<Sandbox> =>
-  (await import('./sandbox/index.ts')).createSandbox(context)
+/** Opens the sandbox. It is loaded only if it is used: in production no module of it is. */
+const openStandIns: OpenStandIns = async (...context) =>
+  (await import('./sandbox/wire.ts')).openSandbox(...context)
 
 async function assemble(parts: Parts): Promise<App> {
-  const { config, settings, clock, db, wires, running, sandbox } = parts
+  const { config, settings, clock, db, wires, running } = parts
   const { log, answered } = parts.log
   const frame = createFrame(parts)
   const { delivery, requestLog } = frame
@@ -236,7 +249,7 @@ async function assemble(parts: Parts): Promise<App> {
   })
   const life = createLifecycle({
     quiet() {
-      sandbox?.endStreams()
+      for (const one of running) one.quiet?.()
       return Promise.all([server.endStreams(), server.idle(), parts.jobs.stop()])
     },
     end: (isQuiet) => end(parts, frame, server, isQuiet),
@@ -249,7 +262,8 @@ async function assemble(parts: Parts): Promise<App> {
   const accounts = running.find((one) => one.authenticate)
   const groups = routeGroupsOf(parts)
   // The tests check the routes of Sixwire's own wires.
-  const applications = groups.filter((_, at) => !wires[at]!.isBuiltIn)
+  const ofApplication = new Set(config.wires?.map(({ name }) => name))
+  const applications = groups.filter(({ wire }) => ofApplication.has(wire))
   for (const { wire, routes } of applications) {
     checkRoutes(wire, routes)
     checkSchemas(wire, routes)
@@ -287,7 +301,7 @@ async function assemble(parts: Parts): Promise<App> {
     origins: settings.origins,
     production: settings.production,
     console: settings.console && accounts !== undefined,
-    mounts: sandbox ? [{ prefix: '/sandbox', plugin: sandbox.plugin, hosts: sandbox.hosts }] : [],
+    mounts: running.flatMap(({ mounts = [] }) => mounts),
     hosts: settings.production ? undefined : settings.hosts,
     trustProxy: settings.trustProxy,
     refusal: () => REFUSALS[life.stage()]?.(),
@@ -313,7 +327,7 @@ async function assemble(parts: Parts): Promise<App> {
     settings,
     db,
     server,
-    wires: wires.map(({ name }) => name),
+    wires: [...wiresSetUp.services.keys()],
     routes: groups,
     service(name) {
       if (!wiresSetUp.services.has(name)) throw new StartError(`SIXWIRE_WIRES: ${name} is not loaded`)
@@ -359,6 +373,7 @@ async function setUpAll(
     const needed = Object.fromEntries(wire.needs.map(({ wireName }) => [wireName, services.get(wireName)]))
     const one = await setUp(wire, { ...context, ...needed, ...ofCore }, parts)
     parts.running.push(one)
+    if (wire.isUnlisted) continue
     services.set(wire.name, one.service)
     health.set(wire.name, one.health ?? (async () => undefined))
     checks.set(wire.name, one.checks ?? new Map())
@@ -374,8 +389,9 @@ const diagnosesOf = (parts: Parts, warnings: readonly string[]): Diagnosis[] => 
 
 /** The routes of each wire. */
 const routeGroupsOf = ({ running, wires }: Parts): RouteGroup[] =>
-  running.map(({ routes, variants, bodyLimit }, at) => {
-    const { name, description } = wires[at]!
+  running.flatMap(({ routes, variants, bodyLimit }, at) => {
+    const { name, description, isUnlisted } = wires[at]!
+    if (isUnlisted) return []
     return { wire: name, description, routes, variants, ...(bodyLimit !== undefined && { bodyLimit }) }
   })
 
@@ -390,13 +406,13 @@ const figuresOf = ({ running, wires }: Parts) =>
 
 /** What is in force, and where it is from. */
 const inForce = (parts: Parts): SettingInForce[] => {
-  const { config, environment, settings, sandbox, sourceOf = () => 'environment' } = parts
+  const { config, environment, settings, standInVariables, sourceOf = () => 'environment' } = parts
   return settingsInForce(
     { ...parts, input: config },
     {
       sourceOf: (name) => {
         if (environment[name]) return sourceOf(name) ?? 'environment'
-        return sandbox?.variables[name] === undefined ? undefined : 'sandbox'
+        return standInVariables[name] === undefined ? undefined : 'sandbox'
       },
       configFile: configFileName(settings.appDir) ?? 'sixwire.config.ts',
     },

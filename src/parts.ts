@@ -7,7 +7,6 @@ import type { Log } from './kernel/telemetry/log.ts'
 import type { ProcessWatch } from './kernel/lifecycle/processes.ts'
 import type { Schedule } from './kernel/schedule/schedule-option.ts'
 import type { ConfiguredWire, Running } from './kernel/wire/wire.ts'
-import type { Sandbox } from './sandbox/index.ts'
 import type { Config } from './wires.ts'
 
 /** What a server is assembled from. */
@@ -32,5 +31,6 @@ export type Parts = {
   absentWires: readonly string[]
   /** The wires that are set up, in their order; `assemble` adds them. */
   running: Running[]
-  sandbox: Sandbox | undefined
+  /** The variables that stand-ins of providers set. */
+  standInVariables: Variables
 }

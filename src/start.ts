@@ -9,8 +9,6 @@ import { listenError } from './http/listen-error.ts'
 import type { Server } from './http/server.ts'
 import type { Lifecycle } from './kernel/lifecycle/lifecycle.ts'
 import { migrateWithLog } from './kernel/lifecycle/migrate-with-log.ts'
-import { variablesOf } from './kernel/wire/options.ts'
-import type { SandboxLists } from './kernel/wire/sandbox-lists.ts'
 import type { createSchedule } from './kernel/schedule/schedule.ts'
 import { recordServedPolicy } from './kernel/lifecycle/served-policy.ts'
 import { refuseVanished } from './kernel/lifecycle/vanished-database.ts'
@@ -29,7 +27,7 @@ export type Whole = {
   warnings: readonly string[]
 }
 
-/** Makes or changes the tables of the frame, of each wire and of the sandbox. */
+/** Makes or changes the tables of the frame and of each wire. */
 export async function migrate(
   parts: Parts,
 ): Promise<{ migrations: readonly Migration[]; hasMigrated: boolean }> {
@@ -45,17 +43,12 @@ async function startWires(
   { migrations, hasMigrated }: Awaited<ReturnType<typeof migrate>>,
 ): Promise<void> {
   const { parts, frame, life, warnings } = whole
-  const { running, sandbox } = parts
   for (const line of warnings) parts.log.log.warn(line)
   await parts.processes.start(() => endIfOutdated(whole, migrations), hasMigrated)
   frame.requestLog.start()
   await frame.idempotency.start()
   await frame.delivery.start()
-  await sandbox?.start(
-    variablesOf(parts.wireOptions),
-    Object.assign({}, ...running.map((one) => one.sandboxLists)) as SandboxLists,
-  )
-  for (const one of running) {
+  for (const one of parts.running) {
     life.goOn()
     await one.start?.()
   }
@@ -110,7 +103,6 @@ export async function end(parts: Parts, frame: ServerFrame, server: Server, isQu
   await server.close()
   await endWires(parts.running, log)
   frame.delivery.close()
-  await parts.sandbox?.close()
   await frame.requestLog.stop()
   await parts.processes.stop(isQuiet)
   await parts.db.close()
@@ -134,8 +126,8 @@ async function readOwnMigrations(
 export const readFrameMigrations = (db: Database) =>
   readOwnMigrations('sixwire', asset('kernel/migrations/'), db)
 
-/** The migrations of the frame, of each wire and of the sandbox. */
-async function readAllMigrations({ db, wires, sandbox }: Parts): Promise<readonly Migration[]> {
+/** The migrations of the frame and of each wire. */
+async function readAllMigrations({ db, wires }: Parts): Promise<readonly Migration[]> {
   const all = await Promise.all([
     readFrameMigrations(db),
     ...wires.map(({ name, migrations, isBuiltIn }) => {
@@ -144,7 +136,6 @@ async function readAllMigrations({ db, wires, sandbox }: Parts): Promise<readonl
         ? readOwnMigrations(name, migrations, db)
         : readMigrations(name, migrations, db.dialect)
     }),
-    sandbox ? readOwnMigrations('sandbox', sandbox.migrations, db) : [],
   ])
   return all.flat()
 }

@@ -3,7 +3,6 @@ import type { Duplex } from 'node:stream'
 import cors from '@fastify/cors'
 import fastify, {
   type FastifyInstance,
-  type FastifyPluginAsync,
   type FastifyRequest,
   type FastifySchemaCompiler,
   type FastifyServerOptions,
@@ -37,6 +36,7 @@ import type { AdmittedRequest } from './admitted-request.ts'
 import { HEAD_MAX, headFault, originIn, unreadable } from './head.ts'
 import { hostNameOf } from './local-call.ts'
 import { limitReceiving } from './receiving.ts'
+import type { Mount } from './mount.ts'
 import { METHODS, type Method, type RouteGroup } from './route.ts'
 import { createRouteContext, type DispatchOptions } from './route-context.ts'
 import { limitSending } from './sending.ts'
@@ -69,13 +69,8 @@ export type ServerOptions = DispatchOptions &
     production: boolean
     /** Whether there is the page for administrators, at `/console`. */
     console: boolean
-    /** Pages and addresses that are not part of the API, each below its prefix, with body parsers of their own. */
-    mounts: readonly {
-      prefix: string
-      plugin: FastifyPluginAsync
-      /** Host names of a part of their own, with the path that is in front of what they are asked for. */
-      hosts?: Readonly<Record<string, string>>
-    }[]
+    /** Pages and addresses that are not part of the API. */
+    mounts: readonly Mount[]
     /**
      * The host names that are answered, beside those that no stranger's domain can be; undefined for any. A page of the
      * Internet may resolve its own name to an address of this machine (DNS rebinding).

@@ -213,6 +213,13 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
     takes: 'an object of functions, like { paymentRequests }',
     fits: (value) => isPlain(value) && isEach(value, FUNCTION.fits),
   }),
+  mounts: optional({
+    takes: 'a list of objects with a prefix and a plugin',
+    fits: (value) =>
+      Array.isArray(value) &&
+      value.every((one) => isPlain(one) && isText(one['prefix']) && typeof one['plugin'] === 'function'),
+  }),
+  quiet: optional(FUNCTION),
 }
 
 /**

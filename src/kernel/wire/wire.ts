@@ -27,6 +27,7 @@ import type { Policy } from '../policy/policy.ts'
 import type { Stage } from '../lifecycle/lifecycle.ts'
 import type { Processes } from '../lifecycle/processes.ts'
 import type { DatabaseRateLimiter } from '../requests/rate-limits.ts'
+import type { Mount } from '../../http/mount.ts'
 import type { Route, RouteVariants } from '../../http/route.ts'
 import type { Events } from '../events/events.ts'
 import type { Jobs } from '../jobs/jobs.ts'
@@ -132,6 +133,14 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
   scheduleContext?: Readonly<Record<string, unknown>>
   /** What the sandbox shows of the wire. */
   sandboxLists?: SandboxLists
+  /** @internal */
+  mounts?: readonly Mount[]
+  /**
+   * Ends the streams of mounts, when the server is to end and waits for the requests in progress.
+   *
+   * @internal
+   */
+  quiet?: () => void
 }
 
 /** Another wire that a wire needs; it is loaded first. */
@@ -159,6 +168,12 @@ export type ConfiguredWire<
   readonly name: Name
   /** Whether it is one of Sixwire's own, whose defaults and names are known: `configuredWires` tells. */
   readonly isBuiltIn?: true
+  /**
+   * Whether the server does not name it among its wires, because it serves developers: the sandbox.
+   *
+   * @internal
+   */
+  readonly isUnlisted?: true
   readonly description: string | undefined
   readonly needs: readonly Need[]
   readonly migrations: URL | undefined
