@@ -1,4 +1,4 @@
-import type { Api as OwnApi } from './api.ts'
+import type { Api as OwnApi } from './generated/api.ts'
 import { orAbort } from './abort.ts'
 import { createAuth } from './auth.ts'
 import type { Auth } from './auth-types.ts'

@@ -6,7 +6,7 @@
  *
  * @module
  */
-export type { Api } from './api.ts'
+export type { Api } from './generated/api.ts'
 export type {
   Auth,
   ClientPasskey,

@@ -245,7 +245,7 @@ export type Written = [
   Yes<Equal<Differing<{ query: { a: string } }, { query: { a?: string } }>, 'query'>>,
 ]
 
-test('src/client/api.ts is made of the routes', async () => {
+test('src/client/generated/api.ts is made of the routes', async () => {
   assert.equal(await readFile(API_FILE, 'utf8'), await builtInApi(), 'run npm run reference')
 })
 
