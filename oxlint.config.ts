@@ -5,8 +5,8 @@ type Pattern = { importNames?: string[]; allowTypeImports?: boolean; message: st
   | { regex: string }
 )
 
-/** Calls to other servers go through `src/outbound`: it tells what was not sent from what has an unknown outcome. */
-const OUTWARD = 'Call other servers through src/outbound: see docs/decisions/021-outbound.md.'
+/** Calls to other servers go through `server/src/outbound`: it tells what was not sent from what has an unknown outcome. */
+const OUTWARD = 'Call other servers through server/src/outbound: see docs/decisions/021-outbound.md.'
 const CLIENTS: Pattern[] = [
   { group: ['undici', 'axios', 'got', 'node-fetch', 'node:https', 'https'], message: OUTWARD },
   {
@@ -98,7 +98,7 @@ export default defineConfig({
   },
   overrides: [
     {
-      files: ['**/*.test.ts', '**/*.long.ts', '**/*.fixture.ts', 'src/testing/**', 'src/sandbox/*/*.js'],
+      files: ['**/*.test.ts', '**/*.long.ts', '**/*.fixture.ts', 'server/src/testing/**', 'console/tests/**', 'sandbox/src/*/*.js'],
       rules: {
         'typescript/no-unsafe-argument': 'off',
         'typescript/no-unsafe-assignment': 'off',
@@ -108,22 +108,22 @@ export default defineConfig({
       },
     },
     {
-      files: ['src/testing/app.ts'],
+      files: ['server/src/testing/app.ts'],
       rules: {
         'typescript/no-explicit-any': 'off',
       },
     },
     {
-      files: ['src/cli.ts', 'src/commands/**', 'bin/**', 'bench/**', 'scripts/**', 'examples/**'],
+      files: ['server/src/cli.ts', 'server/src/commands/**', 'server/bin/**', 'bench/**', 'scripts/**', 'examples/**'],
       rules: {
         'no-console': 'off',
       },
     },
     // Which folder may import which is in CONTRIBUTING.md: see scripts/floors.ts.
-    restrict(['src/**'], ...CLIENTS),
-    restrict(['src/outbound/**']),
+    restrict(['{server,sandbox,console}/**'], ...CLIENTS),
+    restrict(['server/src/outbound/**']),
     {
-      files: ['src/**'],
+      files: ['{server,client,sandbox,console}/**'],
       rules: {
         'no-restricted-globals': [
           'error',
@@ -139,21 +139,20 @@ export default defineConfig({
       },
     },
     ...[
-      ['src/client/*', '../**'],
-      ['src/client/changes/*', '../../**'],
+      ['client/src/*', '../**'],
+      ['client/src/changes/*', '../../**'],
     ].map(([files = '', beyond = '']) =>
       restrict([files], {
         group: [beyond, 'node:*', 'typebox'],
         message: 'The client imports nothing but its own files: it runs where the server does not.',
       }),
     ),
-    // By the names of folders: a glob can't tell how deep a file is.
-    restrict(['src/pages/**'], {
-      regex: String.raw`^node:|^(?!\.|preact|@preact/signals$|@codemirror/|@lezer/highlight$)|\.\./(?:base|db|http|kernel|outbound|providers|sandbox|wires|commands|testing)/`,
+    restrict(['console/src/**', 'sandbox/page/**'], {
+      regex: String.raw`^(?!\.|preact|@preact/signals$|@codemirror/|@lezer/highlight$)|\.\./(?:server|sandbox/src)/`,
       message: 'Pages import their own files, the client, Preact and CodeMirror only.',
     }),
     {
-      files: ['src/pages/**'],
+      files: ['console/src/**', 'sandbox/page/**'],
       plugins: ['typescript', 'unicorn', 'oxc', 'import', 'promise', 'jsx-a11y'],
       rules: {
         'no-restricted-globals': 'off',
@@ -170,7 +169,7 @@ export default defineConfig({
       },
     },
     {
-      files: ['**/*.test.ts', '**/*.long.ts', '**/*.fixture.ts', 'src/testing/**'],
+      files: ['**/*.test.ts', '**/*.long.ts', '**/*.fixture.ts', 'server/src/testing/**', 'console/tests/**'],
       rules: {
         'no-restricted-globals': 'off',
         'no-restricted-imports': 'off',
@@ -178,6 +177,6 @@ export default defineConfig({
       },
     },
     // The typed client runs elsewhere, the sandbox calls the server that it belongs to.
-    { files: ['src/client/**', 'src/sandbox/**'], rules: { 'no-restricted-globals': 'off' } },
+    { files: ['client/src/**', 'sandbox/src/**'], rules: { 'no-restricted-globals': 'off' } },
   ],
 })

@@ -16,7 +16,7 @@ const LISTS: Record<ListKind, { where: string; order: string }> = {
 /** The floor on SQLite, all of it on the main thread. Creates of one turn of the event loop share a commit. */
 export function openDocuments(file: string, fields: Fields): Documents {
   const db = new DatabaseSync(file)
-  // The settings of src/db/sqlite-connection.ts.
+  // The settings of server/src/db/sqlite-connection.ts.
   db.exec(`
     pragma journal_mode = wal;
     pragma synchronous = full;

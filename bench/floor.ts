@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { text } from 'node:stream/consumers'
 
-import { newId } from '../src/base/ids.ts'
+import { newId } from '../server/src/base/ids.ts'
 
 /** All documents, newest first; by `n`; those with `n` in a range, by `n`; those that are active below a price. */
 export type ListKind = 'all' | 'sorted' | 'range' | 'scan'

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 
-import { createSemaphore } from '../src/base/semaphore.ts'
+import { createSemaphore } from '../server/src/base/semaphore.ts'
 
 /**
  * Does what arrives in one turn of the event loop at once, and what comes while `limit` groups are under way in the next.

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-import { freePort } from '../src/testing/free-port.ts'
+import { freePort } from '../server/src/testing/free-port.ts'
 import type { Bench } from './bench.ts'
 import { startListener, type Listener } from './process.ts'
 import { accountOf, ask, askFor } from './servers.ts'

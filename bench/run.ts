@@ -4,7 +4,7 @@ import { availableParallelism, cpus, release, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { startPostgres } from '../src/testing/postgres.ts'
+import { startPostgres } from '../server/src/testing/postgres.ts'
 import type { Bench, Scenario, Settings } from './bench.ts'
 import { readSettings } from './options.ts'
 import { databaseOf, openServer } from './servers.ts'

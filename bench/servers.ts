@@ -7,13 +7,13 @@ import { promisify } from 'node:util'
 
 import pg from 'pg'
 
-import { freePort } from '../src/testing/free-port.ts'
+import { freePort } from '../server/src/testing/free-port.ts'
 import type { Program, Server, Start } from './bench.ts'
 import { startListener } from './process.ts'
 
 type Sent = { token?: string; body?: unknown }
 
-const SIXWIRE = fileURLToPath(new URL('../bin/sixwire.js', import.meta.url))
+const SIXWIRE = fileURLToPath(new URL('../server/bin/sixwire.js', import.meta.url))
 const FLOOR = fileURLToPath(new URL('./floor.ts', import.meta.url))
 /** The floor takes any token; this one is as long as a real one, so that the same bytes are sent. */
 const ANY_TOKEN = randomBytes(240).toString('base64url')

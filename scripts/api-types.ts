@@ -1,4 +1,4 @@
-// Writes src/client/generated/api.ts: the types of the routes of Sixwire's own wires for the client.
+// Writes client/src/generated/api.ts: the types of the routes of Sixwire's own wires for the client.
 //
 //   node scripts/api-types.ts
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { createApp } from '../src/app.ts'
-import { apiTypes } from '../src/http/api-types.ts'
+import { createApp } from '../server/src/app.ts'
+import { apiTypes } from '../server/src/http/api-types.ts'
 
-export const API_FILE = new URL('../src/client/generated/api.ts', import.meta.url)
+export const API_FILE = new URL('../client/src/generated/api.ts', import.meta.url)
 
 /** The text of the file. */
 export async function builtInApi(): Promise<string> {

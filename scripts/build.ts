@@ -1,10 +1,10 @@
-// Writes dist/, what the package on npm consists of beside bin/: see docs/decisions/060-package.md.
-import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
+// Writes server/dist/, what the package on npm consists of beside bin/: see docs/decisions/060-package.md.
+import { copyFile, cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown, type OutputChunk } from 'rolldown'
 
-import manifest from '../package.json' with { type: 'json' }
+import manifest from '../server/package.json' with { type: 'json' }
 import { ascii } from './build/ascii.ts'
 import { writeDeclarations } from './build/declarations.ts'
 import { lateBuiltins } from './build/late-builtins.ts'
@@ -13,8 +13,10 @@ import { namedInSource } from './build/named-in-source.ts'
 import { bundlePages } from './build/pages.ts'
 
 const ROOT = new URL('../', import.meta.url)
-const DIST = new URL('dist/', ROOT)
-const SOURCE = new URL('src/', ROOT)
+const PACKAGE = new URL('server/', ROOT)
+const DIST = new URL('dist/', PACKAGE)
+const SOURCE = new URL('src/', PACKAGE)
+const SANDBOX = new URL('sandbox/src/', ROOT)
 // Of dist/: `asset()` finds its root one folder above its own file.
 const LIB = 'lib'
 
@@ -32,7 +34,7 @@ const doors = Object.entries(manifest.exports).flatMap(([name, entry]): [string,
 
 async function bundle(named: Awaited<ReturnType<typeof namedInSource>>): Promise<OutputChunk[]> {
   const build = await rolldown({
-    cwd: fileURLToPath(ROOT),
+    cwd: fileURLToPath(PACKAGE),
     input: {
       [`${LIB}/cli`]: 'src/cli.ts',
       ...Object.fromEntries(doors),
@@ -60,9 +62,12 @@ async function bundle(named: Awaited<ReturnType<typeof namedInSource>>): Promise
 
 async function copyAssets({
   assets,
+  sandboxAssets,
   packageAssets,
 }: Awaited<ReturnType<typeof namedInSource>>): Promise<void> {
   for (const path of assets) await cp(new URL(path, SOURCE), new URL(path, DIST), { recursive: true })
+  for (const path of sandboxAssets)
+    await cp(new URL(path, SANDBOX), new URL(`sandbox/${path}`, DIST), { recursive: true })
   for (const path of packageAssets) {
     const to = new URL(`packages/${path}`, DIST)
     await mkdir(dirname(fileURLToPath(to)), { recursive: true })
@@ -71,7 +76,7 @@ async function copyAssets({
 }
 
 await rm(DIST, { recursive: true, force: true })
-const named = await namedInSource(SOURCE)
+const named = await namedInSource([SOURCE, SANDBOX])
 const chunks = await bundle(named)
 await copyAssets(named)
 const pages = await bundlePages()
@@ -82,6 +87,8 @@ await writeFile(
   await licensesOf([...chunks, ...pages.chunks], named.packageAssets),
 )
 await writeDeclarations(
-  ROOT,
+  PACKAGE,
   doors.map(([, source]) => source),
 )
+// npm packs those of the package's own folder.
+for (const name of ['README.md', 'LICENSE']) await copyFile(new URL(name, ROOT), new URL(name, PACKAGE))

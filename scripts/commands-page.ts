@@ -4,8 +4,8 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
-import { loadCommands } from '../src/commands/commands.ts'
-import { helpOf } from '../src/commands/help.ts'
+import { loadCommands } from '../server/src/commands/commands.ts'
+import { helpOf } from '../server/src/commands/help.ts'
 
 export const COMMANDS_PAGE = new URL('../docs/commands.md', import.meta.url)
 

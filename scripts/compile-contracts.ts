@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import solc from 'solc'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
-const FOLDERS = ['src/sandbox/chains/contracts', 'src/testing/contracts']
+const FOLDERS = ['sandbox/src/chains/contracts', 'server/src/testing/contracts']
 
 type Output = {
   errors?: { severity: string; formattedMessage: string }[]

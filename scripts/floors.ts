@@ -1,11 +1,13 @@
-// Fails if the imports of `src/` go up: the floors of each folder are drawn in CONTRIBUTING.md, and no two
+// Fails if the imports of the four workspaces go up: the floors of each folder are drawn in CONTRIBUTING.md, and no two
 // rooms (folders and files that lie side by side) import each other, directly or by way of others.
 
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const TESTS = /\.(test|long|fixture|property|example)s?\.tsx?$|^(testing|e2e)\//
+const SOURCES = '{client/src,console/src,sandbox/src,sandbox/page,server/src}/**/*.{ts,tsx}'
+const TESTS = /\.(test|long|fixture|property|example)s?\.tsx?$|^server\/src\/(testing|e2e)\//
+const WIRES = 'server/src/wires'
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+\.tsx?)'/g
 
 type Import = { from: string; to: string }
@@ -14,7 +16,7 @@ type Floors = { folder: string; floors: string[][] }
 
 /** The files of a directory that are no tests, by their paths in it. */
 const filesOf = (directory: string): string[] =>
-  globSync('**/*.{ts,tsx}', { cwd: directory })
+  globSync(SOURCES, { cwd: directory })
     .filter((file) => !TESTS.test(file))
     .toSorted()
 
@@ -47,18 +49,16 @@ const roomIn = (folder: string, file: string): string | undefined =>
       ? file.slice(folder.length + 1).split('/')[0]
       : undefined
 
-const place = (...path: string[]): string => posix.join('src', ...path)
-
 /** The rooms that a drawing lacks, and those that it has and the folder does not, a line each. */
 function undrawn(files: readonly string[], { folder, floors }: Floors): string[] {
   const rooms = new Set(files.flatMap((file) => roomIn(folder, file) ?? []))
   const drawn = new Set(floors.flat())
   return [
     ...[...rooms.difference(drawn)].map(
-      (room) => `${place(folder, room)} has no floor: add it to the map in CONTRIBUTING.md`,
+      (room) => `${posix.join(folder, room)} has no floor: add it to the map in CONTRIBUTING.md`,
     ),
     ...[...drawn.difference(rooms)].map(
-      (room) => `${place(folder, room)} is in the map of CONTRIBUTING.md, but does not exist`,
+      (room) => `${posix.join(folder, room)} is in the map of CONTRIBUTING.md, but does not exist`,
     ),
   ]
 }
@@ -73,7 +73,7 @@ function arrowsUp(imports: readonly Import[], { folder, floors }: Floors): strin
     return goesDown
       ? []
       : [
-          `src/${from} imports src/${to}: ${lower} is not below ${upper} in ${place(folder)}, see CONTRIBUTING.md`,
+          `${from} imports ${to}: ${lower} is not below ${upper} in ${folder}, see CONTRIBUTING.md`,
         ]
   })
 }
@@ -81,11 +81,11 @@ function arrowsUp(imports: readonly Import[], { folder, floors }: Floors): strin
 /** The imports of a wire that pass by the `index.ts` of another one. */
 const pastIndex = (imports: readonly Import[]): string[] =>
   imports.flatMap(({ from, to }) => {
-    const [wire, other] = [roomIn('wires', from), roomIn('wires', to)]
-    const isAllowed = !wire || !other || wire === other || to === `wires/${other}/index.ts`
+    const [wire, other] = [roomIn(WIRES, from), roomIn(WIRES, to)]
+    const isAllowed = !wire || !other || wire === other || to === `${WIRES}/${other}/index.ts`
     return isAllowed
       ? []
-      : [`src/${from} imports src/${to}: import the index.ts of another wire, and nothing else of it`]
+      : [`${from} imports ${to}: import the index.ts of another wire, and nothing else of it`]
   })
 
 /** The circles among the rooms of each folder: an import of each step around. */
@@ -100,10 +100,10 @@ function circles(imports: readonly Import[]): string[] {
     }
     return stronglyConnected(arrows).map(
       (rooms) =>
-        `${place(folder)}: ${rooms.join(', ')} import each other in a circle\n` +
+        `${folder}: ${rooms.join(', ')} import each other in a circle\n` +
         rooms
           .flatMap((room) => [...(arrows.get(room) ?? [])].filter(([to]) => rooms.includes(to)))
-          .map(([, { from, to }]) => `  src/${from} imports src/${to}`)
+          .map(([, { from, to }]) => `  ${from} imports ${to}`)
           .join('\n'),
     )
   })
@@ -138,8 +138,7 @@ function stronglyConnected(arrows: ReadonlyMap<string, ReadonlyMap<string, unkno
 
 if (import.meta.main) {
   const root = fileURLToPath(new URL('..', import.meta.url))
-  const source = join(root, 'src')
-  const [files, imports] = [filesOf(source), importsOf(source)]
+  const [files, imports] = [filesOf(root), importsOf(root)]
   const drawn = drawnFloors(readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8'))
   const faults = [
     ...drawn.flatMap((floors) => [...undrawn(files, floors), ...arrowsUp(imports, floors)]),

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { createApp } from '../src/app.ts'
-import { DESCRIPTION_LIMIT, limitOf, type LimitOfRoute } from '../src/http/limits.ts'
-import { DESCRIPTION } from '../src/http/openapi.ts'
-import type { RouteGroup, RouteSpec } from '../src/http/route.ts'
+import { createApp } from '../server/src/app.ts'
+import { DESCRIPTION_LIMIT, limitOf, type LimitOfRoute } from '../server/src/http/limits.ts'
+import { DESCRIPTION } from '../server/src/http/openapi.ts'
+import type { RouteGroup, RouteSpec } from '../server/src/http/route.ts'
 
 export const PAGE = new URL('../docs/operations.md', import.meta.url)
 

@@ -7,14 +7,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { createApp, type App } from '../src/app.ts'
-import type { ErrorKind } from '../src/base/errors.ts'
-import { limitOf } from '../src/http/limits.ts'
-import { errorsOf } from '../src/http/openapi-errors.ts'
-import type { Route, RouteGroup } from '../src/http/route.ts'
-import { frameVariables } from '../src/kernel/config/config.ts'
-import { schemaAt } from '../src/kernel/config/option-path.ts'
-import { configuredWires } from '../src/wires.ts'
+import { createApp, type App } from '../server/src/app.ts'
+import type { ErrorKind } from '../server/src/base/errors.ts'
+import { limitOf } from '../server/src/http/limits.ts'
+import { errorsOf } from '../server/src/http/openapi-errors.ts'
+import type { Route, RouteGroup } from '../server/src/http/route.ts'
+import { frameVariables } from '../server/src/kernel/config/config.ts'
+import { schemaAt } from '../server/src/kernel/config/option-path.ts'
+import { configuredWires } from '../server/src/wires.ts'
 
 const ROOT = new URL('../', import.meta.url)
 export const PAGE = new URL('docs/reference.md', ROOT)
@@ -85,8 +85,8 @@ const isErrorKind = (value: unknown): value is ErrorKind =>
 
 /** All errors of all tables: whatever module calls `defineErrors` exports its table. */
 async function errorKinds(): Promise<ErrorKind[]> {
-  const files = globSync('src/**/*.ts', { cwd: fileURLToPath(ROOT) }).filter(
-    (file) => !/\.(test|fixture|long)\.ts$|^src\/testing\//.test(file),
+  const files = globSync('{server,sandbox}/src/**/*.ts', { cwd: fileURLToPath(ROOT) }).filter(
+    (file) => !/\.(test|fixture|long)\.ts$|^server\/src\/testing\//.test(file),
   )
   const kinds: ErrorKind[] = []
   for (const file of files.toSorted()) {

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { createApp, type App } from '../src/app.ts'
-import type { MailProvider } from '../src/wires/messaging/providers/provider.ts'
-import { startPostgres } from '../src/testing/postgres.ts'
+import { createApp, type App } from '../server/src/app.ts'
+import type { MailProvider } from '../server/src/wires/messaging/providers/provider.ts'
+import { startPostgres } from '../server/src/testing/postgres.ts'
 
 const PAGE = new URL('../docs/performance.md', import.meta.url)
 const BEGIN = '<!-- walks: made by npm run walks -->\n'
@@ -23,7 +23,7 @@ const TRACES_MAX = 3
 /** By how much a walk may grow against the table. */
 const GROWTH_MAX = 1.05
 
-/** The columns of the table: folders of `src/`. */
+/** The columns of the table: folders of `server/src/`. */
 const FLOORS = ['base', 'db', 'http', 'kernel', 'wires'] as const
 
 type Request = { path: string; method?: string; body?: object | FormData; token?: string }
@@ -167,7 +167,7 @@ async function traceOn(app: App): Promise<Walk[]> {
 function calledIn(scripts: readonly Profiler.ScriptCoverage[]): Set<string> {
   return new Set(
     scripts.flatMap(({ url, functions }) => {
-      const file = url.split('/src/')[1]
+      const file = url.split('/server/src/')[1]
       if (file === undefined || url.includes('/node_modules/')) return []
       return functions
         .filter(({ functionName, ranges }) => functionName !== '' && ranges[0]!.count > 0)

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createWalletClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
-import { startNode, type LocalNode } from '../../src/sandbox/chains/node.ts'
+import { startNode, type LocalNode } from '../../sandbox/src/chains/node.ts'
 import { defineScenario, type Bench, type Server } from '../bench.ts'
 import { callers, compare, type Side } from '../compare.ts'
 import { sendLoad, type LoadRequest } from '../load.ts'

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { createTransport } from 'nodemailer'
 import { SMTPServer } from 'smtp-server'
 
-import { freePort } from '../../src/testing/free-port.ts'
+import { freePort } from '../../server/src/testing/free-port.ts'
 import { defineScenario, type Bench } from '../bench.ts'
 import { callers, compare } from '../compare.ts'
 import { loadSide } from '../load.ts'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-import { freePort } from '../../src/testing/free-port.ts'
+import { freePort } from '../../server/src/testing/free-port.ts'
 import { defineScenario, type Bench } from '../bench.ts'
 import { compare, type Side } from '../compare.ts'
 import { idle, memoryOf, startListener } from '../process.ts'
@@ -65,14 +65,14 @@ export default defineScenario({
 
   /** The package as it is installed, without sources. @returns its program; undefined if it was not built */
   async prepare(bench) {
-    if (!existsSync(pathOf('dist/lib/cli.js'))) {
-      bench.fault('dist/ is missing: npm run build')
+    if (!existsSync(pathOf('server/dist/lib/cli.js'))) {
+      bench.fault('server/dist/ is missing: npm run build')
       return undefined
     }
     const bin = join(bench.folder, 'package', 'bin')
     await mkdir(bin, { recursive: true })
-    await copyFile(pathOf('bin/sixwire.js'), join(bin, 'sixwire.js'))
-    await symlink(pathOf('dist'), join(bin, '../dist'))
+    await copyFile(pathOf('server/bin/sixwire.js'), join(bin, 'sixwire.js'))
+    await symlink(pathOf('server/dist'), join(bin, '../dist'))
     return join(bin, 'sixwire.js')
   },
 
@@ -80,6 +80,6 @@ export default defineScenario({
     if (program === undefined) return
     const built = sideOf(bench, 'built', program)
     yield* compare(bench, 'package', ['empty Node', emptyNode(bench)], built)
-    yield* compare(bench, 'package', ['source', sideOf(bench, 'source', pathOf('bin/sixwire.js'))], built)
+    yield* compare(bench, 'package', ['source', sideOf(bench, 'source', pathOf('server/bin/sixwire.js'))], built)
   },
 })

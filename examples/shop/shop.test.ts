@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url'
 
 import { createClient, loadConfig, type Api, type ApiOf, type Client } from 'sixwire'
 
-import { startApp, type TestApp } from '../../src/testing/app.ts'
-import { codesIn, resolved } from '../../src/testing/description.ts'
-import { eachEngine, endOfSuite, temporaryFolder } from '../../src/testing/engines.ts'
-import { startProgram } from '../../src/testing/program.ts'
+import { startApp, type TestApp } from '../../server/src/testing/app.ts'
+import { codesIn, resolved } from '../../server/src/testing/description.ts'
+import { eachEngine, endOfSuite, temporaryFolder } from '../../server/src/testing/engines.ts'
+import { startProgram } from '../../server/src/testing/program.ts'
 import type { loyalty } from './loyalty/index.ts'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))

@@ -1,4 +1,4 @@
-// The pages of src/pages/ as files for a browser: `npm run build` writes them into the package, and a checkout bundles them at
+// The pages of console/src/ and sandbox/page/ as files for a browser: `npm run build` writes them into the package, and a checkout bundles them at
 // the first request of a page. Both are the same bytes.
 import { createHash } from 'node:crypto'
 import { glob, readFile } from 'node:fs/promises'
@@ -7,12 +7,12 @@ import { fileURLToPath } from 'node:url'
 import { rolldown, type OutputChunk } from 'rolldown'
 
 const ROOT = new URL('../../', import.meta.url)
-const PAGES = new URL('src/pages/', ROOT)
 // A page is a folder with index.html, and index.tsx or more entries.
-const ENTRIES = { console: 'src/pages/console/index.tsx', sandbox: 'src/pages/sandbox/index.tsx' }
+const PAGES = { console: 'console/src', sandbox: 'sandbox/page' } as const
+type Page = keyof typeof PAGES
 // Where a page finds its files, from its own address.
 const ASSETS = { console: 'console/assets', sandbox: '{{root}}/page' }
-const FIRST = ['style/tokens.css', 'style/base.css']
+const FIRST = ['console/src/style/tokens.css', 'console/src/style/base.css']
 
 type PageBundle = {
   /** Pages by their names, such as `console.html`, and what they load by hashed names. */
@@ -24,7 +24,7 @@ type PageBundle = {
 async function bundleScripts(): Promise<OutputChunk[]> {
   const build = await rolldown({
     cwd: fileURLToPath(ROOT),
-    input: ENTRIES,
+    input: Object.fromEntries(Object.entries(PAGES).map(([page, folder]) => [page, `${folder}/index.tsx`])),
     platform: 'browser',
     tsconfig: false,
     transform: {
@@ -39,7 +39,7 @@ async function bundleScripts(): Promise<OutputChunk[]> {
       chunkFileNames: '[name]-[hash].js',
       // What all screens share is loaded with the first page; each screen and the editor are chunks of their own.
       codeSplitting: {
-        groups: [{ name: 'parts', test: /\/src\/pages\/parts\/(?!editor\/)|\/node_modules\/(?:@?preact)\// }],
+        groups: [{ name: 'parts', test: /\/console\/src\/parts\/(?!editor\/)|\/node_modules\/(?:@?preact)\// }],
       },
       sourcemap: true,
       minify: true,
@@ -51,13 +51,18 @@ async function bundleScripts(): Promise<OutputChunk[]> {
   }
 }
 
+/** Of sheets with the same weight the later wins: those of the console, of the parts, of the sandbox. */
+const byPlace = (a: string, b: string): number => (placeOf(a) < placeOf(b) ? -1 : 1)
+const placeOf = (path: string): string => path.replace('console/src/parts/', 'parts/')
+
 /** All sheets of a page in one: what all pages share first, then its own in the order of their names. */
-async function bundleStyle(page: string): Promise<string> {
+async function bundleStyle(page: Page): Promise<string> {
   const found = await Array.fromAsync(
-    glob(['style/*.css', 'parts/*.css', `${page}/**/*.css`], { cwd: fileURLToPath(PAGES) }),
+    glob(['console/src/{style,parts}/*.css', `${PAGES[page]}/**/*.css`], { cwd: fileURLToPath(ROOT) }),
   )
-  const paths = [...FIRST, ...found.filter((path) => !FIRST.includes(path)).toSorted()]
-  const sheets = await Promise.all(paths.map((path) => readFile(new URL(path, PAGES), 'utf8')))
+  const others = [...new Set(found)].filter((path) => !FIRST.includes(path))
+  const paths = [...FIRST, ...others.toSorted(byPlace)]
+  const sheets = await Promise.all(paths.map((path) => readFile(new URL(path, ROOT), 'utf8')))
   return sheets
     .join('')
     .replaceAll(/\/\*.*?\*\//gs, '')
@@ -78,16 +83,16 @@ export async function bundlePages(): Promise<PageBundle> {
     add(fileName, code)
     if (map) add(`${fileName}.map`, map.toString())
   }
-  const icon = await readFile(new URL('style/icon.svg', PAGES), 'utf8')
+  const icon = await readFile(new URL('console/src/style/icon.svg', ROOT), 'utf8')
   const iconName = `icon-${hashOf(icon)}.svg`
   add(iconName, icon)
-  for (const page of Object.keys(ENTRIES) as (keyof typeof ENTRIES)[]) {
+  for (const page of Object.keys(PAGES) as Page[]) {
     const entry = chunks.find((one) => one.isEntry && one.name === page)!
     const css = await bundleStyle(page)
     const style = `${page}-${hashOf(css)}.css`
     add(style, css)
     const at = ASSETS[page]
-    const html = await readFile(new URL(`${page}/index.html`, PAGES), 'utf8')
+    const html = await readFile(new URL(`${PAGES[page]}/index.html`, ROOT), 'utf8')
     add(
       `${page}.html`,
       html

@@ -1,0 +1,257 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+
+import { singleKey } from '../../parts/keyboard.ts'
+import { List } from '../../parts/list.tsx'
+import { useLoad } from '../../parts/load.tsx'
+import { go, href, Link, place } from '../../parts/router.tsx'
+import { canWrite } from '../../parts/session.ts'
+import { Cell, isEditable, loadCellEditor } from './cell.tsx'
+import { editing } from './edited-cell.ts'
+import { gridQueryOf, loadFields, loadRows, type GridQuery, type GridRow } from './documents.ts'
+import { isFilterText } from './filter.ts'
+import { Late, openLate } from '../../parts/late.tsx'
+import type { ListColumn } from '../../parts/table.tsx'
+import { choicesOf, keepChoices } from './views.ts'
+
+/** Columns that are shown until others are chosen. */
+const COLUMNS_SHOWN = 4
+const DOUBLE_CLICK_MS = 250
+
+type FieldSample = { path: string; documents: number }
+
+/** The fields that most documents have, of the first level. */
+const usualColumns = (fields: readonly FieldSample[]): string[] =>
+  fields
+    .filter(({ path }) => !path.includes('.') && !['_id', 'createdAt', 'updatedAt'].includes(path))
+    .toSorted((a, b) => b.documents - a.documents)
+    .slice(0, COLUMNS_SHOWN)
+    .map(({ path }) => path)
+
+/** The documents of a collection as a table. */
+export default function Grid({ collection }: { collection: string }) {
+  const [chosen, setChosen] = useState(() => choicesOf(collection).columns)
+  const loaded = useLoad((signal) => loadFields(collection, signal), [collection])
+  const known = loaded.value
+  const fields = known?.fields ?? []
+  const columns = chosen ?? usualColumns(fields)
+  function choose(names: readonly string[] | undefined): void {
+    keepChoices(collection, { columns: names })
+    setChosen(names)
+  }
+  const loadedRows = useRef(new Map<string, GridRow>())
+  useEditing(loadedRows, columns)
+  return (
+    <List<GridRow>
+      title={collection}
+      at={['data', collection]}
+      idOf={({ _id }) => _id}
+      load={async (input) => {
+        const { query } = place.value
+        const isFilter = isFilterText(query.get('filter') ?? '')
+        const fields = isFilter ? known : (known ?? (await loadFields(collection, input.signal)))
+        const page = await loadRows(collection, gridQueryOf(query, fields), input)
+        for (const row of page.rows) loadedRows.current.set(row._id, row)
+        return page
+      }}
+      filters={[
+        { kind: 'search', name: 'filter', label: 'Words, or a filter: {"year":1973}' },
+        { kind: 'text', name: 'owner', label: 'Owner' },
+      ]}
+      canBeLive
+      columns={[
+        { name: '_id', title: '_id', cell: ({ _id }) => `…${_id.slice(-8)}`, width: '120px', sort: '_id' },
+        ...columns.map((path, at) => ({ ...columnOf(collection, path), isMinor: at > 0 })),
+        { ...columnOf(collection, 'updatedAt'), title: 'Updated', width: '132px' },
+      ]}
+      empty={
+        <>
+          <p>This collection has no documents.</p>
+          <p>
+            <Link to={href(['data', collection, 'new'])}>Create the first one</Link>, or import a file.
+          </p>
+        </>
+      }
+      buttons={(again) => (
+        <>
+          <Link to={href(['data'])}>‹ Collections</Link>
+          <Tools
+            {...{ collection, columns, choose, again }}
+            query={gridQueryOf(place.value.query, known)}
+            fields={known && fields.map(({ path }) => path)}
+          />
+        </>
+      )}
+      actions={(marked, done) => <MarkedActions {...{ collection, marked, done }} />}
+      pane={(id, _row, again) => (
+        <Late
+          key={id}
+          load={async () => ({ default: (await import('./document/index.tsx')).DocumentPane })}
+          props={{ collection, id, onChange: again }}
+        />
+      )}
+    />
+  )
+}
+
+const columnOf = (collection: string, path: string): ListColumn<GridRow> => ({
+  name: path,
+  title: path,
+  sort: path,
+  width: '160px',
+  isMinor: true,
+  cell: (row) => <Cell {...{ row, path, collection }} />,
+})
+
+/** A double click edits a cell, and `e` the first one of the row that has the focus. */
+function useEditing(rows: { current: ReadonlyMap<string, GridRow> }, columns: readonly string[]): void {
+  // If it cannot be loaded, the cell that is edited says so.
+  useEffect(() => void loadCellEditor().catch(() => undefined), [])
+  useLayoutEffect(() => {
+    function edit(target: Element | null, paths: readonly string[]): boolean {
+      const link = target?.closest('tr')?.querySelector<HTMLAnchorElement>('.open')
+      const row = link ? rows.current.get(link.hash.split('?')[0]!.split('/').at(-1)!) : undefined
+      const path = row && paths.find((one) => isEditable(row, one))
+      if (!row || path === undefined) return false
+      editing.value = { id: row._id, path }
+      return true
+    }
+    function onKeyDown(event: KeyboardEvent): void {
+      if (singleKey(event) === 'e' && edit(document.activeElement, columns)) event.preventDefault()
+    }
+    let opening: ReturnType<typeof setTimeout> | undefined
+    // Behind the mark and the id.
+    const pathAt = (cell: HTMLTableCellElement | null) => columns[(cell?.cellIndex ?? 0) - 2]
+    const cellOf = (target: EventTarget | null) =>
+      (target as Element).closest<HTMLTableCellElement>('.table tbody td')
+    // A click opens the row, unless it is the first of two.
+    function onClick(event: MouseEvent): void {
+      const cell = cellOf(event.target)
+      if (pathAt(cell) === undefined || event.shiftKey || cell?.querySelector('input')) return
+      event.stopPropagation()
+      const link = cell?.closest('tr')?.querySelector<HTMLAnchorElement>('.open')
+      clearTimeout(opening)
+      if (link && event.detail < 2 && !String(getSelection()))
+        opening = setTimeout(() => go(link.hash), DOUBLE_CLICK_MS)
+    }
+    function onDoubleClick({ target }: MouseEvent): void {
+      clearTimeout(opening)
+      const cell = cellOf(target)
+      const path = pathAt(cell)
+      if (path !== undefined) edit(cell, [path])
+    }
+    document.addEventListener('keydown', onKeyDown)
+    document.addEventListener('click', onClick, { capture: true })
+    document.addEventListener('dblclick', onDoubleClick)
+    return () => {
+      clearTimeout(opening)
+      document.removeEventListener('keydown', onKeyDown)
+      document.removeEventListener('click', onClick, { capture: true })
+      document.removeEventListener('dblclick', onDoubleClick)
+    }
+  }, [columns.join()])
+}
+
+type ToolsProps = {
+  collection: string
+  query: GridQuery
+  columns: readonly string[]
+  /** Undefined until they are known. */
+  fields: readonly string[] | undefined
+  choose: (names: readonly string[] | undefined) => void
+  again: () => void
+}
+
+/** What can be done with all documents that the filter finds. */
+function Tools({ collection, query, columns, fields, choose, again }: ToolsProps) {
+  // The routes of these take a filter, and would act on all documents.
+  const isSearch = query.search !== ''
+  const more: [title: string, open: () => void, changes?: boolean][] = [
+    ['Views', () => openLate(() => import('./saved-views.tsx'), { collection, columns, choose })],
+    ['Import', () => openLate(() => import('./import.tsx'), { collection, again }), true],
+    [
+      'Change all…',
+      () =>
+        openLate(() => import('./bulk.tsx'), {
+          collection,
+          filter: query.filter,
+          owner: query.owner,
+          ids: undefined,
+          again,
+        }),
+      true,
+    ],
+    ['Why is it slow?', () => openLate(() => import('./explain.tsx'), { collection, query })],
+    ['About', () => openLate(() => import('./about.tsx'), { collection, query, again })],
+  ]
+  return (
+    <>
+      <Tool
+        title="Build filter"
+        open={() => openLate(() => import('./builder.tsx'), { fields: fields ?? [] })}
+        disabled={!fields}
+      />
+      <Tool
+        title="Columns"
+        open={() => openLate(() => import('./columns.tsx'), { columns, fields: fields ?? [], choose })}
+        disabled={!fields}
+      />
+      <Tool
+        title="Export"
+        open={() => openLate(() => import('./export.tsx'), { collection, query, columns })}
+        disabled={isSearch}
+      />
+      <details class="menu">
+        <summary>More</summary>
+        <div>
+          {more.map(([title, open, isWrite = false]) => (
+            <Tool
+              key={title}
+              title={title}
+              open={open}
+              disabled={(isWrite && !canWrite.value) || (isSearch && title === 'Change all…')}
+            />
+          ))}
+        </div>
+      </details>
+      <button
+        type="button"
+        class="small primary"
+        disabled={!canWrite.value}
+        onClick={() => go(href(['data', collection, 'new']))}
+      >
+        New
+      </button>
+    </>
+  )
+}
+
+const Tool = (props: { title: string; open: () => void; disabled?: boolean }) => (
+  <button
+    type="button"
+    class="small"
+    disabled={props.disabled}
+    onClick={(event) => {
+      event.currentTarget.closest('details')?.removeAttribute('open')
+      props.open()
+    }}
+  >
+    {props.title}
+  </button>
+)
+
+function MarkedActions(props: { collection: string; marked: readonly GridRow[]; done: () => void }) {
+  const { collection, marked, done } = props
+  const open = () =>
+    openLate(() => import('./bulk.tsx'), {
+      collection,
+      filter: '',
+      owner: '',
+      ids: marked.map(({ _id }) => _id),
+      again: done,
+    })
+  return (
+    <button type="button" class="small" disabled={!canWrite.value || marked.length > 1000} onClick={open}>
+      {marked.length > 1000 ? 'At most 1000' : 'Change or delete…'}
+    </button>
+  )
+}

@@ -1,0 +1,79 @@
+import { useState } from 'preact/hooks'
+
+import { Dialog, openDialog, withProof } from '../../parts/dialog.tsx'
+import { Field, Form } from '../../parts/form.tsx'
+import { checkInstallationName, InstallationName } from '../../parts/installation-name.tsx'
+import { installation } from '../../parts/installation.ts'
+import { six } from '../../parts/session.ts'
+import { Copy } from '../../parts/text.tsx'
+
+/** Opens the dialog that makes a key and shows it, once. */
+export const createKey = (again: () => void): void =>
+  openDialog((close) => <CreateKey close={close} again={again} />)
+
+function CreateKey({ close, again }: { close: () => void; again: () => void }) {
+  const [key, setKey] = useState<string>()
+  if (key !== undefined)
+    return (
+      <Dialog title="The key" close={close}>
+        <p>
+          It is shown once: keep it where your backend reads it. It is sent as{' '}
+          <code>Authorization: Bearer</code>.
+        </p>
+        <p class="secret">
+          <code>{key}</code> <Copy text={key} what="the key" />
+        </p>
+        <div class="buttons">
+          <button type="button" class="primary" onClick={close}>
+            I have stored it
+          </button>
+        </div>
+      </Dialog>
+    )
+  async function send(value: (name: string) => string, all: FormData): Promise<void> {
+    const more = value('more')
+      .split(/[\s,]+/)
+      .filter((scope) => scope !== '')
+    const scopes = [...new Set([...all.getAll('scope').map(String), ...more])]
+    if (scopes.length === 0) throw new Error('Choose at least one scope.')
+    checkInstallationName(value)
+    const body = { name: value('name'), scopes }
+    const created = await withProof(() => six.call('POST /auth/keys', { body }))
+    setKey(created.key)
+    again()
+  }
+  return (
+    <Dialog title="Create a key" close={close}>
+      <Form
+        send={send}
+        submit="Create"
+        buttons={
+          <button type="button" onClick={close}>
+            Cancel
+          </button>
+        }
+      >
+        <Field name="name" label="Name" hint="What uses it." maxLength={100} required autoFocus />
+        <fieldset>
+          <legend>What it may call</legend>
+          <ul class="scopes">
+            {(installation.value?.wires ?? []).map((wire) => (
+              <li key={wire}>
+                <Scope name={wire} label={`${wire}: everything`} />{' '}
+                <Scope name={`${wire}:read`} label="read" />
+              </li>
+            ))}
+          </ul>
+        </fieldset>
+        <Field name="more" label="Other scopes" hint="Such as pay:refund, or * for everything." />
+        <InstallationName />
+      </Form>
+    </Dialog>
+  )
+}
+
+const Scope = ({ name, label }: { name: string; label: string }) => (
+  <label class="check">
+    <input type="checkbox" name="scope" value={name} aria-label={name} /> {label}
+  </label>
+)

@@ -1,0 +1,47 @@
+import { useEffect } from 'preact/hooks'
+
+import { Show, useLoad } from '../../parts/load.tsx'
+import { six } from '../../parts/session.ts'
+import { Badge, Text, Time } from '../../parts/text.tsx'
+import { Figures } from './figures.tsx'
+import { Findings } from './findings.tsx'
+import { Health } from './health.tsx'
+import { Jobs } from './jobs.tsx'
+import { Requests } from './requests.tsx'
+
+const AGAIN_MS = 15_000
+
+/** The state of the installation on one page; it is asked again every 15 seconds while it is looked at. */
+export default function Overview() {
+  const loaded = useLoad((signal) => six.call('GET /core/overview', { signal }), [])
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || loaded.again(), AGAIN_MS)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <div class="screen page overview">
+      <Show of={loaded}>
+        {({ name, version, platform, policy, at, health, requests, jobs, openFaults, figures, findings }) => (
+          <>
+            <header>
+              <h1 tabIndex={-1}>
+                <Text>{name}</Text> <small class="soft">{version}</small>
+              </h1>
+              <Badge tone={health.status === 'healthy' ? 'good' : 'bad'}>{health.status}</Badge>
+              <p class="soft">
+                Sixwire {platform} · policy {policy} · as of <Time at={at} />
+              </p>
+            </header>
+            <Figures figures={figures} openFaults={openFaults} jobs={jobs} />
+            {requests && <Requests hours={requests} />}
+            <div class="halves">
+              <Findings findings={findings} />
+              <Health health={health} />
+            </div>
+            {jobs && <Jobs jobs={jobs} />}
+          </>
+        )}
+      </Show>
+    </div>
+  )
+}

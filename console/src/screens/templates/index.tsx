@@ -1,0 +1,62 @@
+import { List } from '../../parts/list.tsx'
+import { href, Link, place } from '../../parts/router.tsx'
+import { six } from '../../parts/session.ts'
+import { Badge, Text } from '../../parts/text.tsx'
+import { TemplatePane } from './pane.tsx'
+import type { TemplateSummary } from './template.ts'
+
+async function load({ signal }: { signal: AbortSignal }) {
+  const { templates } = await six.call('GET /messaging/templates', { signal })
+  const { query } = place.value
+  const q = (query.get('q') ?? '').toLowerCase()
+  const from = query.get('from')
+  const rows = templates.filter(
+    ({ name, subject = '', isBuiltIn }) =>
+      `${name} ${subject}`.toLowerCase().includes(q) && (!from || (from === 'built-in') === isBuiltIn),
+  )
+  return { rows }
+}
+
+/** The templates of mails and texts, built-in and of the application, as they will look. */
+export default function Templates() {
+  return (
+    <List<TemplateSummary>
+      title="Templates"
+      at={['templates']}
+      idOf={({ name }) => name}
+      load={load}
+      filters={[
+        { kind: 'search', name: 'q', label: 'Name or subject' },
+        {
+          kind: 'choice',
+          name: 'from',
+          label: 'From',
+          options: [
+            ['built-in', 'built-in'],
+            ['application', 'the application'],
+          ],
+        },
+      ]}
+      columns={[
+        { name: 'name', title: 'Name', cell: ({ name }) => name },
+        {
+          name: 'subject',
+          title: 'Subject',
+          cell: ({ subject, error }) =>
+            error !== undefined ? <Badge tone="bad">malformed</Badge> : <Text>{subject ?? '–'}</Text>,
+          isMinor: true,
+        },
+        { name: 'channel', title: 'Channel', cell: ({ channel }) => channel, width: '86px' },
+        {
+          name: 'from',
+          title: 'From',
+          cell: ({ isBuiltIn }) => (isBuiltIn ? <span class="soft">built-in</span> : 'application'),
+          width: '110px',
+        },
+      ]}
+      empty={<p>There are no templates.</p>}
+      buttons={() => <Link to={href(['messages'])}>Messages</Link>}
+      pane={(name, template) => <TemplatePane name={name} template={template} />}
+    />
+  )
+}

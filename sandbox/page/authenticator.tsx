@@ -1,0 +1,168 @@
+import { signal } from '@preact/signals'
+import { useEffect, useRef, useState } from 'preact/hooks'
+
+import { Copy } from '../../console/src/parts/text.tsx'
+import { announce } from '../../console/src/parts/toast.tsx'
+import { refresh } from './live.ts'
+import { ask, AskError } from './server.ts'
+import { openIn, where } from './where.ts'
+
+type Account = { id: string; issuer: string; account: string; code: string; expiresInSeconds: number }
+/** Until when each code is valid, by the clock of `performance`. */
+type Shown = Omit<Account, 'expiresInSeconds'> & { endsAt: number }
+
+const SECOND_MS = 1000
+
+const accounts = signal<readonly Shown[] | undefined>(undefined)
+
+export async function refreshAuthenticator(): Promise<void> {
+  const answer = await ask<{ accounts: Account[] }>('GET', '/authenticator')
+  const now = performance.now()
+  accounts.value = answer.accounts.map(({ expiresInSeconds, ...account }) => ({
+    ...account,
+    endsAt: now + expiresInSeconds * SECOND_MS,
+  }))
+}
+
+const nameOf = ({ issuer, account }: Pick<Account, 'issuer' | 'account'>): string =>
+  issuer === '' ? account : `${issuer}, ${account}`
+
+/** The app on a phone that shows codes for signing in. */
+export function Authenticator() {
+  const field = useRef<HTMLInputElement>(null)
+  const [failure, setFailure] = useState<{ message: string; isOfField: boolean }>()
+  const uri = openIn('authenticator')
+
+  async function add(text: string): Promise<void> {
+    setFailure(undefined)
+    try {
+      const added = await ask<Account>('POST', '/authenticator', { uri: text })
+      field.current!.value = ''
+      await refresh('authenticator')
+      announce(`${nameOf(added)} was added`)
+    } catch (error) {
+      field.current!.value = text
+      setFailure({
+        message: (error as Error).message,
+        isOfField: error instanceof AskError && error.field === 'uri',
+      })
+    }
+    field.current!.focus()
+  }
+
+  async function remove(account: Shown): Promise<void> {
+    setFailure(undefined)
+    try {
+      await ask('DELETE', `/authenticator/${account.id}`)
+      await refresh('authenticator')
+      announce(`${nameOf(account)} was removed`)
+    } catch (error) {
+      setFailure({ message: (error as Error).message, isOfField: false })
+    }
+    field.current!.focus()
+  }
+
+  // An account of a link is not added again by the page's reload.
+  useEffect(() => {
+    if (uri === undefined) return
+    history.replaceState(null, '', '#authenticator')
+    void add(uri)
+  }, [uri])
+
+  return (
+    <section
+      id="view-authenticator"
+      class="column"
+      aria-labelledby="authenticator-title"
+      hidden={where.value.part !== 'authenticator'}
+    >
+      <h2 id="authenticator-title">Authenticator</h2>
+      <p class="lead">
+        The app on a phone that shows codes for signing in. Add an account with the address of its QR code, or
+        with the secret beside it.
+      </p>
+      <form
+        id="authenticator-form"
+        class="panel"
+        aria-labelledby="authenticator-add"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void add(field.current!.value)
+        }}
+      >
+        <h3 id="authenticator-add">Add an account</h3>
+        <div class="fields">
+          <div class="wide-field">
+            <label for="authenticator-uri">Address or secret</label>
+            <input
+              id="authenticator-uri"
+              ref={field}
+              name="uri"
+              required
+              maxLength={2000}
+              placeholder="otpauth://totp/…"
+              autoComplete="off"
+              aria-invalid={failure?.isOfField ? 'true' : undefined}
+              aria-describedby={failure?.isOfField ? 'authenticator-fault' : undefined}
+            />
+          </div>
+          <button class="primary">Add</button>
+        </div>
+        {failure && (
+          <p class="fault" role="alert" id="authenticator-fault">
+            {failure.message}
+          </p>
+        )}
+      </form>
+      <ul id="authenticator-list" class="cards" aria-labelledby="authenticator-title">
+        {accounts.value?.map((account) => (
+          <Card key={account.id} account={account} remove={() => void remove(account)} />
+        ))}
+      </ul>
+      <p id="authenticator-none" class="lead" hidden={accounts.value?.length !== 0}>
+        No accounts yet.
+      </p>
+    </section>
+  )
+}
+
+function Card({ account, remove }: { account: Shown; remove: () => void }) {
+  const { issuer, code, endsAt } = account
+  return (
+    <li class="card code-card">
+      <span class="who">
+        <strong>{issuer === '' ? account.account : issuer}</strong>
+        {issuer !== '' && <span>{account.account}</span>}
+      </span>
+      <p class="code">
+        <output aria-live="off">{code.replace(/^(\d{3})(\d{3})$/, '$1 $2')}</output>
+        <Copy text={code} what={`the code of ${nameOf(account)}`} />
+      </p>
+      <p class="line">
+        <span class="small left">{useSecondsLeft(endsAt)} s left</span>
+        <button type="button" class="small" aria-label={`Remove ${nameOf(account)}`} onClick={remove}>
+          Remove
+        </button>
+      </p>
+    </li>
+  )
+}
+
+/** How long a code is valid; the next ones are asked for as soon as it is not. */
+function useSecondsLeft(endsAt: number): number {
+  const leftOf = () => Math.max(0, Math.ceil((endsAt - performance.now()) / SECOND_MS))
+  const [left, setLeft] = useState(leftOf)
+  const isShown = where.value.part === 'authenticator'
+  useEffect(() => {
+    setLeft(leftOf())
+    if (!isShown) return
+    const timer = setInterval(() => {
+      setLeft(leftOf())
+      if (leftOf() > 0) return
+      clearInterval(timer)
+      void refresh('authenticator')
+    }, SECOND_MS / 2)
+    return () => clearInterval(timer)
+  }, [endsAt, isShown])
+  return left
+}

@@ -1,0 +1,192 @@
+import { signal } from '@preact/signals'
+import { useState } from 'preact/hooks'
+
+import { Dialog } from '../../console/src/parts/dialog.tsx'
+import { Copy } from '../../console/src/parts/text.tsx'
+import { announce } from '../../console/src/parts/toast.tsx'
+import { FaultForm, type SandboxFault } from './fault-form.tsx'
+import { count, refresh } from './live.ts'
+import { Badge } from './panes.tsx'
+import { ask } from './server.ts'
+import { where } from './where.ts'
+
+type StandIn = {
+  inUse?: boolean
+  takesFaults?: boolean
+  variables: Record<string, string>
+  /** Figures of any names. */
+  [name: string]: unknown
+}
+
+const NAMES: Readonly<Record<string, readonly [title: string, protocol: string]>> = {
+  mail: ['Mail', 'SMTP'],
+  phone: ['Phone', 'Twilio'],
+  idpa: ['Provider A', 'OpenID Connect'],
+  idpb: ['Provider B', 'OAuth 2.0, like GitHub'],
+  cardpay: ['Cards', 'Stripe'],
+  walletpay: ['Wallet', 'PayPal'],
+  chains: ['Chains', 'EVM nodes, JSON-RPC'],
+  receiver: ['Receiver of events', 'Standard Webhooks'],
+}
+
+const standIns = signal<readonly (readonly [name: string, standIn: StandIn])[]>([])
+const faults = signal<Readonly<Record<string, SandboxFault>>>({})
+
+export async function refreshProviders(): Promise<void> {
+  const { faults: now, ...others } = await ask<
+    { faults: Record<string, SandboxFault> } & Record<string, StandIn>
+  >('GET', '')
+  faults.value = now
+  count('providers', Object.keys(now).length)
+  standIns.value = Object.entries(others as Record<string, StandIn>).filter(([, one]) => one.takesFaults)
+}
+
+async function setFault(name: string, fault: SandboxFault): Promise<void> {
+  await ask('PUT', `/faults/${name}`, fault)
+  announce(Object.keys(fault).length > 0 ? 'The fault is set' : 'The fault is removed')
+  await refresh('providers')
+}
+
+/** The stand-ins, how to reach them, and their faults. */
+export function Providers() {
+  const [isAsked, setAsked] = useState(false)
+  return (
+    <section
+      id="view-providers"
+      class="column"
+      aria-labelledby="providers-title"
+      hidden={where.value.part !== 'providers'}
+    >
+      <h2 id="providers-title">Providers</h2>
+      <p class="lead">
+        Each speaks the real provider's protocol. Set these variables to a real account, and the server uses
+        that instead.
+      </p>
+      <div id="providers-list" class="providers">
+        {standIns.value.map(([name, standIn]) => (
+          <Provider key={name} name={name} standIn={standIn} fault={faults.value[name]} />
+        ))}
+      </div>
+      <div class="panel danger">
+        <h3>Reset</h3>
+        <p>
+          Deletes every mail, message, account of the authenticator, sign-in, added person, payment, webhook,
+          event and local chain, and removes every fault. Your application's own records stay, also of
+          payments that the providers no longer know.
+        </p>
+        <button id="reset" class="dangerous" type="button" onClick={() => setAsked(true)}>
+          Reset the sandbox
+        </button>
+      </div>
+      {isAsked && <Reset close={() => setAsked(false)} />}
+    </section>
+  )
+}
+
+function Reset({ close }: { close: () => void }) {
+  async function reset(): Promise<void> {
+    try {
+      announce((await ask<{ message: string }>('DELETE', '')).message)
+    } catch (error) {
+      announce((error as Error).message)
+    }
+    close()
+  }
+  return (
+    <Dialog title="Reset the sandbox?" close={close}>
+      <p>
+        Every mail, message, account of the authenticator, sign-in, added person, payment, webhook, event and
+        local chain is deleted. This cannot be undone.
+      </p>
+      <div class="buttons end">
+        <button type="button" autoFocus onClick={close}>
+          Cancel
+        </button>
+        <button type="button" class="dangerous" onClick={() => void reset()}>
+          Reset
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
+function Provider({
+  name,
+  standIn,
+  fault,
+}: {
+  name: string
+  standIn: StandIn
+  fault: SandboxFault | undefined
+}) {
+  const { inUse, takesFaults: _, variables, ...figures } = standIn
+  const [title, protocol] = NAMES[name] ?? [name, '']
+  const id = `provider-${name}`
+  return (
+    <section class="panel provider" aria-labelledby={id}>
+      <h3 id={id}>
+        {title} <span class="protocol">{protocol}</span>
+        {inUse !== false && fault && <Badge tone="warning">fault set</Badge>}
+      </h3>
+      {/* What nothing reaches has no state and no faults that would mean anything. */}
+      {inUse === false ? (
+        <p>Not in use: a real provider is configured.</p>
+      ) : (
+        <>
+          <Values of={Object.entries(figures)} />
+          {Object.keys(variables).length > 0 && (
+            <details>
+              <summary>Environment variables</summary>
+              <Values of={Object.entries(variables)} areVariables />
+            </details>
+          )}
+          <FaultForm name={name} fault={fault ?? {}} set={async (next) => setFault(name, next)} />
+        </>
+      )}
+    </section>
+  )
+}
+
+const words = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
+
+/** A table of names and values; a value that has several is a table inside it. */
+const Values = ({
+  of,
+  areVariables = false,
+}: {
+  of: readonly [string, unknown][]
+  areVariables?: boolean
+}) => (
+  <dl class="facts">
+    {of.flatMap(([name, value]) => [
+      <dt key={name}>{areVariables ? <code>{name}</code> : words(name)}</dt>,
+      <dd key={`${name} value`}>
+        {typeof value === 'object' && value !== null ? (
+          <Nested value={value} />
+        ) : (
+          <code>{String(value)}</code>
+        )}
+        {typeof value === 'string' && <Copy text={value} what={name} />}
+      </dd>,
+    ])}
+  </dl>
+)
+
+const Nested = ({ value }: { value: object }) => (
+  <span class="nested">
+    {Object.entries(value).map(([name, one]: [string, unknown]) => (
+      <span key={name}>
+        {!Array.isArray(value) && <code>{name}</code>} {inWords(one)}
+      </span>
+    ))}
+  </span>
+)
+
+/** A value in one line; one with names and values in it is a list of these. */
+function inWords(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  if (Array.isArray(value)) return JSON.stringify(value)
+  return Object.entries(value)
+    .map(([name, one]) => `${words(name)} ${String(one)}`)
+    .join(', ')
+}

@@ -1,0 +1,3 @@
+// What watch-index.property.test.ts does at each run, at length: see server/src/testing/long-run.ts.
+process.env['LONG_RUN'] = 'on'
+await import('./watch-index.property.test.ts')

@@ -1,3 +1,0 @@
-// What hostile.test.ts does at each run, with every record and look: see src/testing/long-run.ts.
-process.env['LONG_RUN'] = 'on'
-await import('./hostile.test.ts')

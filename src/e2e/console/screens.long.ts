@@ -1,3 +1,0 @@
-// What screens.test.ts does at each run, with every screen and look: see src/testing/long-run.ts.
-process.env['LONG_RUN'] = 'on'
-await import('./screens.test.ts')

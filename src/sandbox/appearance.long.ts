@@ -1,3 +1,0 @@
-// All pages, of which appearance.test.ts takes three at each run: see src/testing/long-run.ts.
-process.env['LONG_RUN'] = 'on'
-await import('./appearance.test.ts')

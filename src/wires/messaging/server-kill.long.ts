@@ -1,3 +1,0 @@
-// What server-kill.test.ts does on one engine and of one sender at each run, on both and of each: see src/testing/long-run.ts.
-process.env['LONG_RUN'] = 'on'
-await import('./server-kill.test.ts')

@@ -1,3 +1,0 @@
-// What exactly-once.test.ts does at each run, in full: see src/testing/long-run.ts.
-process.env['LONG_RUN'] = 'on'
-await import('./exactly-once.test.ts')

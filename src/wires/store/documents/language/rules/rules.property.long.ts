@@ -1,3 +1,0 @@
-// What rules.property.test.ts does at each run, at length: see src/testing/long-run.ts.
-process.env['LONG_RUN'] = 'on'
-await import('./rules.property.test.ts')
