@@ -26,7 +26,7 @@ if (Number(process.versions.node.split('.')[0]) < NEEDED)
   )
 if (isCheckout && !existsSync(pathOf('../../node_modules/fastify')))
   end(
-    'the packages of this checkout are not installed: run "npm ci" in it, without --omit=dev. To run without them, install what "npm pack" makes',
+    'the packages of this checkout are not installed: run "npm ci" in it, without --omit=dev. To run without them, install what "npm pack -w server" makes',
   )
 
 // Before anything else is loaded: a second start then neither strips types nor compiles. Threads read the variable.

@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 process.env['LONG_RUN'] = 'on'
 const cwd = fileURLToPath(new URL('.', import.meta.url))
-for await (const name of glob(['*.test.ts', '{client,commands,http,kernel,wires}/**/*.test.ts'], { cwd })) {
+for await (const name of glob(['*.test.ts', '{commands,http,kernel,wires}/**/*.test.ts'], { cwd })) {
   // Some have a long run of their own.
   if (existsSync(cwd + name.replace(/\.test\.ts$/, '.long.ts'))) continue
   const file = pathToFileURL(cwd + name)

@@ -37,7 +37,7 @@ test('a start does not load the packages that only some calls need', async (t) =
 test('a start of the sandbox does not load what reads mail', async (t) => {
   const server = await startWatched(t, {})
   const loaded = await server.loaded()
-  assert.ok(loaded.some((url) => url.endsWith('/sandbox/mail/smtp.ts')))
+  assert.ok(loaded.some((url) => url.endsWith('/sandbox/src/mail/smtp.ts')))
   assert.deepEqual(
     loaded.filter((url) => ON_DEMAND_OF_SANDBOX.test(url)),
     [],

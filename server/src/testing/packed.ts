@@ -41,20 +41,25 @@ export async function run(program: string, words: readonly string[], folder: str
   return stdout
 }
 
-/** The archive that `npm pack` makes of this checkout. Test files that need it share one, made anew if a source is newer. */
-export async function packedArchive(): Promise<string> {
-  await mkdir(FOLDER, { recursive: true })
-  let unlock = tryLock(join(FOLDER, 'lock'))
+/**
+ * The archive that `npm pack` makes of a workspace. Test files that need it share one, made anew if a source is newer.
+ *
+ * @param workspace `server` for the package `sixwire`, `client` for `sixwire-client`
+ */
+export async function packedArchive(workspace: 'client' | 'server' = 'server'): Promise<string> {
+  const folder = join(FOLDER, workspace)
+  await mkdir(folder, { recursive: true })
+  let unlock = tryLock(join(folder, 'lock'))
   while (!unlock) {
     await new Promise((resolve) => setTimeout(resolve, WAIT_MS))
-    unlock = tryLock(join(FOLDER, 'lock'))
+    unlock = tryLock(join(folder, 'lock'))
   }
   try {
-    const [made] = globSync('*.tgz', { cwd: FOLDER })
-    if (made !== undefined && timeOf(join(FOLDER, made)) > newestSource()) return join(FOLDER, made)
-    if (made !== undefined) await rm(join(FOLDER, made))
-    await run('npm', ['pack', '--pack-destination', FOLDER], join(ROOT, 'server'))
-    return join(FOLDER, globSync('*.tgz', { cwd: FOLDER })[0]!)
+    const [archive] = globSync('*.tgz', { cwd: folder })
+    if (archive !== undefined && timeOf(join(folder, archive)) > newestSource()) return join(folder, archive)
+    if (archive !== undefined) await rm(join(folder, archive))
+    await run('npm', ['pack', '--pack-destination', folder], join(ROOT, workspace))
+    return join(folder, globSync('*.tgz', { cwd: folder })[0]!)
   } finally {
     unlock()
   }
