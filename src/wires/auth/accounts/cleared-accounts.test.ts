@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../../db/sql.ts'
 import type { TestApp } from '../../../testing/app.ts'
 import { addFactor, login, me, PASSWORD, send, times } from '../../../testing/auth.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { eachEngine, endOfSuite, someEngine, testOnOne } from '../../../testing/engines.ts'
 import { codeOf, tokenOf } from '../../../testing/mailbox.ts'
 import { personOf } from '../../../testing/provider-login.ts'
 import { startWithIssuer, type WithIssuer } from '../sign-in/identity-providers/idpa.fixture.ts'
@@ -42,6 +42,7 @@ const ALL = [...TABLES, 'second_factor_at']
 
 describe('an account whose address was not verified', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const { app, mailbox, add, prove, lastCode } = appWithTexts(engine)
     const post = (route: string, body: object) => send(app(), `POST /auth/${route}`, { body })
 
@@ -76,7 +77,7 @@ describe('an account whose address was not verified', () => {
       assert.equal((await login(app(), email)).status, 200)
     })
 
-    test('keeps them where the address is verified and the password stays', async () => {
+    testOnce('keeps them where the address is verified and the password stays', async () => {
       const { _id, email, verification } = await squatted()
       assert.equal((await post('verify-email', { token: verification })).status, 200)
       assert.deepEqual(await waysInto(app(), _id), ALL)
@@ -112,7 +113,7 @@ describe('an account whose address was not verified', () => {
     })
   })
 
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const ending = endOfSuite()
     let started: WithIssuer
     before(async () => {

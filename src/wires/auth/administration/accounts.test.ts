@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import { sql } from '../../../db/sql.ts'
 import { startApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne } from '../../../testing/engines.ts'
 import {
   appForAll,
   login,
@@ -19,10 +19,11 @@ import {
 
 describe('the operator', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const app = appForAll(engine)
     const users = () => app().app.service('auth').users
 
-    test('makes an administrator and takes the role back, at once for who is signed in', async () => {
+    testOnce('makes an administrator and takes the role back, at once for who is signed in', async () => {
       await app().register() // the first one is an administrator
       const { email, token } = await app().register()
       assert.equal((await users().promote(email.toUpperCase())).role, 'admin')
@@ -31,7 +32,7 @@ describe('the operator', () => {
       assert.equal((await me(app(), token)).body.user.role, 'user')
     })
 
-    test('is told where nobody has an address', async () => {
+    testOnce('is told where nobody has an address', async () => {
       const nobody = { code: 'NOT_FOUND', message: 'No account has the address nobody@example.com.' }
       for (const verb of ['promote', 'demote', 'disable', 'enable'] as const)
         await assert.rejects(users()[verb]('nobody@example.com'), nobody)
@@ -71,7 +72,8 @@ describe('the operator', () => {
   })
 
   eachEngine((engine) => {
-    test('can not take a role back that SIXWIRE_ADMINS gives', async (t) => {
+    const testOnce = testOnOne(engine)
+    testOnce('can not take a role back that SIXWIRE_ADMINS gives', async (t) => {
       const app = await startApp(t, engine, { environment: { SIXWIRE_ADMINS: 'root@example.com' } })
       const { users } = app.app.service('auth')
       await app.register('root@example.com')
@@ -98,7 +100,7 @@ describe('the operator', () => {
 })
 
 describe('the log of accounts', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     test('has a line for each sign-in, failure, lock, and change of role, password and key', async (t) => {
       const app = await startApp(t, engine)
       const email = 'watched@example.com'

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 
 import { startApp } from '../../../testing/app.ts'
 import { login, me, refresh, send, statuses, times } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne } from '../../../testing/engines.ts'
 import { appWithMailbox, nextAbout, nextToken } from '../../../testing/mailbox.ts'
 import { addAuthenticator, challenged, finish, registerWithFactor } from '../../../testing/second-factor.ts'
 
@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000
 type Factors = { passkeys: number; totp: boolean; recoveryCodes: number; required: boolean; dueAt?: string }
 
 describe('second factors that are required', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const started = appWithMailbox(engine, { config: { auth: { secondFactor: 'required' } } })
     const app = () => started().app
     const documents = (token: string) => send(app(), 'GET /store/notes', { token })
@@ -85,7 +85,7 @@ describe('second factors that are required', () => {
     })
   })
 
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const production = {
       NODE_ENV: 'production',
       PUBLIC_URL: 'https://api.example',
@@ -123,6 +123,7 @@ describe('second factors that are required', () => {
 
 describe('the second factors of a user who has lost them', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const started = appWithMailbox(engine)
     const app = () => started().app
 
@@ -163,7 +164,7 @@ describe('the second factors of a user who has lost them', () => {
       assert.equal((await remove(key.key)).status, 200)
     })
 
-    test('do not open the way for a link that was sent before', async () => {
+    testOnce('do not open the way for a link that was sent before', async () => {
       const { email } = await registerWithFactor(app())
       const verify = await nextToken(started().mailbox, email, 'verify')
       await send(app(), 'POST /auth/verify-email', { body: { token: verify } })

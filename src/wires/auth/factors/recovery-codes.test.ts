@@ -4,31 +4,35 @@ import { describe, test } from 'node:test'
 import { sql } from '../../../db/sql.ts'
 import { appForAll, inDigitsFrom, send, statuses } from '../../../testing/auth.ts'
 import type { TestApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import { challenged, finish, registerWithFactor } from '../../../testing/second-factor.ts'
 
 type Codes = { recoveryCodes: string[] }
 
 describe('recovery codes', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const app = appForAll(engine)
     const signIn = async (email: string, recoveryCode: string) =>
       finish(app(), { challenge: await challenged(app(), email), recoveryCode })
     const left = async (token: string) =>
       (await app().request('GET', '/auth/factors', { token })).body.recoveryCodes as number
 
-    test('are ten, in groups of characters that cannot be confused, and stored as salted hashes', async () => {
-      const { _id, authenticator } = await registerWithFactor(app())
-      const { recoveryCodes } = authenticator
-      assert.equal(new Set(recoveryCodes).size, 10)
-      for (const code of recoveryCodes)
-        assert.match(code, /^([0-9a-hjkmnp-tv-z]{3}-){3}[0-9a-hjkmnp-tv-z]{4}$/)
-      const rows = await rowsOf(app(), _id)
-      assert.equal(new Set(rows.map(({ salt }) => salt)).size, 1)
-      const stored = JSON.stringify(rows)
-      for (const code of recoveryCodes)
-        assert.ok(!stored.includes(code) && !stored.includes(code.replaceAll('-', '')))
-    })
+    testOnce(
+      'are ten, in groups of characters that cannot be confused, and stored as salted hashes',
+      async () => {
+        const { _id, authenticator } = await registerWithFactor(app())
+        const { recoveryCodes } = authenticator
+        assert.equal(new Set(recoveryCodes).size, 10)
+        for (const code of recoveryCodes)
+          assert.match(code, /^([0-9a-hjkmnp-tv-z]{3}-){3}[0-9a-hjkmnp-tv-z]{4}$/)
+        const rows = await rowsOf(app(), _id)
+        assert.equal(new Set(rows.map(({ salt }) => salt)).size, 1)
+        const stored = JSON.stringify(rows)
+        for (const code of recoveryCodes)
+          assert.ok(!stored.includes(code) && !stored.includes(code.replaceAll('-', '')))
+      },
+    )
 
     test('are read as people write them, and each is taken once', async () => {
       const { email, token, authenticator } = await registerWithFactor(app())
@@ -67,7 +71,7 @@ describe('recovery codes', () => {
       assert.deepEqual(statuses(signIns), { 200: 1, 401: 1 })
     })
 
-    test('need a factor that they stand in for', async () => {
+    testOnce('need a factor that they stand in for', async () => {
       const { token } = await app().register()
       const refused = await send(app(), 'POST /auth/recovery-codes', { token })
       assert.deepEqual([refused.status, refused.code], [409, 'CONFLICT'])

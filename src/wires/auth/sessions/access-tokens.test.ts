@@ -18,7 +18,7 @@ import { deriveKey, randomToken } from '../../../base/crypto.ts'
 import { newId } from '../../../base/ids.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp, type TestClock } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne } from '../../../testing/engines.ts'
 import { freePort } from '../../../testing/free-port.ts'
 import { appForAll, login, me, refresh, send, startReplicas } from '../../../testing/auth.ts'
 
@@ -46,7 +46,7 @@ async function installationId({ app }: TestApp): Promise<string> {
 }
 
 describe('access tokens', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const app = appForAll(engine)
 
     test('say who, in which session, for whom and until when', async () => {
@@ -200,6 +200,7 @@ describe('access tokens', () => {
   })
 
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     test('end with their session on every replica at once', async (t) => {
       const [one, two] = await startReplicas(t, engine)
       const { email, token, _id } = await one.register()
@@ -241,7 +242,7 @@ describe('access tokens', () => {
         for (const token of tokens) assert.equal((await me(app, token)).body.user?._id, _id, `replica ${at}`)
     })
 
-    test('of an issuer that no server on the database was are refused', async (t) => {
+    testOnce('of an issuer that no server on the database was are refused', async (t) => {
       // As a copy of the database, served under another address, signs with the same keys.
       const databaseUrl = await engine.migratedUrl()
       const production = await startApp(t, engine, { databaseUrl })
@@ -255,7 +256,7 @@ describe('access tokens', () => {
       assert.equal((await me(production, token)).status, 401)
     })
 
-    test('live on over a restart', async (t) => {
+    testOnce('live on over a restart', async (t) => {
       const databaseUrl = await engine.migratedUrl()
       const before = await startApp(t, engine, {
         databaseUrl,

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 
 import { sql } from '../../../db/sql.ts'
 import { PASSWORD, send } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import { appWithMailbox, quietQueue } from '../../../testing/mailbox.ts'
 
 const DAY_MS = 86_400_000
@@ -14,6 +14,7 @@ const PHONE =
 
 describe('a sign-in', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const started = appWithMailbox(engine)
     const app = () => started().app
     let people = 0
@@ -40,7 +41,7 @@ describe('a sign-in', () => {
       return { id: made.body.user._id, signIn, mails }
     }
 
-    test('on the first device, a known one, or one whose browser was updated tells nothing', async () => {
+    testOnce('on the first device, a known one, or one whose browser was updated tells nothing', async () => {
       const { signIn, mails } = await someone(firefox('133.0'))
       await signIn(firefox('133.0'))
       await signIn(firefox('134.0.1'))
@@ -61,20 +62,23 @@ describe('a sign-in', () => {
       assert.doesNotMatch(mail!.parsed.text!, /Mozilla/)
     })
 
-    test('on a device that was not used for 180 days tells the owner, one on a device that was used since nothing', async () => {
-      const { signIn, mails } = await someone(firefox('133.0'))
-      await signIn(PHONE)
-      assert.equal((await mails()).length, 1)
-      app().clock.advance(100 * DAY_MS)
-      await signIn(firefox('133.0'))
-      app().clock.advance(100 * DAY_MS)
-      await signIn(firefox('133.0'))
-      assert.equal((await mails()).length, 1)
-      await signIn(PHONE)
-      assert.equal((await mails()).length, 2)
-    })
+    testOnce(
+      'on a device that was not used for 180 days tells the owner, one on a device that was used since nothing',
+      async () => {
+        const { signIn, mails } = await someone(firefox('133.0'))
+        await signIn(PHONE)
+        assert.equal((await mails()).length, 1)
+        app().clock.advance(100 * DAY_MS)
+        await signIn(firefox('133.0'))
+        app().clock.advance(100 * DAY_MS)
+        await signIn(firefox('133.0'))
+        assert.equal((await mails()).length, 1)
+        await signIn(PHONE)
+        assert.equal((await mails()).length, 2)
+      },
+    )
 
-    test('of an account that was asleep for longer tells its owner too', async () => {
+    testOnce('of an account that was asleep for longer tells its owner too', async () => {
       const { signIn, mails } = await someone(firefox('133.0'))
       app().clock.advance(181 * DAY_MS)
       await signIn(PHONE)

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { randomToken, sha256 } from '../../../base/crypto.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import { appForAll, login, me, refresh, send, startReplicas, statuses, times } from '../../../testing/auth.ts'
 
 const DAY_MS = 86_400_000
@@ -28,9 +28,10 @@ async function unused(app: TestApp, refreshToken: string): Promise<number> {
 
 describe('refreshing', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const app = appForAll(engine)
 
-    test('answers a new pair of the same session', async () => {
+    testOnce('answers a new pair of the same session', async () => {
       const { token, refreshToken, _id } = await app().register()
       const answered = await refresh(app(), refreshToken)
       assert.equal(answered.status, 200)
@@ -43,7 +44,7 @@ describe('refreshing', () => {
       assert.equal(listed.body.total, 1)
     })
 
-    test('refuses what is no refresh token of a living session', async () => {
+    testOnce('refuses what is no refresh token of a living session', async () => {
       const { token } = await app().register()
       const keys = app().app.service('auth').keys
       const { key } = await keys.create('backend', ['*'])
@@ -53,7 +54,7 @@ describe('refreshing', () => {
       }
     })
 
-    test('is the same as signing in for who may call: not as a bearer token', async () => {
+    testOnce('is the same as signing in for who may call: not as a bearer token', async () => {
       const { refreshToken } = await app().register()
       assert.equal((await me(app(), refreshToken)).status, 401)
       assert.equal((await refresh(app(), refreshToken)).status, 200)
@@ -118,7 +119,7 @@ describe('refreshing', () => {
       assert.equal((await me(app(), other.token)).status, 200)
     })
 
-    test('ends the session also where the token that comes back is an old one', async () => {
+    testOnce('ends the session also where the token that comes back is an old one', async () => {
       const { refreshToken } = await app().register()
       let current = refreshToken
       for (let i = 0; i < 4; i++) {
@@ -129,7 +130,7 @@ describe('refreshing', () => {
       assert.equal((await refresh(app(), current)).status, 401)
     })
 
-    test('lets a session live on for 30 days from each refresh', async () => {
+    testOnce('lets a session live on for 30 days from each refresh', async () => {
       const { refreshToken } = await app().register()
       app().clock.advance(29 * DAY_MS)
       const second = await refresh(app(), refreshToken)
@@ -141,7 +142,7 @@ describe('refreshing', () => {
       assert.equal((await refresh(app(), third.body.refreshToken)).status, 401)
     })
 
-    test('does not make a session or its tokens live longer than 90 days in all', async () => {
+    testOnce('does not make a session or its tokens live longer than 90 days in all', async () => {
       const { token, refreshToken } = await app().register()
       const session = async (accessToken: string) => {
         const [one] = (await send(app(), 'GET /auth/sessions', { token: accessToken })).body.sessions
@@ -177,24 +178,28 @@ describe('refreshing', () => {
   })
 
   eachEngine((engine) => {
-    test('ends a session when the configuration says, also one that is older than that setting', async (t) => {
-      const databaseUrl = await engine.freshUrl()
-      const before = await startApp(t, engine, { databaseUrl })
-      const old = await before.register()
-      await before.stop()
-      const { clock } = before
-      const config = { auth: { sessionSeconds: 1800 } }
-      const app = await startApp(t, engine, { databaseUrl, clock, config })
-      const young = await app.register()
-      const { sessions } = (await send(app, 'GET /auth/sessions', { token: young.token })).body
-      assert.equal(Date.parse(sessions[0]!.expiresAt) - Date.parse(sessions[0]!.createdAt), 1_800_000)
-      assert.ok(expiryOf(young.token) <= Date.parse(sessions[0]!.expiresAt))
-      clock.advance(1_800_000)
-      for (const { token, refreshToken } of [old, young]) {
-        assert.equal((await me(app, token)).status, 401)
-        assert.equal((await refresh(app, refreshToken)).status, 401)
-      }
-    })
+    const testOnce = testOnOne(engine)
+    testOnce(
+      'ends a session when the configuration says, also one that is older than that setting',
+      async (t) => {
+        const databaseUrl = await engine.freshUrl()
+        const before = await startApp(t, engine, { databaseUrl })
+        const old = await before.register()
+        await before.stop()
+        const { clock } = before
+        const config = { auth: { sessionSeconds: 1800 } }
+        const app = await startApp(t, engine, { databaseUrl, clock, config })
+        const young = await app.register()
+        const { sessions } = (await send(app, 'GET /auth/sessions', { token: young.token })).body
+        assert.equal(Date.parse(sessions[0]!.expiresAt) - Date.parse(sessions[0]!.createdAt), 1_800_000)
+        assert.ok(expiryOf(young.token) <= Date.parse(sessions[0]!.expiresAt))
+        clock.advance(1_800_000)
+        for (const { token, refreshToken } of [old, young]) {
+          assert.equal((await me(app, token)).status, 401)
+          assert.equal((await refresh(app, refreshToken)).status, 401)
+        }
+      },
+    )
 
     test('gives one successor on all replicas together', async (t) => {
       const apps = await startReplicas(t, engine)
@@ -225,7 +230,7 @@ describe('refreshing', () => {
       }
     })
 
-    test('goes by the configured times', async (t) => {
+    testOnce('goes by the configured times', async (t) => {
       const auth = { accessTokenSeconds: 60, refreshTokenSeconds: 600, refreshGraceSeconds: 0 }
       const app = await startApp(t, engine, { config: { auth } })
       const { token, refreshToken } = await app.register()

@@ -3,11 +3,11 @@ import { describe, test } from 'node:test'
 
 import { sql } from '../../../db/sql.ts'
 import { startApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { someEngine } from '../../../testing/engines.ts'
 import { login, me, refresh, send } from '../../../testing/auth.ts'
 
 describe('secrets of accounts', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     test('are in no log line at any level, and in the database only sealed or hashed', async (t) => {
       const app = await startApp(t, engine)
       const secrets: string[] = []

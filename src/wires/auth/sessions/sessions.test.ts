@@ -5,18 +5,19 @@ import { describe, test } from 'node:test'
 import { newId } from '../../../base/ids.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import { appForAll, login, me, PASSWORD, refresh, send, times } from '../../../testing/auth.ts'
 
 const DAY_MS = 86_400_000
 
 describe('sessions', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const app = appForAll(engine)
     const list = (token: string, query = '') => send(app(), `GET /auth/sessions${query}`, { token })
     const end = (token: string, id: string) => send(app(), `DELETE /auth/sessions/${id}`, { token })
 
-    test('are listed with their origin, newest first, and nothing beyond that', async () => {
+    testOnce('are listed with their origin, newest first, and nothing beyond that', async () => {
       const { email, token } = await app().register()
       const phone = await send(app(), 'POST /auth/login', {
         body: { email, password: PASSWORD },
@@ -38,7 +39,7 @@ describe('sessions', () => {
       }
     })
 
-    test('show when they were last refreshed', async () => {
+    testOnce('show when they were last refreshed', async () => {
       const { token, refreshToken } = await app().register()
       app().clock.advance(60_000)
       await refresh(app(), refreshToken)
@@ -98,7 +99,7 @@ describe('sessions', () => {
       assert.equal((await end(token, found!._id)).status, 404)
     })
 
-    test('of somebody else are not there', async () => {
+    testOnce('of somebody else are not there', async () => {
       const mine = await app().register()
       const theirs = await app().register()
       const [session] = (await list(theirs.token)).body.sessions
@@ -128,29 +129,32 @@ describe('sessions', () => {
       assert.equal((await me(app(), other.token)).status, 200)
     })
 
-    test('are ended by another session only within 10 minutes of its sign-in, not of its refresh', async () => {
-      const { email, token, refreshToken } = await app().register()
-      const phone = (await login(app(), email)).body
-      const idOf = async (as: string) => (await list(as)).body.sessions.find(({ current }) => current)!._id
-      const phoneId = await idOf(phone.token)
-      app().clock.advance(10 * 60_000)
-      const refreshed = (await refresh(app(), refreshToken)).body
-      for (const as of [token, refreshed.token]) {
-        const refused = await end(as, phoneId)
-        assert.deepEqual([refused.status, refused.code], [403, 'RECENT_SIGN_IN_REQUIRED'])
-        assert.match(refused.body.error.message, /sign in again/)
-      }
-      assert.equal((await me(app(), phone.token)).status, 200)
-      const again = (await login(app(), email)).body
-      assert.equal((await end(again.token, phoneId)).status, 200)
-      assert.equal((await me(app(), phone.token)).status, 401)
-      // Its own session needs nothing.
-      assert.equal((await end(refreshed.token, await idOf(refreshed.token))).status, 200)
-      app().clock.advance(10 * 60_000)
-      assert.equal((await send(app(), 'POST /auth/logout', { token: again.token })).status, 200)
-    })
+    testOnce(
+      'are ended by another session only within 10 minutes of its sign-in, not of its refresh',
+      async () => {
+        const { email, token, refreshToken } = await app().register()
+        const phone = (await login(app(), email)).body
+        const idOf = async (as: string) => (await list(as)).body.sessions.find(({ current }) => current)!._id
+        const phoneId = await idOf(phone.token)
+        app().clock.advance(10 * 60_000)
+        const refreshed = (await refresh(app(), refreshToken)).body
+        for (const as of [token, refreshed.token]) {
+          const refused = await end(as, phoneId)
+          assert.deepEqual([refused.status, refused.code], [403, 'RECENT_SIGN_IN_REQUIRED'])
+          assert.match(refused.body.error.message, /sign in again/)
+        }
+        assert.equal((await me(app(), phone.token)).status, 200)
+        const again = (await login(app(), email)).body
+        assert.equal((await end(again.token, phoneId)).status, 200)
+        assert.equal((await me(app(), phone.token)).status, 401)
+        // Its own session needs nothing.
+        assert.equal((await end(refreshed.token, await idOf(refreshed.token))).status, 200)
+        app().clock.advance(10 * 60_000)
+        assert.equal((await send(app(), 'POST /auth/logout', { token: again.token })).status, 200)
+      },
+    )
 
-    test('need a token on every route of theirs', async () => {
+    testOnce('need a token on every route of theirs', async () => {
       for (const route of [
         'GET /auth/me',
         'POST /auth/logout',

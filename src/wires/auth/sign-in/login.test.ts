@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 
 import { sql } from '../../../db/sql.ts'
 import { startApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne } from '../../../testing/engines.ts'
 import { createPasswords } from '../accounts/passwords.ts'
 import {
   appForAll,
@@ -18,7 +18,7 @@ import {
 } from '../../../testing/auth.ts'
 
 describe('signing in with a password', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const app = appForAll(engine)
 
     test('opens a session, and answers nothing beyond that', async () => {
@@ -80,7 +80,8 @@ describe('signing in with a password', () => {
   })
 
   eachEngine((engine) => {
-    test('renews a hash that was made at another cost', async (t) => {
+    const testOnce = testOnOne(engine)
+    testOnce('renews a hash that was made at another cost', async (t) => {
       const databaseUrl = await engine.migratedUrl()
       const before = await startApp(t, engine, { databaseUrl, config: { auth: { bcryptCost: 5 } } })
       const { _id, email } = await before.register()
@@ -104,7 +105,7 @@ describe('signing in with a password', () => {
       assert.deepEqual(statuses(await Promise.all(times(12, () => login(app, email)))), { 200: 12 })
     })
 
-    test('computes a hash also where there is no account or no password', async (t) => {
+    testOnce('computes a hash also where there is no account or no password', async (t) => {
       const cost = 9
       const app = await startApp(t, engine, { config: { auth: { bcryptCost: cost } } })
       const { _id } = await app.register('passwordless@example.com')
@@ -128,7 +129,7 @@ describe('signing in with a password', () => {
       }
     })
 
-    test('is limited for each client address, whatever it writes into headers or paths', async (t) => {
+    testOnce('is limited for each client address, whatever it writes into headers or paths', async (t) => {
       const app = await startApp(t, engine, { environment: { SIXWIRE_RATE_LIMITS: 'on' } })
       const paths = [
         '/auth/login',
@@ -166,7 +167,7 @@ describe('changing the password', () => {
     newPassword = CHANGED,
   ) => send(app, 'POST /auth/change-password', { token, body: { currentPassword, newPassword } })
 
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const app = appForAll(engine)
 
     test("ends the user's other sessions and keeps the one that asks", async () => {

@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test'
 
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { eachEngine, endOfSuite, testOnOne } from '../../../testing/engines.ts'
 import { startMailServer, type MailServer } from '../../../testing/mail-server.ts'
 import { environmentOf, startTextServer, type TextServer } from '../providers.fixture.ts'
 
@@ -13,6 +13,7 @@ const MAIL = { to: 'a@example.com', subject: 'Hello', body: '<p>Hello</p>' }
 const FILE_ID = '01arz3ndektsv4rrffq69g5fav'
 
 eachEngine((engine) => {
+  const testOnce = testOnOne(engine)
   describe('one server', () => {
     let app: TestApp
     let mail: MailServer
@@ -51,7 +52,7 @@ eachEngine((engine) => {
     const newAddress = (): string => `receiver${people++}@example.com`
     const newPhone = (): string => `+49151${String(10_000_000 + people++)}`
 
-    test('a mail is sent as it was given, and answered once the provider has it', async () => {
+    testOnce('a mail is sent as it was given, and answered once the provider has it', async () => {
       const to = [newAddress(), newAddress()]
       const cc = newAddress()
       const bcc = newAddress()
@@ -96,7 +97,7 @@ eachEngine((engine) => {
       assert.deepEqual(await payloads(), [], 'what was sent is not kept')
     })
 
-    test('a mail from a template', async () => {
+    testOnce('a mail from a template', async () => {
       const to = newAddress()
       const link = 'https://app.example/verify#token=abc'
       const answered = await post('email/template', { to, template: 'verify-email', data: { link } })
@@ -123,7 +124,7 @@ eachEngine((engine) => {
       ['sms', ''],
       ['whatsapp', 'whatsapp:'],
     ] as const)
-      test(`a message by ${channel}`, async () => {
+      testOnce(`a message by ${channel}`, async () => {
         const to = newPhone()
         const media = channel === 'whatsapp' ? { media: { url: 'https://example.com/a.png' } } : {}
         const answered = await post(channel, { to, body: 'Hello', ...media })
@@ -138,60 +139,67 @@ eachEngine((engine) => {
         )
       })
 
-    test('what is not right is refused before anything is sent, with the place of the fault', async () => {
-      const begun = [mail.begun(), texts.begun()]
-      const many = Array.from({ length: 25 }, (_, i) => `p${i}@example.com`)
-      const file = { filename: 'a', contentType: 'text/plain', content: 'YQ==' }
-      for (const [path, body, at] of [
-        ['email', { ...MAIL, to: [] }, '/body/to'],
-        ['email', { ...MAIL, to: 'a@example.com, b@example.com' }, '/body/to'],
-        ['email', { ...MAIL, to: 'a@example.com\r\nBcc: b@example.com' }, '/body/to'],
-        ['email', { ...MAIL, to: ['a@example.com', 'Name <b@example.com>'] }, '/body/to/1'],
-        ['email', { ...MAIL, to: many, cc: many, bcc: 'c@example.com' }, '/body/to'],
-        ['email', { ...MAIL, cc: 'nobody' }, '/body/cc'],
-        ['email', { ...MAIL, bcc: ['b@localhost'] }, '/body/bcc/0'],
-        ['email', { ...MAIL, replyTo: 'a@example.com\nX: y' }, '/body/replyTo'],
-        ['email', { ...MAIL, subject: 'a\r\nBcc: b@example.com' }, '/body/subject'],
-        ['email', { ...MAIL, subject: '' }, '/body/subject'],
-        ['email', { ...MAIL, body: { path: '/etc/passwd' } }, '/body/body'],
-        ['email', { to: 'a@example.com', subject: 'x' }, '/body/body'],
-        [
-          'email',
-          { ...MAIL, attachments: [{ ...file, filename: 'a\r\nb' }] },
-          '/body/attachments/0/filename',
-        ],
-        ['email', { ...MAIL, attachments: [{ ...file, filename: '../a' }] }, '/body/attachments/0/filename'],
-        ['email', { ...MAIL, attachments: [{ ...file, content: 'ä' }] }, '/body/attachments/0/content'],
-        [
-          'email',
-          { ...MAIL, attachments: [{ ...file, contentType: 'a\nb' }] },
-          '/body/attachments/0/contentType',
-        ],
-        ['email', { ...MAIL, attachments: [{ ...file, fileId: 'x' }] }, '/body/attachments/0/fileId'],
-        ['sms', { to: '01511234567', body: 'x' }, '/body/to'],
-        ['sms', { to: '+49', body: 'x' }, '/body/to'],
-        ['sms', { to: '+49 151 12345678', body: 'x' }, '/body/to'],
-        ['sms', { to: PHONE, body: '' }, '/body/body'],
-        ['sms', { to: PHONE, body: 'x'.repeat(1601) }, '/body/body'],
-        ['sms', { to: PHONE, body: '😀'.repeat(801) }, '/body/body'],
-        ['sms', { to: '+5215512345678', body: 'x' }, '/body/to'],
-        ['sms', { to: [PHONE], body: 'x' }, '/body/to'],
-        ['whatsapp', { to: PHONE, body: 'x', media: { url: 'http://example.com' } }, '/body/media/url'],
-        ['whatsapp', { to: PHONE, body: 'x', media: { url: 'file:///etc/passwd' } }, '/body/media/url'],
-      ] as const) {
-        const refused = await post(path, body)
-        assert.deepEqual([refused.status, refused.body.error.code], [400, 'VALIDATION_ERROR'], refused.text)
-        assert.equal(refused.body.error.details.issues[0].path, at, refused.text)
-      }
-      assert.deepEqual([mail.begun(), texts.begun()], begun)
-    })
+    testOnce(
+      'what is not right is refused before anything is sent, with the place of the fault',
+      async () => {
+        const begun = [mail.begun(), texts.begun()]
+        const many = Array.from({ length: 25 }, (_, i) => `p${i}@example.com`)
+        const file = { filename: 'a', contentType: 'text/plain', content: 'YQ==' }
+        for (const [path, body, at] of [
+          ['email', { ...MAIL, to: [] }, '/body/to'],
+          ['email', { ...MAIL, to: 'a@example.com, b@example.com' }, '/body/to'],
+          ['email', { ...MAIL, to: 'a@example.com\r\nBcc: b@example.com' }, '/body/to'],
+          ['email', { ...MAIL, to: ['a@example.com', 'Name <b@example.com>'] }, '/body/to/1'],
+          ['email', { ...MAIL, to: many, cc: many, bcc: 'c@example.com' }, '/body/to'],
+          ['email', { ...MAIL, cc: 'nobody' }, '/body/cc'],
+          ['email', { ...MAIL, bcc: ['b@localhost'] }, '/body/bcc/0'],
+          ['email', { ...MAIL, replyTo: 'a@example.com\nX: y' }, '/body/replyTo'],
+          ['email', { ...MAIL, subject: 'a\r\nBcc: b@example.com' }, '/body/subject'],
+          ['email', { ...MAIL, subject: '' }, '/body/subject'],
+          ['email', { ...MAIL, body: { path: '/etc/passwd' } }, '/body/body'],
+          ['email', { to: 'a@example.com', subject: 'x' }, '/body/body'],
+          [
+            'email',
+            { ...MAIL, attachments: [{ ...file, filename: 'a\r\nb' }] },
+            '/body/attachments/0/filename',
+          ],
+          [
+            'email',
+            { ...MAIL, attachments: [{ ...file, filename: '../a' }] },
+            '/body/attachments/0/filename',
+          ],
+          ['email', { ...MAIL, attachments: [{ ...file, content: 'ä' }] }, '/body/attachments/0/content'],
+          [
+            'email',
+            { ...MAIL, attachments: [{ ...file, contentType: 'a\nb' }] },
+            '/body/attachments/0/contentType',
+          ],
+          ['email', { ...MAIL, attachments: [{ ...file, fileId: 'x' }] }, '/body/attachments/0/fileId'],
+          ['sms', { to: '01511234567', body: 'x' }, '/body/to'],
+          ['sms', { to: '+49', body: 'x' }, '/body/to'],
+          ['sms', { to: '+49 151 12345678', body: 'x' }, '/body/to'],
+          ['sms', { to: PHONE, body: '' }, '/body/body'],
+          ['sms', { to: PHONE, body: 'x'.repeat(1601) }, '/body/body'],
+          ['sms', { to: PHONE, body: '😀'.repeat(801) }, '/body/body'],
+          ['sms', { to: '+5215512345678', body: 'x' }, '/body/to'],
+          ['sms', { to: [PHONE], body: 'x' }, '/body/to'],
+          ['whatsapp', { to: PHONE, body: 'x', media: { url: 'http://example.com' } }, '/body/media/url'],
+          ['whatsapp', { to: PHONE, body: 'x', media: { url: 'file:///etc/passwd' } }, '/body/media/url'],
+        ] as const) {
+          const refused = await post(path, body)
+          assert.deepEqual([refused.status, refused.body.error.code], [400, 'VALIDATION_ERROR'], refused.text)
+          assert.equal(refused.body.error.details.issues[0].path, at, refused.text)
+        }
+        assert.deepEqual([mail.begun(), texts.begun()], begun)
+      },
+    )
 
-    test('a Mexican number is taken as WhatsApp itself writes it', async () => {
+    testOnce('a Mexican number is taken as WhatsApp itself writes it', async () => {
       for (const to of ['+5215512345678', '+525512345678'])
         assert.equal((await post('whatsapp', { to, body: 'hi' })).status, 200)
     })
 
-    test('all that is not right is named at once', async () => {
+    testOnce('all that is not right is named at once', async () => {
       for (const [path, body, places] of [
         [
           'email',
@@ -216,7 +224,7 @@ eachEngine((engine) => {
       }
     })
 
-    test('a refusal for good ends at once', async () => {
+    testOnce('a refusal for good ends at once', async () => {
       const to = newAddress()
       const begun = mail.begun()
       mail.next({ recipient: 550 })
@@ -246,7 +254,7 @@ eachEngine((engine) => {
       assert.deepEqual(await payloads(), [])
     })
 
-    test('a transient failure is tried again, three times at most', async () => {
+    testOnce('a transient failure is tried again, three times at most', async () => {
       const to = newAddress()
       mail.next({ recipient: 451 }, { data: 452 })
       assert.equal((await post('email', { ...MAIL, to })).status, 200)
@@ -266,7 +274,7 @@ eachEngine((engine) => {
       assert.equal(texts.received.filter((one) => one.to === phone).length, 1)
     })
 
-    test('a mail whose acknowledgement was cut is sent again under the same Message-ID', async () => {
+    testOnce('a mail whose acknowledgement was cut is sent again under the same Message-ID', async () => {
       const to = newAddress()
       mail.next('take and drop')
       const { status, body } = await post('email', { ...MAIL, to })
@@ -278,7 +286,7 @@ eachEngine((engine) => {
       )
     })
 
-    test('a text whose answer was lost is found at its provider, and not sent again', async () => {
+    testOnce('a text whose answer was lost is found at its provider, and not sent again', async () => {
       const to = newPhone()
       texts.next('take and drop')
       const { status, body, text } = await post('sms', { to, body: 'x' })
@@ -290,7 +298,7 @@ eachEngine((engine) => {
       )
     })
 
-    test('a text that its provider does not have is failed, and not sent again', async () => {
+    testOnce('a text that its provider does not have is failed, and not sent again', async () => {
       const to = newPhone()
       const begun = texts.begun()
       texts.next('lose and drop')
@@ -303,7 +311,7 @@ eachEngine((engine) => {
       assert.equal((await entry(to)).status, 'failed')
     })
 
-    test('the text of an earlier message is not taken for a lost one', async () => {
+    testOnce('the text of an earlier message is not taken for a lost one', async () => {
       const to = newPhone()
       assert.equal((await post('sms', { to, body: 'the same' })).status, 200)
       texts.next('lose and drop')
@@ -322,7 +330,7 @@ eachEngine((engine) => {
       assert.equal(mail.received.filter((one) => one.to[0] === to).length, 1)
     })
 
-    test('after a failure the same Idempotency-Key tries again', async () => {
+    testOnce('after a failure the same Idempotency-Key tries again', async () => {
       const to = newAddress()
       const key = { 'idempotency-key': to }
       mail.next({ recipient: 550 })
@@ -361,7 +369,7 @@ eachEngine((engine) => {
         assert.equal((await app.request('GET', `/messaging/logs?${query}`, { token })).status, 400, query)
     })
 
-    test('who is not signed in is refused everywhere but at health', async () => {
+    testOnce('who is not signed in is refused everywhere but at health', async () => {
       for (const path of ['email', 'email/template', 'sms', 'whatsapp'])
         assert.equal((await app.request('POST', `/messaging/${path}`, { body: {} })).status, 401)
       assert.equal((await app.request('GET', '/messaging/logs')).status, 401)

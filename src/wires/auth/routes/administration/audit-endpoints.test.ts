@@ -4,7 +4,7 @@ import { before, test } from 'node:test'
 import { leastIdOf } from '../../../../base/ids.ts'
 import { sql } from '../../../../db/sql.ts'
 import { appForAll, login, PASSWORD, times } from '../../../../testing/auth.ts'
-import { eachEngine } from '../../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../../testing/engines.ts'
 import { until } from '../../../../testing/until.ts'
 
 const DAY = 86_400_000
@@ -25,6 +25,7 @@ type Entry = {
 }
 
 eachEngine((engine) => {
+  const testOnce = testOnOne(engine)
   const app = appForAll(engine, { config: { auditDays: 30 } })
   const admin = { email: 'ada@example.com', token: '' }
 
@@ -43,7 +44,7 @@ eachEngine((engine) => {
   const actionsOf = async (query: Record<string, string>): Promise<string[]> =>
     (await entriesOf(query)).map(({ action }) => action)
 
-  test('a sign-in leaves one entry, with the method, the session and where it came from', async () => {
+  testOnce('a sign-in leaves one entry, with the method, the session and where it came from', async () => {
     const { _id, email } = await app().register()
     const headers = { 'x-request-id': 'of-the-sign-in' }
     const body = { email, password: PASSWORD }
@@ -71,16 +72,19 @@ eachEngine((engine) => {
     })
   })
 
-  test('a sign-in that is refused leaves none, and the one that locks the address leaves one', async () => {
-    const { _id, email } = await app().register()
-    for (let i = 0; i < 7; i++) await login(app(), email, 'a wrong password')
-    assert.deepEqual(await actionsOf({ target: `user:${_id}` }), ['user.locked', 'session.created'])
-    for (let i = 0; i < 7; i++) await login(app(), `nobody-${_id}@example.com`, 'a wrong password')
-    const [locked] = await entriesOf({ action: 'user.locked', actor: 'stranger' })
-    assert.equal(locked!.target, undefined)
-  })
+  testOnce(
+    'a sign-in that is refused leaves none, and the one that locks the address leaves one',
+    async () => {
+      const { _id, email } = await app().register()
+      for (let i = 0; i < 7; i++) await login(app(), email, 'a wrong password')
+      assert.deepEqual(await actionsOf({ target: `user:${_id}` }), ['user.locked', 'session.created'])
+      for (let i = 0; i < 7; i++) await login(app(), `nobody-${_id}@example.com`, 'a wrong password')
+      const [locked] = await entriesOf({ action: 'user.locked', actor: 'stranger' })
+      assert.equal(locked!.target, undefined)
+    },
+  )
 
-  test('what the command line does is told apart, with what was before and after', async () => {
+  testOnce('what the command line does is told apart, with what was before and after', async () => {
     const { _id, email } = await app().register()
     await app().app.service('auth').users.promote(email)
     const [entry] = await entriesOf({ actor: 'command', target: `user:${_id}` })
@@ -139,7 +143,7 @@ eachEngine((engine) => {
       )
   })
 
-  test('who tries what only operators may do is in it, a few times a minute', async () => {
+  testOnce('who tries what only operators may do is in it, a few times a minute', async () => {
     const { _id, token } = await app().register()
     for (let i = 0; i < 9; i++)
       assert.equal((await app().request('DELETE', '/core/jobs/a?b=c', { token })).status, 403)

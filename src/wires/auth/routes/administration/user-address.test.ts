@@ -6,7 +6,7 @@ import { sql } from '../../../../db/sql.ts'
 import { as, auditOf, codeOf, registerAs, type TestPerson } from '../../../../testing/administration.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { addFactor, login, me, PASSWORD, send, statuses, times } from '../../../../testing/auth.ts'
-import { eachEngine } from '../../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne } from '../../../../testing/engines.ts'
 import {
   appWithMailbox,
   codeOf as codeIn,
@@ -27,6 +27,7 @@ const patchAs = (app: TestApp, by: { token: string }, id: string, body: object) 
 
 describe('the address of a user that an administrator changes', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const started = appWithMailbox(engine)
     const app = () => started().app
     const users = () => app().app.service('auth').users
@@ -50,33 +51,36 @@ describe('the address of a user that an administrator changes', () => {
       return person
     }
 
-    test('is another one, not verified, which the account signs in with; the old one is told', async () => {
-      const by = await admin()
-      const { _id, email: old, token } = await someone()
-      const email = `Set.${newAddress()}`
-      const { status, body, text } = await patchAs(app(), by, _id, { email: `\t${email} ` })
-      assert.equal(status, 200, text)
-      assert.deepEqual([body.user.email, body.user.emailVerified, body.user.sessions], [email, false, 1])
-      assert.equal((await me(app(), token)).body.user.email, email)
-      assert.equal((await login(app(), email.toLowerCase())).status, 200)
-      assert.equal((await login(app(), old)).code, 'INVALID_CREDENTIALS')
+    testOnce(
+      'is another one, not verified, which the account signs in with; the old one is told',
+      async () => {
+        const by = await admin()
+        const { _id, email: old, token } = await someone()
+        const email = `Set.${newAddress()}`
+        const { status, body, text } = await patchAs(app(), by, _id, { email: `\t${email} ` })
+        assert.equal(status, 200, text)
+        assert.deepEqual([body.user.email, body.user.emailVerified, body.user.sessions], [email, false, 1])
+        assert.equal((await me(app(), token)).body.user.email, email)
+        assert.equal((await login(app(), email.toLowerCase())).status, 200)
+        assert.equal((await login(app(), old)).code, 'INVALID_CREDENTIALS')
 
-      const { parsed } = await nextAbout(mailbox(), old, ADDRESS_CHANGED)
-      assert.match(parsed.text!, /an administrator/)
-      assert.doesNotMatch(parsed.text!, new RegExp(`${email}|token=`))
-      const verification = { token: await nextToken(mailbox(), email, 'verify') }
-      assert.equal((await send(app(), 'POST /auth/verify-email', { body: verification })).status, 200)
-      assert.equal((await me(app(), token)).body.user.emailVerified, true)
-      assert.equal((await register(old)).status, 201) // no longer the address of anybody
+        const { parsed } = await nextAbout(mailbox(), old, ADDRESS_CHANGED)
+        assert.match(parsed.text!, /an administrator/)
+        assert.doesNotMatch(parsed.text!, new RegExp(`${email}|token=`))
+        const verification = { token: await nextToken(mailbox(), email, 'verify') }
+        assert.equal((await send(app(), 'POST /auth/verify-email', { body: verification })).status, 200)
+        assert.equal((await me(app(), token)).body.user.emailVerified, true)
+        assert.equal((await register(old)).status, 201) // no longer the address of anybody
 
-      const changes = (await auditOf(app(), by, `user:${_id}`)).filter(({ actor }) => actor.id === by._id)
-      assert.deepEqual(
-        changes.map(({ action, before, after }) => [action, before, after]),
-        [['user.email-changed', { email: old, emailVerified: true }, { email, emailVerified: false }]],
-      )
-    })
+        const changes = (await auditOf(app(), by, `user:${_id}`)).filter(({ actor }) => actor.id === by._id)
+        assert.deepEqual(
+          changes.map(({ action, before, after }) => [action, before, after]),
+          [['user.email-changed', { email: old, emailVerified: true }, { email, emailVerified: false }]],
+        )
+      },
+    )
 
-    test('is checked as at a registration, and is of one account only', async () => {
+    testOnce('is checked as at a registration, and is of one account only', async () => {
       const { _id, email: old } = await someone()
       for (const email of [
         'nobody',
@@ -110,7 +114,7 @@ describe('the address of a user that an administrator changes', () => {
       assert.equal((await patch(_id, { email: old })).status, 200)
     })
 
-    test('stays verified in another spelling, which voids and tells nothing', async () => {
+    testOnce('stays verified in another spelling, which voids and tells nothing', async () => {
       const by = await admin()
       const { _id, email: old } = await someone()
       await send(app(), 'POST /auth/forgot-password', { body: { email: old } })
@@ -183,7 +187,7 @@ describe('the address of a user that an administrator changes', () => {
       )
     })
 
-    test('is not locked, whatever passwords were tried for it or for the old one', async () => {
+    testOnce('is not locked, whatever passwords were tried for it or for the old one', async () => {
       const { _id, email: old } = await someone()
       const email = newAddress()
       for (const address of [old, email])
@@ -212,7 +216,7 @@ describe('the address of a user that an administrator changes', () => {
       }
     })
 
-    test('is invited if it had not accepted an invitation', async () => {
+    testOnce('is invited if it had not accepted an invitation', async () => {
       const { id, email: typo } = await users().create({ email: newAddress() })
       const first = await nextToken(mailbox(), typo, 'reset')
       const email = newAddress()
@@ -228,7 +232,7 @@ describe('the address of a user that an administrator changes', () => {
       assert.equal(mailsTo(typo).length, 1)
     })
 
-    test('can be verified in the same change by the application and the command line', async () => {
+    testOnce('can be verified in the same change by the application and the command line', async () => {
       const { _id, email: old } = await app().register()
       await nextToken(mailbox(), old, 'verify')
       const email = newAddress()
@@ -240,7 +244,7 @@ describe('the address of a user that an administrator changes', () => {
       await assert.rejects(users().update({ id: _id }, { email: 'nobody' }), { code: 'VALIDATION_ERROR' })
     })
 
-    test('takes an administrator, and a proof of the last ten minutes', async () => {
+    testOnce('takes an administrator, and a proof of the last ten minutes', async () => {
       const by = await admin()
       const { _id } = await app().register()
       const body = { email: newAddress() }
@@ -258,7 +262,7 @@ describe('the address of a user that an administrator changes', () => {
       assert.equal(codeOf(await patchAs(app(), by, _id, { email: newAddress() })), 'RECENT_SIGN_IN_REQUIRED')
     })
 
-    test('is published and logged as other changes of accounts', async (t) => {
+    testOnce('is published and logged as other changes of accounts', async (t) => {
       const receiver = await startReceiver(t)
       const webhook = {
         name: 'shop',
@@ -286,7 +290,7 @@ describe('the address of a user that an administrator changes', () => {
 })
 
 describe('an address that SIXWIRE_ADMINS names', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const named = 'root@example.com'
     const start = async (ending: Parameters<typeof startApp>[0]) => {
       const mailbox = await startMailbox(ending)

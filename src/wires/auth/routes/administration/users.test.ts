@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { sql } from '../../../../db/sql.ts'
 import { as, auditOf, codeOf, registerAs } from '../../../../testing/administration.ts'
 import { addFactor, appForAll, login, me, PASSWORD, send, times } from '../../../../testing/auth.ts'
-import { eachEngine } from '../../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne } from '../../../../testing/engines.ts'
 import { appWithMailbox, nextAbout, nextToken, tokenOf } from '../../../../testing/mailbox.ts'
 
 type Listed = { _id: string; email: string; role: string; locked: boolean; lastSignInAt?: string }
@@ -115,11 +115,12 @@ describe('the list of users', () => {
 
 describe('administration of a user', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const started = appWithMailbox(engine)
     const app = () => started().app
     const admin = () => registerAs(app(), 'admin')
 
-    test('shows the account with what it signs in with, and nothing that opens it', async () => {
+    testOnce('shows the account with what it signs in with, and nothing that opens it', async () => {
       const by = await admin()
       const { _id, email } = await app().register()
       await addFactor(app(), _id)
@@ -143,33 +144,41 @@ describe('administration of a user', () => {
       assert.equal((await as(app(), by, 'GET /auth/users/nobody')).status, 404)
     })
 
-    test('creates one by an invitation, whose link sets the password and verifies the address', async () => {
-      const by = await admin()
-      const email = 'invited@example.com'
-      const created = await as(app(), by, 'POST /auth/users', { email, name: 'Ida' })
-      assert.equal(created.status, 201, created.text)
-      const { user } = created.body as { user: { _id: string; hasPassword: boolean; emailVerified: boolean } }
-      assert.deepEqual([user.hasPassword, user.emailVerified], [false, false])
-      const first = tokenOf(await nextAbout(started().mailbox, email, /^Your account/), 'reset')
-      assert.equal((await as(app(), by, `POST /auth/users/${user._id}/invite`)).status, 202)
-      const second = tokenOf(await nextAbout(started().mailbox, email, /^Your account/), 'reset')
-      const reset = (token: string) =>
-        send(app(), 'POST /auth/reset-password', { body: { token, password: PASSWORD } })
-      assert.equal((await reset(first)).code, 'INVALID_TOKEN')
-      app().clock.advance(6 * 86_400_000)
-      assert.equal((await reset(second)).status, 200)
-      const signedIn = await login(app(), email)
-      assert.equal((await me(app(), signedIn.body.token)).body.user.emailVerified, true)
-      assert.equal(codeOf(await as(app(), await admin(), `POST /auth/users/${user._id}/invite`)), 'CONFLICT')
-      assert.deepEqual(
-        (await auditOf(app(), await admin(), `user:${user._id}`))
-          .filter(({ actor }) => actor.id === by._id)
-          .map(({ action }) => action),
-        ['user.created', 'user.invited'],
-      )
-    })
+    testOnce(
+      'creates one by an invitation, whose link sets the password and verifies the address',
+      async () => {
+        const by = await admin()
+        const email = 'invited@example.com'
+        const created = await as(app(), by, 'POST /auth/users', { email, name: 'Ida' })
+        assert.equal(created.status, 201, created.text)
+        const { user } = created.body as {
+          user: { _id: string; hasPassword: boolean; emailVerified: boolean }
+        }
+        assert.deepEqual([user.hasPassword, user.emailVerified], [false, false])
+        const first = tokenOf(await nextAbout(started().mailbox, email, /^Your account/), 'reset')
+        assert.equal((await as(app(), by, `POST /auth/users/${user._id}/invite`)).status, 202)
+        const second = tokenOf(await nextAbout(started().mailbox, email, /^Your account/), 'reset')
+        const reset = (token: string) =>
+          send(app(), 'POST /auth/reset-password', { body: { token, password: PASSWORD } })
+        assert.equal((await reset(first)).code, 'INVALID_TOKEN')
+        app().clock.advance(6 * 86_400_000)
+        assert.equal((await reset(second)).status, 200)
+        const signedIn = await login(app(), email)
+        assert.equal((await me(app(), signedIn.body.token)).body.user.emailVerified, true)
+        assert.equal(
+          codeOf(await as(app(), await admin(), `POST /auth/users/${user._id}/invite`)),
+          'CONFLICT',
+        )
+        assert.deepEqual(
+          (await auditOf(app(), await admin(), `user:${user._id}`))
+            .filter(({ actor }) => actor.id === by._id)
+            .map(({ action }) => action),
+          ['user.created', 'user.invited'],
+        )
+      },
+    )
 
-    test('creates one with a password, once for an Idempotency-Key', async () => {
+    testOnce('creates one with a password, once for an Idempotency-Key', async () => {
       const by = await admin()
       const body = { email: 'made@example.com', password: PASSWORD, role: 'viewer' }
       const create = () =>
@@ -184,7 +193,7 @@ describe('administration of a user', () => {
       assert.equal(codeOf(await as(app(), by, 'POST /auth/users', body)), 'EMAIL_TAKEN')
     })
 
-    test('changes name, metadata, role and state, each with an entry of what it was', async () => {
+    testOnce('changes name, metadata, role and state, each with an entry of what it was', async () => {
       const by = await admin()
       const { _id, token } = await app().register()
       const patch = (body: object) => as(app(), by, `PATCH /auth/users/${_id}`, body)
@@ -216,7 +225,7 @@ describe('administration of a user', () => {
       assert.ok(entries.every(({ actor }) => actor.id === by._id))
     })
 
-    test('unlocks, verifies, and sends a link to reset the password', async () => {
+    testOnce('unlocks, verifies, and sends a link to reset the password', async () => {
       const by = await admin()
       const { _id, email } = await app().register()
       for (let i = 0; i < 5; i++) await login(app(), email, 'a wrong password')
@@ -267,7 +276,7 @@ describe('administration of a user', () => {
       )
     })
 
-    test('asks for a proof where it is dangerous, and leaves roles to administrators', async () => {
+    testOnce('asks for a proof where it is dangerous, and leaves roles to administrators', async () => {
       const by = await admin()
       const { _id } = await app().register()
       const key = await app().app.service('auth').keys.create('support', ['auth'])
@@ -337,7 +346,7 @@ describe('the last administrator', () => {
 })
 
 describe('who may administrate users', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const app = appForAll(engine)
 
     test('is an administrator, a key of the wire, and for reading a viewer, with both policies', async () => {

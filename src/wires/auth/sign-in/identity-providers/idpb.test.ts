@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test'
 import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { me } from '../../../../testing/auth.ts'
-import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../../testing/engines.ts'
 import { startOauthServer, type OauthServer, type OAuthPerson } from '../../../../testing/oauth-server.ts'
 import {
   APP_URL,
@@ -23,7 +23,7 @@ const further = (email: string, verified = true) => ({ email, primary: false, ve
 const TOKEN = '/login/oauth/access_token'
 
 describe("sign-in through an OAuth 2 provider in GitHub's shape", () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const ending = endOfSuite()
     let provider: OauthServer
     let app: TestApp

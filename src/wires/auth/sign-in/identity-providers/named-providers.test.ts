@@ -7,7 +7,7 @@ import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { me } from '../../../../testing/auth.ts'
 import type { Browser } from '../../../../testing/browser.ts'
-import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../../testing/engines.ts'
 import { startOidcIssuer, type OidcIssuer } from '../../../../testing/oidc-issuer.ts'
 import {
   browserOf,
@@ -24,7 +24,7 @@ const COMPANY = 'providers/company'
 const PARTNER = 'providers/partner-2'
 
 describe('identity providers of the configuration', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const ending = endOfSuite()
     let app: TestApp
     let company: OidcIssuer

@@ -11,7 +11,7 @@ import {
   type Credential,
   type TestPasskey,
 } from '../../../../testing/authenticator.ts'
-import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { eachEngine, endOfSuite, testOnOne } from '../../../../testing/engines.ts'
 import {
   addPasskey,
   creationOptions,
@@ -26,6 +26,7 @@ const MINUTE_MS = 60_000
 
 describe('a sign-in with a passkey', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const ending = endOfSuite()
     let app: TestApp
     let replica: TestApp
@@ -47,7 +48,7 @@ describe('a sign-in with a passkey', () => {
       assert.deepEqual([answered.status, answered.code], [401, 'INVALID_PASSKEY'], why)
     }
 
-    test('needs no address, and proves a second factor', async () => {
+    testOnce('needs no address, and proves a second factor', async () => {
       const asked = await options()
       assert.deepEqual(asked, {
         challenge: asked.challenge,
@@ -65,7 +66,7 @@ describe('a sign-in with a passkey', () => {
       assert.equal((await send(app, 'POST /auth/passkeys/options', { token, body: {} })).status, 200)
     })
 
-    test('is listed as the last use, with whether the passkey is synchronised by now', async () => {
+    testOnce('is listed as the last use, with whether the passkey is synchronised by now', async () => {
       app.clock.advance(MINUTE_MS)
       const { body } = await signInWith(app, key, { isSynced: true })
       const [passkey] = await listPasskeys(app, body.token)
@@ -73,7 +74,7 @@ describe('a sign-in with a passkey', () => {
       assert.ok(Date.parse(passkey!.lastUsedAt!) - Date.parse(passkey!.createdAt) >= MINUTE_MS)
     })
 
-    test('is refused if anything of it is wrong, which uses nothing up', async () => {
+    testOnce('is refused if anything of it is wrong, which uses nothing up', async () => {
       const asked = await options()
       const bob = await app.register()
       const wrong: Record<string, Ceremony> = {
@@ -102,7 +103,7 @@ describe('a sign-in with a passkey', () => {
       assert.equal((await sendAssertion(app, signed)).status, 200)
     })
 
-    test('answers a challenge of a sign-in, within 5 minutes', async () => {
+    testOnce('answers a challenge of a sign-in, within 5 minutes', async () => {
       const creation = await creationOptions(app, (await signInWith(app, key)).body.token)
       const confirm = await optionsOf(app, '/auth/confirm/passkey-options', { token: ada.token })
       for (const { challenge } of [creation, confirm])
@@ -138,14 +139,14 @@ describe('a sign-in with a passkey', () => {
       assert.equal((await signIn(6)).status, 200)
     })
 
-    test('counts on each device on its own if it is synced, so its counter refuses nothing', async () => {
+    testOnce('counts on each device on its own if it is synced, so its counter refuses nothing', async () => {
       const { token } = (await signInWith(app, key)).body
       const { key: synced } = await addPasskey(app, token, { counter: 5, isSynced: true })
       for (const counter of [10, 7, 7, 0])
         assert.equal((await signInWith(app, synced, { counter, isSynced: true })).status, 200)
     })
 
-    test('needs another factor if the authenticator did not verify its user', async () => {
+    testOnce('needs another factor if the authenticator did not verify its user', async () => {
       const signed = key.sign(await options(), { isVerified: false })
       const challenge = challengeOf(await sendAssertion(app, signed))
       await assertRefused(signed, 'again')
@@ -157,7 +158,7 @@ describe('a sign-in with a passkey', () => {
       assert.equal(finished.status, 200, finished.text)
     })
 
-    test('verifies its user if the account has nothing else', async () => {
+    testOnce('verifies its user if the account has nothing else', async () => {
       const { _id, token } = await app.register()
       const { key: only } = await addPasskey(app, token)
       await app.app.db.write(sql`delete from auth_recovery_codes where user_id = ${_id}`)
