@@ -166,7 +166,7 @@ describe('the lock of an address', () => {
       assert.equal((await login(apps[1], email)).status, 423)
     })
 
-    testOnce('goes by the configuration', async (t) => {
+    testOnce('applies the configured attempts and duration', async (t) => {
       const app = await startApp(t, engine, {
         config: { auth: { local: { maxLoginAttempts: 1, lockDuration: 60_000 } } },
       })

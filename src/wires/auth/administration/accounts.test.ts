@@ -32,7 +32,7 @@ describe('the operator', () => {
       assert.equal((await me(app(), token)).body.user.role, 'user')
     })
 
-    testOnce('is told where nobody has an address', async () => {
+    testOnce('gets an error for an unknown address', async () => {
       const nobody = { code: 'NOT_FOUND', message: 'No account has the address nobody@example.com.' }
       for (const verb of ['promote', 'demote', 'disable', 'enable'] as const)
         await assert.rejects(users()[verb]('nobody@example.com'), nobody)
@@ -50,7 +50,7 @@ describe('the operator', () => {
       assert.equal((await login(app(), email)).status, 200)
     })
 
-    test('sees accounts without what proves them, newest first', async () => {
+    test('lists accounts without their credentials, newest first', async () => {
       const { _id, email } = await app().register()
       const found = await users().find(email)
       assert.deepEqual(Object.keys(found!).toSorted(), [

@@ -48,23 +48,20 @@ describe('one’s own account', () => {
       assert.equal((await change(token, { metadata: { a: null, b: 1 } })).status, 200)
     })
 
-    testOnce(
-      'takes metadata whose characters are all escaped, up to the 16 KiB that they stand for',
-      async () => {
-        const { token } = await app().register()
-        const escaped = (count: number) =>
-          app().request('PATCH', '/auth/me', {
-            token,
-            raw: `{"metadata":{"a":"${'\\u042f'.repeat(count)}"}}`,
-          })
-        const answered = await escaped(8000)
-        assert.equal(answered.status, 200, answered.text)
-        assert.deepEqual(answered.body.user.metadata, { a: 'Я'.repeat(8000) })
-        assert.equal((await escaped(8200)).status, 400)
-      },
-    )
+    testOnce('measures escaped metadata by the characters that it stands for', async () => {
+      const { token } = await app().register()
+      const escaped = (count: number) =>
+        app().request('PATCH', '/auth/me', {
+          token,
+          raw: `{"metadata":{"a":"${'\\u042f'.repeat(count)}"}}`,
+        })
+      const answered = await escaped(8000)
+      assert.equal(answered.status, 200, answered.text)
+      assert.deepEqual(answered.body.user.metadata, { a: 'Я'.repeat(8000) })
+      assert.equal((await escaped(8200)).status, 400)
+    })
 
-    testOnce('changes in nothing but name and metadata', async () => {
+    testOnce('changes nothing but name and metadata', async () => {
       const { email, token } = await app().register()
       const before = (await me(app(), token)).body.user
       const sent = {
@@ -115,7 +112,7 @@ describe('one’s own account', () => {
       assert.notEqual(again._id, _id)
     })
 
-    test('stays where the password is wrong, and wrong ones count for the lock', async () => {
+    test('is not removed with a wrong password, which counts in the lock', async () => {
       const { email, token } = await app().register()
       assert.deepEqual(
         statuses(await Promise.all(times(10, () => remove(token, { password: 'wrong horse battery' })))),
@@ -126,7 +123,7 @@ describe('one’s own account', () => {
       assert.equal((await me(app(), token)).status, 200)
     })
 
-    testOnce('is removed without a password where it has none, within 10 minutes of a sign-in', async () => {
+    testOnce('without a password is removed within 10 minutes of a sign-in', async () => {
       const email = 'without.a.password@example.com'
       const signIn = async () => {
         await send(app(), 'POST /auth/magic-link', { body: { email } })

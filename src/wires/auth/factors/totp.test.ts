@@ -176,7 +176,7 @@ describe('authenticator apps', () => {
     })
 
     // RFC 6238, appendix B, in six digits.
-    testOnce('show the codes of the RFC', async () => {
+    testOnce('accept the codes of RFC 6238, appendix B', async () => {
       const { _id } = await enrol(app())
       const { base32 } = Secret.fromUTF8('12345678901234567890')
       const sealed = deriveKey(SECRET, 'totp').seal(base32)

@@ -11,29 +11,26 @@ describe('the phone number of an account', () => {
     const { app, mailbox, textsTo, lastCode, add, prove, someone } = appWithTexts(engine)
     const remove = (token: string) => send(app(), 'DELETE /auth/phone', { token })
 
-    testOnce(
-      'is proven by the code of an SMS, shown by GET /auth/me, and told to the owner by email',
-      async () => {
-        const { email, token } = await app().register()
-        await mailbox().next(email)
-        const phone = newNumber()
-        const asked = await add(token, phone)
-        assert.equal(asked.status, 200, asked.text)
-        const code = await lastCode(phone)
-        assert.deepEqual(await textsTo(phone), [
-          `${code} is your code for app. Nobody at app asks you for it.\n\n@app.example #${code}`,
-        ])
-        assert.equal('phone' in (await me(app(), token)).body.user, false)
-        assert.equal((await prove(token, wrongCode(code))).code, 'INVALID_CODE')
-        const proven = await prove(token, code)
-        assert.deepEqual([proven.status, proven.body], [200, { phone }])
-        assert.equal((await me(app(), token)).body.user.phone, phone)
-        const { subject, parsed } = await mailbox().next(email)
-        assert.match(subject, /^The phone number of your account/)
-        assert.ok(parsed.text!.includes(`…${phone.slice(-3)}`) && !parsed.text!.includes(phone))
-        assert.equal((await prove(token, code)).code, 'INVALID_CODE')
-      },
-    )
+    testOnce('is proven by a code, shown by GET /auth/me, and told to the owner by email', async () => {
+      const { email, token } = await app().register()
+      await mailbox().next(email)
+      const phone = newNumber()
+      const asked = await add(token, phone)
+      assert.equal(asked.status, 200, asked.text)
+      const code = await lastCode(phone)
+      assert.deepEqual(await textsTo(phone), [
+        `${code} is your code for app. Nobody at app asks you for it.\n\n@app.example #${code}`,
+      ])
+      assert.equal('phone' in (await me(app(), token)).body.user, false)
+      assert.equal((await prove(token, wrongCode(code))).code, 'INVALID_CODE')
+      const proven = await prove(token, code)
+      assert.deepEqual([proven.status, proven.body], [200, { phone }])
+      assert.equal((await me(app(), token)).body.user.phone, phone)
+      const { subject, parsed } = await mailbox().next(email)
+      assert.match(subject, /^The phone number of your account/)
+      assert.ok(parsed.text!.includes(`…${phone.slice(-3)}`) && !parsed.text!.includes(phone))
+      assert.equal((await prove(token, code)).code, 'INVALID_CODE')
+    })
 
     testOnce('is the same number with and without the prefix of calls in its country', async () => {
       const { token } = await app().register()

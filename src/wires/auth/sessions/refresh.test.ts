@@ -7,7 +7,16 @@ import { randomToken, sha256 } from '../../../base/crypto.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, testOnOne } from '../../../testing/engines.ts'
-import { appForAll, login, me, refresh, send, startReplicas, statuses, times } from '../../../testing/auth.ts'
+import {
+  appForAll,
+  login,
+  me,
+  refresh,
+  replicasForAll,
+  send,
+  statuses,
+  times,
+} from '../../../testing/auth.ts'
 
 const DAY_MS = 86_400_000
 const GRACE_MS = 10_000
@@ -54,7 +63,7 @@ describe('refreshing', () => {
       }
     })
 
-    testOnce('is the same as signing in for who may call: not as a bearer token', async () => {
+    testOnce('accepts no refresh token as a bearer token', async () => {
       const { refreshToken } = await app().register()
       assert.equal((await me(app(), refreshToken)).status, 401)
       assert.equal((await refresh(app(), refreshToken)).status, 200)
@@ -165,7 +174,7 @@ describe('refreshing', () => {
       assert.equal((await refresh(app(), last.body.refreshToken)).status, 401)
     })
 
-    test('is over after signing out, and where the account is disabled', async () => {
+    test('is refused after signing out, and if the account is disabled', async () => {
       const one = await app().register()
       await send(app(), 'POST /auth/logout', { token: one.token })
       assert.equal((await refresh(app(), one.refreshToken)).status, 401)
@@ -179,30 +188,29 @@ describe('refreshing', () => {
 
   eachEngine((engine) => {
     const testOnce = testOnOne(engine)
-    testOnce(
-      'ends a session when the configuration says, also one that is older than that setting',
-      async (t) => {
-        const databaseUrl = await engine.freshUrl()
-        const before = await startApp(t, engine, { databaseUrl })
-        const old = await before.register()
-        await before.stop()
-        const { clock } = before
-        const config = { auth: { sessionSeconds: 1800 } }
-        const app = await startApp(t, engine, { databaseUrl, clock, config })
-        const young = await app.register()
-        const { sessions } = (await send(app, 'GET /auth/sessions', { token: young.token })).body
-        assert.equal(Date.parse(sessions[0]!.expiresAt) - Date.parse(sessions[0]!.createdAt), 1_800_000)
-        assert.ok(expiryOf(young.token) <= Date.parse(sessions[0]!.expiresAt))
-        clock.advance(1_800_000)
-        for (const { token, refreshToken } of [old, young]) {
-          assert.equal((await me(app, token)).status, 401)
-          assert.equal((await refresh(app, refreshToken)).status, 401)
-        }
-      },
-    )
+    const replicas = replicasForAll(engine)
 
-    test('gives one successor on all replicas together', async (t) => {
-      const apps = await startReplicas(t, engine)
+    testOnce('ends a session after sessionSeconds, also one older than that setting', async (t) => {
+      const databaseUrl = await engine.freshUrl()
+      const before = await startApp(t, engine, { databaseUrl })
+      const old = await before.register()
+      await before.stop()
+      const { clock } = before
+      const config = { auth: { sessionSeconds: 1800 } }
+      const app = await startApp(t, engine, { databaseUrl, clock, config })
+      const young = await app.register()
+      const { sessions } = (await send(app, 'GET /auth/sessions', { token: young.token })).body
+      assert.equal(Date.parse(sessions[0]!.expiresAt) - Date.parse(sessions[0]!.createdAt), 1_800_000)
+      assert.ok(expiryOf(young.token) <= Date.parse(sessions[0]!.expiresAt))
+      clock.advance(1_800_000)
+      for (const { token, refreshToken } of [old, young]) {
+        assert.equal((await me(app, token)).status, 401)
+        assert.equal((await refresh(app, refreshToken)).status, 401)
+      }
+    })
+
+    test('gives one successor on all replicas together', async () => {
+      const apps = replicas()
       for (let i = 0; i < 5; i++) {
         const { refreshToken } = await apps[0].register()
         const answered = await Promise.all(times(10, (n) => refresh(apps[n % 2]!, refreshToken)))
@@ -212,8 +220,8 @@ describe('refreshing', () => {
       }
     })
 
-    test('never stands against signing out at the same moment', async (t) => {
-      const [one, two] = await startReplicas(t, engine)
+    test('leaves no session open after a sign-out at the same moment', async () => {
+      const [one, two] = replicas()
       for (let i = 0; i < 10; i++) {
         const { token, refreshToken } = await one.register()
         const [out, ...answered] = await Promise.all([
@@ -230,7 +238,7 @@ describe('refreshing', () => {
       }
     })
 
-    testOnce('goes by the configured times', async (t) => {
+    testOnce('applies the configured lifetimes', async (t) => {
       const auth = { accessTokenSeconds: 60, refreshTokenSeconds: 600, refreshGraceSeconds: 0 }
       const app = await startApp(t, engine, { config: { auth } })
       const { token, refreshToken } = await app.register()
@@ -246,8 +254,8 @@ describe('refreshing', () => {
       assert.equal((await refresh(app, other.refreshToken)).status, 401)
     })
 
-    test('keeps to one line of tokens, whatever is presented in whatever order', async (t) => {
-      const app = await startApp(t, engine)
+    test('issues one chain of tokens, whatever is presented in whatever order', async () => {
+      const [app] = replicas()
       // Each step: which of the tokens seen so far is presented, and how long after the step before.
       const step = fc.record({ token: fc.nat(5), afterMs: fc.constantFrom(0, 0, 100, 12_000) })
       await fc.assert(

@@ -133,7 +133,7 @@ describe('signing keys', () => {
       assert.deepEqual((await two.verify(token))?.userId, 'u')
     })
 
-    testOnce('that nobody knows make a replica read once in a while, not each time', async (t) => {
+    testOnce('with unknown ids make a replica read the table rarely, not each time', async (t) => {
       const { db, clock, replica } = await prepare(t, engine)
       let reads = 0
       const counted = new Proxy(db, {
@@ -154,25 +154,22 @@ describe('signing keys', () => {
       assert.ok(reads >= 1 && reads <= 3, String(reads))
     })
 
-    testOnce(
-      'stop the start where the secret is another one, and start again with the right one',
-      async (t) => {
-        const { db, clock, replica } = await prepare(t, engine)
-        const one = replica()
-        await one.start()
-        const { kid } = await one.signer()
-        clock.advance(ROTATION_MS)
-        const wrong = replica(db, `${SECRET}!`)
-        await assert.rejects(wrong.start(), {
-          name: 'StartError',
-          message: /^SIXWIRE_SECRET: .*sealed with another secret/,
-        })
-        assert.equal((await db.all(sql`select kid from auth_signing_keys`)).length, 1)
-        const again = replica()
-        await again.start()
-        assert.equal((await again.signer()).kid, kid)
-      },
-    )
+    testOnce('stop the start with another secret, and start again with the right one', async (t) => {
+      const { db, clock, replica } = await prepare(t, engine)
+      const one = replica()
+      await one.start()
+      const { kid } = await one.signer()
+      clock.advance(ROTATION_MS)
+      const wrong = replica(db, `${SECRET}!`)
+      await assert.rejects(wrong.start(), {
+        name: 'StartError',
+        message: /^SIXWIRE_SECRET: .*sealed with another secret/,
+      })
+      assert.equal((await db.all(sql`select kid from auth_signing_keys`)).length, 1)
+      const again = replica()
+      await again.start()
+      assert.equal((await again.signer()).kid, kid)
+    })
 
     testOnce('are sealed in the database', async (t) => {
       const { db, replica } = await prepare(t, engine)
@@ -223,7 +220,7 @@ describe('signing keys', () => {
       assert.equal((await refresh(after, refreshToken)).status, 200)
     })
 
-    test('that are not there make the wire unhealthy', async (t) => {
+    test('make the wire unhealthy if they are missing', async (t) => {
       const app = await startApp(t, engine)
       await app.app.db.write(sql`delete from auth_signing_keys`)
       const answered = await send(app, 'GET /auth/health')

@@ -156,7 +156,7 @@ describe('undoing a change of address', () => {
     })
 
     testOnce(
-      'is up to the first address, also where a later change was made by a server whose clock is behind',
+      'works for the first address, also if a server with a late clock changed it again',
       async (t) => {
         const environment = {
           SMTP_URL: started().mailbox.url,
@@ -199,7 +199,7 @@ describe('undoing a change of address', () => {
       assert.equal(await addressOf(_id), first)
     })
 
-    test('and a registration of the old address at the same moment: the account keeps it', async () => {
+    test('wins over a registration of the old address at the same moment', async () => {
       for (let round = 0; round < 3; round++) {
         const { _id, email: old, token } = await someone()
         const link = await change(token, old, newAddress())

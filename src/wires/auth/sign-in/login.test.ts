@@ -11,8 +11,8 @@ import {
   me,
   PASSWORD,
   refresh,
+  replicasForAll,
   send,
-  startReplicas,
   statuses,
   times,
 } from '../../../testing/auth.ts'
@@ -70,7 +70,7 @@ describe('signing in with a password', () => {
       assert.deepEqual(new Set(seen).size, 1, seen.join('\n'))
     })
 
-    test('says how people can sign in', async () => {
+    test('lists the ways to sign in', async () => {
       const answered = await send(app(), 'GET /auth/health')
       assert.deepEqual(
         [answered.status, answered.body],
@@ -99,7 +99,7 @@ describe('signing in with a password', () => {
       assert.equal((await login(after, email)).status, 200)
     })
 
-    test('takes many right passwords of one person at the same moment', async (t) => {
+    test('accepts many right passwords of one account at the same moment', async (t) => {
       const app = await startApp(t, engine, { config: { auth: { bcryptCost: 8 } } })
       const { email } = await app.register()
       assert.deepEqual(statuses(await Promise.all(times(12, () => login(app, email)))), { 200: 12 })
@@ -186,7 +186,7 @@ describe('changing the password', () => {
       assert.equal((await login(app(), mine.email, CHANGED)).status, 200)
     })
 
-    test('wants the current password', async () => {
+    test('requires the current password', async () => {
       const { email, token } = await app().register()
       const answered = await change(app(), token, 'wrong horse battery')
       assert.deepEqual([answered.status, answered.code], [401, 'INVALID_CREDENTIALS'])
@@ -210,8 +210,10 @@ describe('changing the password', () => {
   })
 
   eachEngine((engine) => {
-    test('happens once when two ask at the same moment', async (t) => {
-      const [one, two] = await startReplicas(t, engine)
+    const replicas = replicasForAll(engine)
+
+    test('succeeds once if requested twice at the same moment', async () => {
+      const [one, two] = replicas()
       for (let i = 0; i < 5; i++) {
         const { email, token } = await one.register()
         const answered = await Promise.all([
@@ -224,8 +226,8 @@ describe('changing the password', () => {
       }
     })
 
-    test('leaves no session that the old password opens at the same moment', async (t) => {
-      const [one, two] = await startReplicas(t, engine)
+    test('leaves no session that the old password opens at the same moment', async () => {
+      const [one, two] = replicas()
       for (let i = 0; i < 8; i++) {
         const { email, token } = await one.register()
         const [changed, ...opened] = await Promise.all([

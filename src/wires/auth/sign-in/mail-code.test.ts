@@ -225,23 +225,20 @@ describe('a code in the mail of a link', () => {
       }
     })
 
-    testOnce(
-      'and the link that were asked for in a browser: the link asks first in another one',
-      async () => {
-        const email = newAddress()
-        const { token } = await askFor(email, BROWSER)
-        for (const more of [{}, { browser: 'another browser, not that' }]) {
-          const answered = await follow(app(), token, more)
-          assert.deepEqual([answered.status, answered.code], [409, 'OTHER_BROWSER'])
-        }
-        assert.equal(await app().app.service('auth').users.find(email), undefined)
-        assert.equal((await follow(app(), token, { browser: BROWSER })).status, 200)
-        const other = await askFor(email, BROWSER)
-        assert.equal((await follow(app(), other.token, { confirmed: true })).status, 200)
-      },
-    )
+    testOnce('comes with a link that asks for confirmation in another browser', async () => {
+      const email = newAddress()
+      const { token } = await askFor(email, BROWSER)
+      for (const more of [{}, { browser: 'another browser, not that' }]) {
+        const answered = await follow(app(), token, more)
+        assert.deepEqual([answered.status, answered.code], [409, 'OTHER_BROWSER'])
+      }
+      assert.equal(await app().app.service('auth').users.find(email), undefined)
+      assert.equal((await follow(app(), token, { browser: BROWSER })).status, 200)
+      const other = await askFor(email, BROWSER)
+      assert.equal((await follow(app(), other.token, { confirmed: true })).status, 200)
+    })
 
-    testOnce('and a link that was asked for without a browser: it asks first in any browser', async () => {
+    testOnce('comes with a link that asks for confirmation if no browser requested it', async () => {
       const email = newAddress()
       const { token } = await askFor(email)
       const answered = await follow(app(), token, { browser: BROWSER })
@@ -278,17 +275,14 @@ describe('a code in the mail of a link', () => {
       assert.equal(row!.code_attempts, 5)
     })
 
-    testOnce(
-      'works in the browser that asked for it only; another one does not use up its attempts',
-      async () => {
-        const email = newAddress()
-        const { code } = await askFor(email, BROWSER)
-        for (const browser of [undefined, 'another browser, not that'])
-          for (let i = 0; i < 5; i++)
-            assert.equal((await type(app(), email, code, browser)).code, 'INVALID_CODE')
-        assert.equal((await type(app(), email, code, BROWSER)).status, 200)
-      },
-    )
+    testOnce('works in the browser that requested it only; others use up no attempts', async () => {
+      const email = newAddress()
+      const { code } = await askFor(email, BROWSER)
+      for (const browser of [undefined, 'another browser, not that'])
+        for (let i = 0; i < 5; i++)
+          assert.equal((await type(app(), email, code, browser)).code, 'INVALID_CODE')
+      assert.equal((await type(app(), email, code, BROWSER)).status, 200)
+    })
   })
 
   eachEngine((engine) => {
@@ -313,49 +307,46 @@ describe('a code in the mail of a link', () => {
       assert.deepEqual(statuses(answered), { 200: 1, 401: 19 })
     })
 
-    testOnce(
-      'makes no account while registration is closed, and tells no address that has one',
-      async (t) => {
-        const mailbox = await startMailbox(t)
-        const databaseUrl = await engine.migratedUrl()
-        const open = await startApp(t, engine, withMail(mailbox, { databaseUrl }))
-        const { email } = await open.register()
-        await mailbox.next(email)
-        const late = newAddress()
-        await ask(open, late)
-        const code = codeOf(await mailbox.next(late))
-        await open.stop()
+    testOnce('creates no account while registration is closed, and reveals none', async (t) => {
+      const mailbox = await startMailbox(t)
+      const databaseUrl = await engine.migratedUrl()
+      const open = await startApp(t, engine, withMail(mailbox, { databaseUrl }))
+      const { email } = await open.register()
+      await mailbox.next(email)
+      const late = newAddress()
+      await ask(open, late)
+      const code = codeOf(await mailbox.next(late))
+      await open.stop()
 
-        const closed = await startApp(
-          t,
-          engine,
-          withMail(mailbox, { databaseUrl, config: { auth: { registration: 'closed' } } }),
-        )
-        assert.equal((await type(closed, late, code)).code, 'REGISTRATION_CLOSED')
-        const other = newAddress()
-        for (const address of [email, other]) assert.equal((await ask(closed, address)).status, 200)
-        const right = codeOf(await mailbox.next(email))
-        await quietQueue(closed)
-        const answered = [
-          await type(closed, email, wrongCode(right)),
-          await type(closed, other, wrongCode(right)),
-        ]
-        assert.deepEqual(statuses(answered), { 401: 2 })
-        assert.equal(answered[0]!.text, answered[1]!.text)
-        // The work is the same as well: both attempts were counted in a row.
-        const rows = await closed.app.db.all(sql<{ code_attempts: number }>`
+      const closed = await startApp(
+        t,
+        engine,
+        withMail(mailbox, { databaseUrl, config: { auth: { registration: 'closed' } } }),
+      )
+      assert.equal((await type(closed, late, code)).code, 'REGISTRATION_CLOSED')
+      const other = newAddress()
+      for (const address of [email, other]) assert.equal((await ask(closed, address)).status, 200)
+      const right = codeOf(await mailbox.next(email))
+      await quietQueue(closed)
+      const answered = [
+        await type(closed, email, wrongCode(right)),
+        await type(closed, other, wrongCode(right)),
+      ]
+      assert.deepEqual(statuses(answered), { 401: 2 })
+      assert.equal(answered[0]!.text, answered[1]!.text)
+      // The work is the same as well: both attempts were counted in a row.
+      const rows = await closed.app.db.all(sql<{ code_attempts: number }>`
         select code_attempts from auth_mail_tokens where email_key in (${email}, ${other}) and used_at is null
           and purpose = 'magic-link'`)
-        assert.deepEqual(
-          rows.map(({ code_attempts }) => code_attempts),
-          [1, 1],
-        )
-        assert.equal((await type(closed, email, right)).status, 200)
-        assert.deepEqual(
-          mailbox.mails.filter(({ to }) => to.includes(other)),
-          [],
-        )
-      },
-    )
+      assert.deepEqual(
+        rows.map(({ code_attempts }) => code_attempts),
+        [1, 1],
+      )
+      assert.equal((await type(closed, email, right)).status, 200)
+      assert.deepEqual(
+        mailbox.mails.filter(({ to }) => to.includes(other)),
+        [],
+      )
+    })
   })
 })

@@ -393,7 +393,7 @@ describe('registration', () => {
       assert.equal((await login(app(), body.email)).status, 200)
     })
 
-    testOnce('is no way in with a password that was changed since', async () => {
+    testOnce('opens nothing with a password that was changed since', async () => {
       const body = { email: someone(), password: PASSWORD }
       const key = `register-${body.email}`
       const { token } = (await register(body, { 'idempotency-key': key })).body
@@ -408,7 +408,7 @@ describe('registration', () => {
 
   eachEngine((engine) => {
     const testOnce = testOnOne(engine)
-    testOnce('may be closed', async (t) => {
+    testOnce('is refused while it is closed', async (t) => {
       const app = await startApp(t, engine, { config: { auth: { registration: 'closed' } } })
       const answered = await send(app, 'POST /auth/register', {
         body: { email: 'a@example.com', password: PASSWORD },
@@ -435,7 +435,7 @@ describe('registration', () => {
       assert.equal((await me(app, token)).body.user.role, 'user')
     })
 
-    testOnce('leaves the role to SIXWIRE_ADMINS, once the address is verified', async (t) => {
+    testOnce('makes an address of SIXWIRE_ADMINS an administrator once it is verified', async (t) => {
       const app = await startApp(t, engine, { environment: { SIXWIRE_ADMINS: 'Root@Example.com' } })
       const other = await app.register('first@example.com')
       const { _id, token } = await app.register('ROOT@example.com')
@@ -446,7 +446,7 @@ describe('registration', () => {
       assert.equal((await me(app, other.token)).body.user.role, 'user')
     })
 
-    testOnce('goes by the configured length of passwords', async (t) => {
+    testOnce('applies the configured length of passwords', async (t) => {
       const app = await startApp(t, engine, { config: { auth: { local: { passwordMinLength: 12 } } } })
       const register = (password: string) =>
         send(app, 'POST /auth/register', { body: { email: 'a@example.com', password } })
@@ -454,7 +454,7 @@ describe('registration', () => {
       assert.equal((await register('twelve chars')).status, 201)
     })
 
-    testOnce('stops the start where SIXWIRE_ADMINS holds something else than an address', async (t) => {
+    testOnce('stops the start if SIXWIRE_ADMINS has something that is not an address', async (t) => {
       await assert.rejects(startApp(t, engine, { environment: { SIXWIRE_ADMINS: 'root' } }), {
         name: 'StartError',
         message: 'SIXWIRE_ADMINS: "root" is not an email address',

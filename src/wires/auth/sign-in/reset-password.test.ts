@@ -76,7 +76,7 @@ describe('a forgotten password', () => {
       assert.doesNotMatch(notice.raw, /token=/)
     })
 
-    testOnce('lifts the lock of the address', async () => {
+    testOnce('unlocks the address when it is reset', async () => {
       const { email } = await someone()
       const resetting = await resetToken(email)
       for (let i = 0; i < 6; i++) await login(app(), email, 'wrong horse battery')
@@ -95,7 +95,7 @@ describe('a forgotten password', () => {
       assert.equal((await login(app(), email, `${NEW_PASSWORD} ${winner}`)).status, 200)
     })
 
-    testOnce('is not lost by a password that is refused', async () => {
+    testOnce('keeps its link valid if the new password is refused', async () => {
       const { email } = await someone()
       const token = await resetToken(email)
       for (const bad of ['short', 'password1', 'a'.repeat(73), email.toUpperCase()]) {
@@ -126,7 +126,7 @@ describe('a forgotten password', () => {
       assert.equal((await reset('never.sent')).code, 'INVALID_TOKEN')
     })
 
-    testOnce('of a disabled account stays as it is', async () => {
+    testOnce('of a disabled account cannot be reset', async () => {
       const { email } = await someone()
       const token = await resetToken(email)
       const { users } = app().app.service('auth')

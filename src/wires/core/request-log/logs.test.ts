@@ -188,43 +188,40 @@ eachEngine((engine) => {
       )
     })
 
-    testOnce(
-      'counts neither probes nor calls of the console, and leaves out the latter if asked to',
-      async () => {
-        const since = new Date(one.clock.now()).toISOString()
-        const email = 'desk@example.com'
-        await one.app.service('auth').users.create({ email, password: PASSWORD, role: 'admin' })
-        const opened = await one.request('POST', '/console/session', {
-          body: { refreshToken: (await login(one, email)).body.refreshToken },
-          headers: { 'sec-fetch-site': 'same-origin' },
-        })
-        const seen = async (id: string, token: string, path: string) => {
-          await one.request('GET', path, { token, headers: { 'x-request-id': id } })
-          await entriesOf(one, key, `requestId=${id}`, (all) => all.length > 0)
-        }
-        const totals = async (): Promise<{ requests: number; refusals: number }[]> =>
-          (await one.request('GET', '/core/overview', { token: key })).body.requests
-        const sum = async () =>
-          (await totals()).reduce(
-            (all, { requests, refusals }) => [all[0]! + requests, all[1]! + refusals],
-            [0, 0],
-          )
-        await seen('before', key, '/core/jobs')
-        const [requests, refusals] = await sum()
-        assert.equal((await one.request('POST', '/ready')).status, 405)
-        await one.request('GET', '/core/jobs', { token: opened.body.token })
-        await seen('of-the-console', opened.body.token, '/core/jobs/none')
-        await seen('refused', key, '/core/jobs/none')
-        assert.deepEqual(await sum(), [requests! + 1, refusals! + 1])
+    testOnce('counts neither probes nor calls of the console, and can leave out the latter', async () => {
+      const since = new Date(one.clock.now()).toISOString()
+      const email = 'desk@example.com'
+      await one.app.service('auth').users.create({ email, password: PASSWORD, role: 'admin' })
+      const opened = await one.request('POST', '/console/session', {
+        body: { refreshToken: (await login(one, email)).body.refreshToken },
+        headers: { 'sec-fetch-site': 'same-origin' },
+      })
+      const seen = async (id: string, token: string, path: string) => {
+        await one.request('GET', path, { token, headers: { 'x-request-id': id } })
+        await entriesOf(one, key, `requestId=${id}`, (all) => all.length > 0)
+      }
+      const totals = async (): Promise<{ requests: number; refusals: number }[]> =>
+        (await one.request('GET', '/core/overview', { token: key })).body.requests
+      const sum = async () =>
+        (await totals()).reduce(
+          (all, { requests, refusals }) => [all[0]! + requests, all[1]! + refusals],
+          [0, 0],
+        )
+      await seen('before', key, '/core/jobs')
+      const [requests, refusals] = await sum()
+      assert.equal((await one.request('POST', '/ready')).status, 405)
+      await one.request('GET', '/core/jobs', { token: opened.body.token })
+      await seen('of-the-console', opened.body.token, '/core/jobs/none')
+      await seen('refused', key, '/core/jobs/none')
+      assert.deepEqual(await sum(), [requests! + 1, refusals! + 1])
 
-        const listed = async (query: string) =>
-          (
-            await entriesOf(one, key, `since=${since}&route=/core/jobs/:id${query}`, (all) => all.length > 0)
-          ).map(({ requestId }) => requestId)
-        assert.deepEqual(await listed(''), ['refused', 'of-the-console'])
-        assert.deepEqual(await listed('&console=false'), ['refused'])
-      },
-    )
+      const listed = async (query: string) =>
+        (
+          await entriesOf(one, key, `since=${since}&route=/core/jobs/:id${query}`, (all) => all.length > 0)
+        ).map(({ requestId }) => requestId)
+      assert.deepEqual(await listed(''), ['refused', 'of-the-console'])
+      assert.deepEqual(await listed('&console=false'), ['refused'])
+    })
 
     test('groups unexpected errors by their name and place, until an operator resolves them', async () => {
       for (const [app, amount] of [

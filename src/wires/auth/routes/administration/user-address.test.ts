@@ -51,34 +51,31 @@ describe('the address of a user that an administrator changes', () => {
       return person
     }
 
-    testOnce(
-      'is another one, not verified, which the account signs in with; the old one is told',
-      async () => {
-        const by = await admin()
-        const { _id, email: old, token } = await someone()
-        const email = `Set.${newAddress()}`
-        const { status, body, text } = await patchAs(app(), by, _id, { email: `\t${email} ` })
-        assert.equal(status, 200, text)
-        assert.deepEqual([body.user.email, body.user.emailVerified, body.user.sessions], [email, false, 1])
-        assert.equal((await me(app(), token)).body.user.email, email)
-        assert.equal((await login(app(), email.toLowerCase())).status, 200)
-        assert.equal((await login(app(), old)).code, 'INVALID_CREDENTIALS')
+    testOnce('becomes the unverified address to sign in with, and the old one is told', async () => {
+      const by = await admin()
+      const { _id, email: old, token } = await someone()
+      const email = `Set.${newAddress()}`
+      const { status, body, text } = await patchAs(app(), by, _id, { email: `\t${email} ` })
+      assert.equal(status, 200, text)
+      assert.deepEqual([body.user.email, body.user.emailVerified, body.user.sessions], [email, false, 1])
+      assert.equal((await me(app(), token)).body.user.email, email)
+      assert.equal((await login(app(), email.toLowerCase())).status, 200)
+      assert.equal((await login(app(), old)).code, 'INVALID_CREDENTIALS')
 
-        const { parsed } = await nextAbout(mailbox(), old, ADDRESS_CHANGED)
-        assert.match(parsed.text!, /an administrator/)
-        assert.doesNotMatch(parsed.text!, new RegExp(`${email}|token=`))
-        const verification = { token: await nextToken(mailbox(), email, 'verify') }
-        assert.equal((await send(app(), 'POST /auth/verify-email', { body: verification })).status, 200)
-        assert.equal((await me(app(), token)).body.user.emailVerified, true)
-        assert.equal((await register(old)).status, 201) // no longer the address of anybody
+      const { parsed } = await nextAbout(mailbox(), old, ADDRESS_CHANGED)
+      assert.match(parsed.text!, /an administrator/)
+      assert.doesNotMatch(parsed.text!, new RegExp(`${email}|token=`))
+      const verification = { token: await nextToken(mailbox(), email, 'verify') }
+      assert.equal((await send(app(), 'POST /auth/verify-email', { body: verification })).status, 200)
+      assert.equal((await me(app(), token)).body.user.emailVerified, true)
+      assert.equal((await register(old)).status, 201) // no longer the address of anybody
 
-        const changes = (await auditOf(app(), by, `user:${_id}`)).filter(({ actor }) => actor.id === by._id)
-        assert.deepEqual(
-          changes.map(({ action, before, after }) => [action, before, after]),
-          [['user.email-changed', { email: old, emailVerified: true }, { email, emailVerified: false }]],
-        )
-      },
-    )
+      const changes = (await auditOf(app(), by, `user:${_id}`)).filter(({ actor }) => actor.id === by._id)
+      assert.deepEqual(
+        changes.map(({ action, before, after }) => [action, before, after]),
+        [['user.email-changed', { email: old, emailVerified: true }, { email, emailVerified: false }]],
+      )
+    })
 
     testOnce('is checked as at a registration, and is of one account only', async () => {
       const { _id, email: old } = await someone()

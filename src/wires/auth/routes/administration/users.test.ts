@@ -144,39 +144,33 @@ describe('administration of a user', () => {
       assert.equal((await as(app(), by, 'GET /auth/users/nobody')).status, 404)
     })
 
-    testOnce(
-      'creates one by an invitation, whose link sets the password and verifies the address',
-      async () => {
-        const by = await admin()
-        const email = 'invited@example.com'
-        const created = await as(app(), by, 'POST /auth/users', { email, name: 'Ida' })
-        assert.equal(created.status, 201, created.text)
-        const { user } = created.body as {
-          user: { _id: string; hasPassword: boolean; emailVerified: boolean }
-        }
-        assert.deepEqual([user.hasPassword, user.emailVerified], [false, false])
-        const first = tokenOf(await nextAbout(started().mailbox, email, /^Your account/), 'reset')
-        assert.equal((await as(app(), by, `POST /auth/users/${user._id}/invite`)).status, 202)
-        const second = tokenOf(await nextAbout(started().mailbox, email, /^Your account/), 'reset')
-        const reset = (token: string) =>
-          send(app(), 'POST /auth/reset-password', { body: { token, password: PASSWORD } })
-        assert.equal((await reset(first)).code, 'INVALID_TOKEN')
-        app().clock.advance(6 * 86_400_000)
-        assert.equal((await reset(second)).status, 200)
-        const signedIn = await login(app(), email)
-        assert.equal((await me(app(), signedIn.body.token)).body.user.emailVerified, true)
-        assert.equal(
-          codeOf(await as(app(), await admin(), `POST /auth/users/${user._id}/invite`)),
-          'CONFLICT',
-        )
-        assert.deepEqual(
-          (await auditOf(app(), await admin(), `user:${user._id}`))
-            .filter(({ actor }) => actor.id === by._id)
-            .map(({ action }) => action),
-          ['user.created', 'user.invited'],
-        )
-      },
-    )
+    testOnce('creates one by an invitation, which sets the password and verifies the address', async () => {
+      const by = await admin()
+      const email = 'invited@example.com'
+      const created = await as(app(), by, 'POST /auth/users', { email, name: 'Ida' })
+      assert.equal(created.status, 201, created.text)
+      const { user } = created.body as {
+        user: { _id: string; hasPassword: boolean; emailVerified: boolean }
+      }
+      assert.deepEqual([user.hasPassword, user.emailVerified], [false, false])
+      const first = tokenOf(await nextAbout(started().mailbox, email, /^Your account/), 'reset')
+      assert.equal((await as(app(), by, `POST /auth/users/${user._id}/invite`)).status, 202)
+      const second = tokenOf(await nextAbout(started().mailbox, email, /^Your account/), 'reset')
+      const reset = (token: string) =>
+        send(app(), 'POST /auth/reset-password', { body: { token, password: PASSWORD } })
+      assert.equal((await reset(first)).code, 'INVALID_TOKEN')
+      app().clock.advance(6 * 86_400_000)
+      assert.equal((await reset(second)).status, 200)
+      const signedIn = await login(app(), email)
+      assert.equal((await me(app(), signedIn.body.token)).body.user.emailVerified, true)
+      assert.equal(codeOf(await as(app(), await admin(), `POST /auth/users/${user._id}/invite`)), 'CONFLICT')
+      assert.deepEqual(
+        (await auditOf(app(), await admin(), `user:${user._id}`))
+          .filter(({ actor }) => actor.id === by._id)
+          .map(({ action }) => action),
+        ['user.created', 'user.invited'],
+      )
+    })
 
     testOnce('creates one with a password, once for an Idempotency-Key', async () => {
       const by = await admin()

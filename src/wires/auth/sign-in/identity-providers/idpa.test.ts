@@ -166,30 +166,27 @@ describe('sign-in through an OpenID Connect issuer', () => {
       assert.equal((await personOf(fresh, await signIn('second', { on: fresh }))).role, 'user')
     })
 
-    testOnce(
-      'makes no account where registration is closed, and still opens those that are there',
-      async (t) => {
-        const databaseUrl = await engine.migratedUrl()
-        const open = await startApp(t, engine, { environment, databaseUrl })
-        issuer.people.set('member', { email: 'member@example.com', email_verified: true })
-        const member = await personOf(open, await signIn('member', { on: open }))
-        const account = await open.register('resident@example.com')
-        await open.app.service('auth').users.verify('resident@example.com')
+    testOnce('creates no account while registration is closed, and signs in to existing ones', async (t) => {
+      const databaseUrl = await engine.migratedUrl()
+      const open = await startApp(t, engine, { environment, databaseUrl })
+      issuer.people.set('member', { email: 'member@example.com', email_verified: true })
+      const member = await personOf(open, await signIn('member', { on: open }))
+      const account = await open.register('resident@example.com')
+      await open.app.service('auth').users.verify('resident@example.com')
 
-        const closed = await startApp(t, engine, {
-          environment,
-          databaseUrl,
-          config: { auth: { registration: 'closed' } },
-        })
-        issuer.people.set('stranger', { email: 'stranger@example.com', email_verified: true })
-        const refused = await signIn('stranger', { on: closed })
-        assert.deepEqual(refused.fragment, { error: 'registration_closed' })
-        assert.equal(await count('auth_users', closed), 2)
-        assert.equal((await personOf(closed, await signIn('member', { on: closed })))._id, member._id)
-        issuer.people.set('resident', { email: 'resident@example.com', email_verified: true })
-        assert.equal((await personOf(closed, await signIn('resident', { on: closed })))._id, account._id)
-      },
-    )
+      const closed = await startApp(t, engine, {
+        environment,
+        databaseUrl,
+        config: { auth: { registration: 'closed' } },
+      })
+      issuer.people.set('stranger', { email: 'stranger@example.com', email_verified: true })
+      const refused = await signIn('stranger', { on: closed })
+      assert.deepEqual(refused.fragment, { error: 'registration_closed' })
+      assert.equal(await count('auth_users', closed), 2)
+      assert.equal((await personOf(closed, await signIn('member', { on: closed })))._id, member._id)
+      issuer.people.set('resident', { email: 'resident@example.com', email_verified: true })
+      assert.equal((await personOf(closed, await signIn('resident', { on: closed })))._id, account._id)
+    })
 
     testOnce('works with an issuer whose ID token holds the address', async (t) => {
       const telling = await startOidcIssuer(t, { redirectUris: [callbackOf('idpa')], claimsInIdToken: true })
@@ -202,46 +199,43 @@ describe('sign-in through an OpenID Connect issuer', () => {
       assert.equal(telling.asked.get('/me'), undefined)
     })
 
-    testOnce(
-      'needs the issuer only when somebody signs in, and asks it again after it was out of reach',
-      async (t) => {
-        const away = await startOidcIssuer(t, { redirectUris: [callbackOf('idpa')] })
-        await away.stop()
-        const other = await startApp(t, engine, { environment: { ...environment, IDPA_ISSUER: away.url } })
-        const health = await other.request('GET', '/auth/health')
-        assert.deepEqual([health.status, health.body.status], [200, 'healthy'])
-        assert.deepEqual(health.body.providers.slice(0, 3), ['local', 'idpa', 'idpb'])
-        assert.equal((await other.request('GET', '/health')).status, 200)
+    testOnce('contacts the issuer at a sign-in only, and again after it was unreachable', async (t) => {
+      const away = await startOidcIssuer(t, { redirectUris: [callbackOf('idpa')] })
+      await away.stop()
+      const other = await startApp(t, engine, { environment: { ...environment, IDPA_ISSUER: away.url } })
+      const health = await other.request('GET', '/auth/health')
+      assert.deepEqual([health.status, health.body.status], [200, 'healthy'])
+      assert.deepEqual(health.body.providers.slice(0, 3), ['local', 'idpa', 'idpb'])
+      assert.equal((await other.request('GET', '/health')).status, 200)
 
-        const browser = browserOf(other)
-        const page = await browser.visit(startOf('idpa', '?redirect=/cart'))
-        assert.deepEqual(page.fragment, { error: 'provider_error', redirect: '/cart' })
-        assert.equal(page.url.href.split('#')[0], `${APP_URL}/auth/callback`)
-        assert.match(other.log(), /"provider":"idpa","reason":"[^"]*ECONNREFUSED[^"]*"/)
+      const browser = browserOf(other)
+      const page = await browser.visit(startOf('idpa', '?redirect=/cart'))
+      assert.deepEqual(page.fragment, { error: 'provider_error', redirect: '/cart' })
+      assert.equal(page.url.href.split('#')[0], `${APP_URL}/auth/callback`)
+      assert.match(other.log(), /"provider":"idpa","reason":"[^"]*ECONNREFUSED[^"]*"/)
 
-        await away.start()
-        away.people.set('patient', { email: 'patient@example.com', email_verified: true })
-        const discovery = '/.well-known/openid-configuration'
-        for (let i = 0; i < 3; i++) {
-          const fresh = browserOf(other)
-          assert.ok(
-            (await away.consent(fresh, await fresh.visit(startOf('idpa')), 'patient')).fragment['token'],
-          )
-        }
-        assert.equal(away.asked.get(discovery), 1)
-        other.clock.advance(3_600_000)
-        await browserOf(other).visit(startOf('idpa'))
-        assert.equal(away.asked.get(discovery), 2)
+      await away.start()
+      away.people.set('patient', { email: 'patient@example.com', email_verified: true })
+      const discovery = '/.well-known/openid-configuration'
+      for (let i = 0; i < 3; i++) {
+        const fresh = browserOf(other)
+        assert.ok(
+          (await away.consent(fresh, await fresh.visit(startOf('idpa')), 'patient')).fragment['token'],
+        )
+      }
+      assert.equal(away.asked.get(discovery), 1)
+      other.clock.advance(3_600_000)
+      await browserOf(other).visit(startOf('idpa'))
+      assert.equal(away.asked.get(discovery), 2)
 
-        // Gone between consent and callback.
-        const late = browserOf(other)
-        const stopAt = callbackOf('idpa')
-        const back = await away.consent(late, await late.visit(startOf('idpa'), { stopAt }), 'patient', {
-          stopAt,
-        })
-        await away.stop()
-        assert.deepEqual((await late.visit(back.url.href)).fragment, { error: 'provider_error' })
-      },
-    )
+      // Gone between consent and callback.
+      const late = browserOf(other)
+      const stopAt = callbackOf('idpa')
+      const back = await away.consent(late, await late.visit(startOf('idpa'), { stopAt }), 'patient', {
+        stopAt,
+      })
+      await away.stop()
+      assert.deepEqual((await late.visit(back.url.href)).fragment, { error: 'provider_error' })
+    })
   })
 })

@@ -63,32 +63,29 @@ describe('sign-in through a provider', () => {
       return page.fragment['error']
     }
 
-    testOnce(
-      'sends the browser with state, nonce and a PKCE challenge, and a cookie that only it can use',
-      async () => {
-        const browser = browserOf(app)
-        const started = await browser.step(startOf('idpa'))
-        assert.equal(started.status, 302)
-        assert.equal(started.headers.get('cache-control'), 'no-store')
-        const asked = new URL(started.headers.get('location')!)
-        assert.equal(asked.origin, issuer.url)
-        const said = Object.fromEntries(asked.searchParams)
-        assert.deepEqual(
-          [said['response_type'], said['client_id'], said['redirect_uri'], said['code_challenge_method']],
-          ['code', CLIENT.id, `${PUBLIC_URL}/auth/idpa/callback`, 'S256'],
-        )
-        for (const name of ['nonce', 'code_challenge']) assert.match(said[name]!, /^[\w-]{43}$/)
-        assert.match(said['state']!, /^[\w-]{43}$/)
-        const cookie = browser.cookies(startOf('idpa'))
-        const [name = ''] = cookie.split('=')
-        assert.equal(name, `__Host-sixwire_login_${said['state']!.slice(0, 8)}`)
-        const attributes = browser.attributesOf(name)!.split('; ').toSorted()
-        assert.deepEqual(attributes, ['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', 'Secure'])
-        for (const name of ['state', 'nonce']) assert.equal(cookie.includes(said[name]!), false)
-        const again = new URL((await browser.step(startOf('idpa'))).headers.get('location')!)
-        assert.notEqual(again.searchParams.get('state'), said['state'])
-      },
-    )
+    testOnce('sends the browser with state, nonce, a PKCE challenge and a cookie of its own', async () => {
+      const browser = browserOf(app)
+      const started = await browser.step(startOf('idpa'))
+      assert.equal(started.status, 302)
+      assert.equal(started.headers.get('cache-control'), 'no-store')
+      const asked = new URL(started.headers.get('location')!)
+      assert.equal(asked.origin, issuer.url)
+      const said = Object.fromEntries(asked.searchParams)
+      assert.deepEqual(
+        [said['response_type'], said['client_id'], said['redirect_uri'], said['code_challenge_method']],
+        ['code', CLIENT.id, `${PUBLIC_URL}/auth/idpa/callback`, 'S256'],
+      )
+      for (const name of ['nonce', 'code_challenge']) assert.match(said[name]!, /^[\w-]{43}$/)
+      assert.match(said['state']!, /^[\w-]{43}$/)
+      const cookie = browser.cookies(startOf('idpa'))
+      const [name = ''] = cookie.split('=')
+      assert.equal(name, `__Host-sixwire_login_${said['state']!.slice(0, 8)}`)
+      const attributes = browser.attributesOf(name)!.split('; ').toSorted()
+      assert.deepEqual(attributes, ['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', 'Secure'])
+      for (const name of ['state', 'nonce']) assert.equal(cookie.includes(said[name]!), false)
+      const again = new URL((await browser.step(startOf('idpa'))).headers.get('location')!)
+      assert.notEqual(again.searchParams.get('state'), said['state'])
+    })
 
     testOnce('takes the cookie back when it ends, well or not', async () => {
       issuer.people.set('cookie', { email: 'cookie@example.com', email_verified: true })
@@ -170,29 +167,26 @@ describe('sign-in through a provider', () => {
       assert.equal(browser.cookies(callbackOf('idpa')), '')
     })
 
-    testOnce(
-      'replaces a cookie that cannot be opened, or has expired, before an attempt that is valid',
-      async () => {
-        issuer.people.set('place', { email: 'place@example.com', email_verified: true })
-        for (const fill of ['unreadable', 'run out'] as const) {
-          const browser = browserOf(app)
-          const living: URL[] = []
-          const begin = async () => void living.push(await comeBack('place', browser))
-          if (fill === 'run out') {
-            await browser.step(startOf('idpa'))
-            // A browser with a slow clock still sends it.
-            app.clock.advance(600_000)
-            for (let tab = 0; tab < 3; tab++) await begin()
-          } else {
-            for (let tab = 0; tab < 3; tab++) await begin()
-            browser.setCookie(startOf('idpa'), '__Host-sixwire_login_-earlier', 'of an earlier secret', '/')
-          }
-          await begin()
-          assert.equal(browser.cookies(startOf('idpa')).split('; ').length, 4)
-          for (const back of living) assert.ok((await browser.visit(back.href)).fragment['token'], fill)
+    testOnce('replaces invalid and expired cookies before those of valid attempts', async () => {
+      issuer.people.set('place', { email: 'place@example.com', email_verified: true })
+      for (const fill of ['unreadable', 'run out'] as const) {
+        const browser = browserOf(app)
+        const living: URL[] = []
+        const begin = async () => void living.push(await comeBack('place', browser))
+        if (fill === 'run out') {
+          await browser.step(startOf('idpa'))
+          // A browser with a slow clock still sends it.
+          app.clock.advance(600_000)
+          for (let tab = 0; tab < 3; tab++) await begin()
+        } else {
+          for (let tab = 0; tab < 3; tab++) await begin()
+          browser.setCookie(startOf('idpa'), '__Host-sixwire_login_-earlier', 'of an earlier secret', '/')
         }
-      },
-    )
+        await begin()
+        assert.equal(browser.cookies(startOf('idpa')).split('; ').length, 4)
+        for (const back of living) assert.ok((await browser.visit(back.href)).fragment['token'], fill)
+      }
+    })
 
     testOnce('comes back with the path that the frontend asked for', async () => {
       issuer.people.set('path', { email: 'path@example.com', email_verified: true })
@@ -331,28 +325,25 @@ describe('sign-in through a provider', () => {
       })
     })
 
-    testOnce(
-      'tells nobody a secret: not the log, not the database, not the fragment of a failure',
-      async () => {
-        issuer.people.set('secret', { email: 'secret@example.com', email_verified: true })
-        const browser = browserOf(app)
-        const back = await comeBack('secret', browser)
-        const [, cookie = ''] = browser.cookies(back.href).split('=')
-        const { fragment } = await browser.visit(back.href)
-        const stale = await browser.visit(back.href)
-        assert.deepEqual(stale.fragment, { error: 'invalid_state' })
-        const secrets = [CLIENT.secret, cookie, fragment['token']!, fragment['refreshToken']!]
-        for (const name of ['code', 'state']) secrets.push(back.searchParams.get(name)!)
-        const stored = JSON.stringify([
-          await app.app.db.all(sql`select * from auth_identities`),
-          await app.app.db.all(sql`select * from auth_provider_returns`),
-        ])
-        assert.match(stored, /secret/) // the subject
-        for (const secret of secrets) {
-          assert.equal(app.log().includes(secret), false, `the log has ${secret}`)
-          assert.equal(stored.includes(secret), false, `the database has ${secret}`)
-        }
-      },
-    )
+    testOnce('leaves no secret in the log, the database or the fragment of a failure', async () => {
+      issuer.people.set('secret', { email: 'secret@example.com', email_verified: true })
+      const browser = browserOf(app)
+      const back = await comeBack('secret', browser)
+      const [, cookie = ''] = browser.cookies(back.href).split('=')
+      const { fragment } = await browser.visit(back.href)
+      const stale = await browser.visit(back.href)
+      assert.deepEqual(stale.fragment, { error: 'invalid_state' })
+      const secrets = [CLIENT.secret, cookie, fragment['token']!, fragment['refreshToken']!]
+      for (const name of ['code', 'state']) secrets.push(back.searchParams.get(name)!)
+      const stored = JSON.stringify([
+        await app.app.db.all(sql`select * from auth_identities`),
+        await app.app.db.all(sql`select * from auth_provider_returns`),
+      ])
+      assert.match(stored, /secret/) // the subject
+      for (const secret of secrets) {
+        assert.equal(app.log().includes(secret), false, `the log has ${secret}`)
+        assert.equal(stored.includes(secret), false, `the database has ${secret}`)
+      }
+    })
   })
 })
