@@ -157,6 +157,7 @@ describe('the lock of an address', () => {
 
   eachEngine((engine) => {
     const testOnce = testOnOne(engine)
+
     test('counts over all replicas together', async (t) => {
       const apps = await startReplicas(t, engine)
       const { email } = await apps[0].register()

@@ -73,6 +73,7 @@ describe('the operator', () => {
 
   eachEngine((engine) => {
     const testOnce = testOnOne(engine)
+
     testOnce('can not take a role back that SIXWIRE_ADMINS gives', async (t) => {
       const app = await startApp(t, engine, { environment: { SIXWIRE_ADMINS: 'root@example.com' } })
       const { users } = app.app.service('auth')

@@ -20,6 +20,7 @@ const create = (app: TestApp, token: string, email = 'root@example.com') =>
 describe('the first administrator in production', () => {
   eachEngine((engine) => {
     const testOnce = testOnOne(engine)
+
     test('is created by the link of the log, of which one use ends all', async (t) => {
       const databaseUrl = await engine.migratedUrl()
       const one = await startApp(t, engine, { ...PRODUCTION, databaseUrl })

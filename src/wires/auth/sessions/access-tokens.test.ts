@@ -201,6 +201,7 @@ describe('access tokens', () => {
 
   eachEngine((engine) => {
     const testOnce = testOnOne(engine)
+
     test('end with their session on every replica at once', async (t) => {
       const [one, two] = await startReplicas(t, engine)
       const { email, token, _id } = await one.register()

@@ -47,6 +47,7 @@ const kids = (keys: readonly { kid: string }[]): string[] => keys.map(({ kid }) 
 describe('signing keys', () => {
   eachEngine((engine) => {
     const testOnce = testOnOne(engine)
+
     test('are one set, however many replicas start at once', async (t) => {
       const { replica } = await prepare(t, engine)
       const replicas = times(6, () => replica())

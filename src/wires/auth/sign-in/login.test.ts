@@ -81,6 +81,7 @@ describe('signing in with a password', () => {
 
   eachEngine((engine) => {
     const testOnce = testOnOne(engine)
+
     testOnce('renews a hash that was made at another cost', async (t) => {
       const databaseUrl = await engine.migratedUrl()
       const before = await startApp(t, engine, { databaseUrl, config: { auth: { bcryptCost: 5 } } })

@@ -287,6 +287,7 @@ describe('a code in the mail of a link', () => {
 
   eachEngine((engine) => {
     const testOnce = testOnOne(engine)
+
     testOnce('counts in the lock also where it is typed in another browser', async (t) => {
       const mailbox = await startMailbox(t)
       const app = await startApp(t, engine, withMail(mailbox))

@@ -408,6 +408,7 @@ describe('registration', () => {
 
   eachEngine((engine) => {
     const testOnce = testOnOne(engine)
+
     testOnce('is refused while it is closed', async (t) => {
       const app = await startApp(t, engine, { config: { auth: { registration: 'closed' } } })
       const answered = await send(app, 'POST /auth/register', {

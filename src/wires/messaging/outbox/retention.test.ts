@@ -36,6 +36,7 @@ const total = async (app: TestApp, token: string): Promise<number> =>
 
 eachEngine((engine) => {
   const testOnce = testOnOne(engine)
+
   test('settled messages leave the log after their days, others never do', async (t) => {
     const mail = await startMailServer(t)
     const app = await startApp(t, engine, {
