@@ -179,8 +179,8 @@ describe('credentials', () => {
             const { email, current, other, links } = account
             assert.equal(((await change(account)) as { status: number }).status, 200)
 
-            const ended = keepsCurrent ? [other] : [current, other]
-            for (const { token, refreshToken } of ended) {
+            const revokedSessions = keepsCurrent ? [other] : [current, other]
+            for (const { token, refreshToken } of revokedSessions) {
               assert.equal((await me(app, token)).status, 401)
               assert.equal((await refresh(app, refreshToken)).status, 401)
             }

@@ -69,9 +69,9 @@ eachEngine((engine) => {
       const sent = await call('POST', 'email', { to: 'b@example.com', subject: 'Hi', body: 'x' }, user.token)
       assert.equal(sent.status, 200, sent.text)
       const { _id } = await newest()
-      const found = await detail(_id)
+      const message = await detail(_id)
       assert.deepEqual(
-        found.history.map(({ event, provider }: Record<string, unknown>) => [event, provider]),
+        message.history.map(({ event, provider }: Record<string, unknown>) => [event, provider]),
         [
           ['called', 'smtp'],
           ['retry', undefined],
@@ -79,9 +79,9 @@ eachEngine((engine) => {
           ['sent', 'smtp'],
         ],
       )
-      assert.match(found.history[1].text, /451/)
+      assert.match(message.history[1].text, /451/)
       assert.deepEqual(
-        [found.status, found.attempts, found.owner, found.hasContent, found.canResend],
+        [message.status, message.attempts, message.owner, message.hasContent, message.canResend],
         ['sent', 2, user._id, false, false],
       )
       assert.equal((await call('GET', 'logs/nothing')).status, 404)
@@ -230,9 +230,9 @@ eachEngine((engine) => {
       assert.match(dark.text, /color-scheme: dark !important/)
       assert.match((await app.request('GET', sample.page)).text, /<p>what note<\/p>/)
       const data = { number: 7, lines: [{ what: '<b>' }], note: '<script>alert(1)</script>' }
-      const given = (await call('POST', 'templates/order/preview', { data }, viewer)).body
-      assert.equal(given.subject, 'Order 7')
-      assert.match(given.html, /<p>&lt;b&gt; <script>/)
+      const preview = (await call('POST', 'templates/order/preview', { data }, viewer)).body
+      assert.equal(preview.subject, 'Order 7')
+      assert.match(preview.html, /<p>&lt;b&gt; <script>/)
       assert.match(
         (await call('POST', 'templates/sign-in-code/preview', {})).body.text,
         /^123456 is your code/,

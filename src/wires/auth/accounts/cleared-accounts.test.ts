@@ -28,14 +28,14 @@ async function squat(app: TestApp, userId: string): Promise<void> {
 
 /** The ways in that are left. */
 async function waysInto({ app }: TestApp, userId: string): Promise<string[]> {
-  const left = []
+  const ways = []
   for (const table of TABLES)
     if (await app.db.get(sql`select 1 as found from ${sql.literal(table)} where user_id = ${userId}`))
-      left.push(table)
+      ways.push(table)
   const user = await app.db.get(
     sql<{ second_factor_at: number | null }>`select second_factor_at from auth_users where id = ${userId}`,
   )
-  return user!.second_factor_at === null ? left : [...left, 'second_factor_at']
+  return user!.second_factor_at === null ? ways : [...ways, 'second_factor_at']
 }
 
 const ALL = [...TABLES, 'second_factor_at']

@@ -73,14 +73,14 @@ describe('the lock of an address', () => {
 
     testOnce('is the same for an address that nobody has', async () => {
       const { email } = await app().register()
-      const known = [...(await fail(app(), email, 5)), await wrong(app(), email)]
+      const repliesOfAccount = [...(await fail(app(), email, 5)), await wrong(app(), email)]
       const unknown = [
         ...(await fail(app(), 'nobody@example.com', 5)),
         await wrong(app(), 'nobody@example.com'),
       ]
       assert.deepEqual(
         unknown.map(({ status, text }) => [status, text]),
-        known.map(({ status, text }) => [status, text]),
+        repliesOfAccount.map(({ status, text }) => [status, text]),
       )
     })
 

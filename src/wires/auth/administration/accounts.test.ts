@@ -52,8 +52,8 @@ describe('the operator', () => {
 
     test('lists accounts without their credentials, newest first', async () => {
       const { _id, email } = await app().register()
-      const found = await users().find(email)
-      assert.deepEqual(Object.keys(found!).toSorted(), [
+      const account = await users().find(email)
+      assert.deepEqual(Object.keys(account!).toSorted(), [
         'createdAt',
         'disabled',
         'email',
@@ -64,8 +64,8 @@ describe('the operator', () => {
       ])
       const { accounts, total } = await users().list({ limit: 2 })
       assert.equal(accounts.length, 2)
-      assert.partialDeepStrictEqual(accounts[0], found)
-      assert.equal(found!.id, _id)
+      assert.partialDeepStrictEqual(accounts[0], account)
+      assert.equal(account!.id, _id)
       const rest = await users().list({ limit: 1000, offset: 2 })
       assert.equal(rest.accounts.length, total! - 2)
     })
@@ -112,14 +112,14 @@ describe('the log of accounts', () => {
           .split('\n')
           .filter((line) => line.includes('"event":'))
           .map((line) => JSON.parse(line) as Record<string, string>)
-      const seen = (fields: string[], from = 0) =>
+      const fieldsOfEvents = (fields: string[], from = 0) =>
         events()
           .slice(from)
           .map((line) => fields.map((name) => line[name]))
       const headers = { 'x-request-id': 'the-id-of-the-request' }
       const body = { email, password: PASSWORD }
       const { token } = (await send(app, 'POST /auth/login', { body, headers })).body
-      assert.deepEqual(seen(['event', 'account', 'method', 'role']), [
+      assert.deepEqual(fieldsOfEvents(['event', 'account', 'method', 'role']), [
         ['account-created', account, undefined, 'admin'],
         ['sign-in', account, 'registration', undefined],
         ['sign-in', account, 'password', undefined],
@@ -135,7 +135,7 @@ describe('the log of accounts', () => {
         body: { currentPassword: 'a wrong password', newPassword: 'another passphrase' },
       })
       for (let i = 0; i < 5; i++) await login(app, email, 'a wrong password')
-      assert.deepEqual(seen(['event', 'account', 'reason'], count), [
+      assert.deepEqual(fieldsOfEvents(['event', 'account', 'reason'], count), [
         ['sign-in-failed', 'unknown', 'password'],
         ['sign-in-failed', account, 'password'],
         ['sign-in-failed', account, 'password'],
@@ -163,7 +163,7 @@ describe('the log of accounts', () => {
       const { id } = await keys.create('backend', ['store', 'pay:read'])
       await keys.revoke(id)
       await app.request('POST', '/auth/verify-magic-link', { body: { token: 'nobody has this' } })
-      assert.deepEqual(seen(['event', 'account', 'role', 'key', 'scopes', 'reason'], count), [
+      assert.deepEqual(fieldsOfEvents(['event', 'account', 'role', 'key', 'scopes', 'reason'], count), [
         ['password-changed', account, undefined, undefined, undefined, undefined],
         ['sign-out', account, undefined, undefined, undefined, undefined],
         ['role-changed', account, 'user', undefined, undefined, undefined],

@@ -78,11 +78,11 @@ describe('accounts that the operator creates', () => {
 
     testOnce('are found by a part of their address', async () => {
       await users().create({ email: 'under_score@example.com', password: PASSWORD })
-      const found = async (email: string) =>
+      const emailsMatching = async (email: string) =>
         (await users().list({ q: email })).accounts.map((account) => account.email)
-      assert.deepEqual(await found('UNDER_'), ['under_score@example.com'])
-      assert.deepEqual(await found('_d'), [])
-      assert.deepEqual(await found('%'), [])
+      assert.deepEqual(await emailsMatching('UNDER_'), ['under_score@example.com'])
+      assert.deepEqual(await emailsMatching('_d'), [])
+      assert.deepEqual(await emailsMatching('%'), [])
       const { accounts, total } = await users().list({ q: '@example.com', limit: 1 })
       assert.equal(accounts.length, 1)
       assert.ok(total! > 1)

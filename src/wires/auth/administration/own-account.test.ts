@@ -127,8 +127,8 @@ describe('one’s own account', () => {
       const email = 'without.a.password@example.com'
       const signIn = async () => {
         await send(app(), 'POST /auth/magic-link', { body: { email } })
-        const given = tokenOf(await started().mailbox.next(email), 'magic-link')
-        return (await send(app(), 'POST /auth/verify-magic-link', { body: { token: given } })).body.token
+        const link = tokenOf(await started().mailbox.next(email), 'magic-link')
+        return (await send(app(), 'POST /auth/verify-magic-link', { body: { token: link } })).body.token
       }
       const old = await signIn()
       app().clock.advance(10 * 60_000)

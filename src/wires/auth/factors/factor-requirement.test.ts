@@ -97,7 +97,7 @@ describe('second factors that are required', () => {
     ] as const)
       test(name, async (t) => {
         const app = await startApp(t, engine, { environment })
-        const asked = async (token: string) => {
+        const requirementOf = async (token: string) => {
           const { body } = await send(app, 'GET /auth/factors', { token })
           const { required, dueAt } = body as unknown as Factors
           return [required, dueAt && Math.round((Date.parse(dueAt) - app.clock.now()) / DAY_MS)]
@@ -106,8 +106,8 @@ describe('second factors that are required', () => {
         await app.app.service('auth').users.promote(admin.email)
         const user = await app.register()
         const adminsToken = (await login(app, admin.email)).body.token
-        assert.deepEqual(await asked(user.token), [false, undefined])
-        assert.deepEqual(await asked(adminsToken), [days !== undefined, days])
+        assert.deepEqual(await requirementOf(user.token), [false, undefined])
+        assert.deepEqual(await requirementOf(adminsToken), [days !== undefined, days])
         app.clock.advance(7 * DAY_MS)
         for (const [email, code] of [
           [user.email, undefined],
@@ -135,7 +135,7 @@ describe('the second factors of a user who has lost them', () => {
       const challenge = await challenged(app(), email)
       const trusted = await finish(app(), { challenge, code: authenticator.code(), trustDevice: true })
       assert.equal(trusted.status, 200)
-      const left = await challenged(app(), email)
+      const olderChallenge = await challenged(app(), email)
       const remove = (by: string) => send(app(), `DELETE /auth/users/${_id}/factors`, { token: by })
       assert.equal((await remove(token)).code, 'FORBIDDEN')
       const removal = await remove(admin.token)
@@ -143,7 +143,7 @@ describe('the second factors of a user who has lost them', () => {
       assert.equal((await me(app(), token)).status, 401)
       assert.equal((await me(app(), trusted.body.token)).status, 401)
       assert.equal(
-        (await finish(app(), { challenge: left, code: authenticator.code() })).code,
+        (await finish(app(), { challenge: olderChallenge, code: authenticator.code() })).code,
         'INVALID_CHALLENGE',
       )
       const again = await login(app(), email)

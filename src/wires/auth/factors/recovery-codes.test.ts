@@ -15,7 +15,7 @@ describe('recovery codes', () => {
     const app = appForAll(engine)
     const signIn = async (email: string, recoveryCode: string) =>
       finish(app(), { challenge: await challenged(app(), email), recoveryCode })
-    const left = async (token: string) =>
+    const codesLeft = async (token: string) =>
       (await app().request('GET', '/auth/factors', { token })).body.recoveryCodes as number
 
     testOnce('are ten groups of unambiguous characters, stored as salted hashes', async () => {
@@ -38,7 +38,7 @@ describe('recovery codes', () => {
       const confused = second.replaceAll('0', 'O').replaceAll('1', 'l').replaceAll('-', '')
       assert.equal((await signIn(email, upper)).status, 200)
       assert.equal((await signIn(email, confused)).status, 200)
-      assert.equal(await left(token), 8)
+      assert.equal(await codesLeft(token), 8)
       for (const wrong of [first, '', `${third}x`, 'ü'.repeat(13)])
         assert.equal((await signIn(email, wrong)).code, 'INVALID_CODE', wrong)
       assert.equal((await signIn(email, inDigitsFrom('０', third))).status, 200)

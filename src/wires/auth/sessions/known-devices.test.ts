@@ -24,8 +24,8 @@ describe('a sign-in', () => {
       const email = `owner${++people}@example.com`
       const body = { email, password: PASSWORD }
       const headers = (agent: string) => ({ 'user-agent': agent })
-      const made = await send(app(), 'POST /auth/register', { body, headers: headers(userAgent) })
-      assert.equal(made.status, 201)
+      const reply = await send(app(), 'POST /auth/register', { body, headers: headers(userAgent) })
+      assert.equal(reply.status, 201)
       const signIn = async (agent: string) => {
         const { status } = await send(app(), 'POST /auth/login', { body, headers: headers(agent) })
         assert.equal(status, 200)
@@ -38,7 +38,7 @@ describe('a sign-in', () => {
       }
       // A mail that is under way when the clock is moved is sent again.
       await mails()
-      return { id: made.body.user._id, signIn, mails }
+      return { id: reply.body.user._id, signIn, mails }
     }
 
     testOnce('on the first device, a known one, or one whose browser was updated tells nothing', async () => {

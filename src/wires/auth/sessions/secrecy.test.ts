@@ -67,7 +67,7 @@ describe('secrets of accounts', () => {
         'auth_login_attempts',
         'auth_signing_keys',
       ]
-      const kept: unknown[] = []
+      const contents: unknown[] = []
       for (const name of [
         ...tables,
         'auth_service_keys',
@@ -75,8 +75,8 @@ describe('secrets of accounts', () => {
         'sixwire_rate_limits',
         'sixwire_jobs',
       ])
-        kept.push(await app.app.db.all(sql`select * from ${sql.literal(name)}`))
-      const stored = JSON.stringify(kept)
+        contents.push(await app.app.db.all(sql`select * from ${sql.literal(name)}`))
+      const stored = JSON.stringify(contents)
       assert.match(stored, /careful@example\.com/)
       for (const one of secrets) {
         assert.equal(log.includes(one), false, `the log has ${one}`)

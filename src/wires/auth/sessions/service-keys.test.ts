@@ -46,14 +46,14 @@ describe('service keys', () => {
       const own = (await keys().create('shop', ['shop'])).key
       const reading = (await keys().create('reader', ['shop:read', 'store'])).key
       const other = (await keys().create('other', ['store'])).key
-      const seen = []
+      const statuses = []
       for (const token of [key, own, reading, other])
-        seen.push([
+        statuses.push([
           await call('GET /shop/user', token),
           await call('POST /shop/user', token),
           await call('POST /shop/admin', token),
         ])
-      assert.deepEqual(seen, [
+      assert.deepEqual(statuses, [
         [200, 200, 200],
         [200, 200, 200],
         [200, 403, 403],
@@ -63,14 +63,14 @@ describe('service keys', () => {
 
     testOnce('may call the routes of a scope, and no others', async () => {
       const { key } = await keys().create('cancels', ['shop:cancel'])
-      const seen = []
+      const statuses = []
       for (const token of [key, (await keys().create('reader', ['shop:read', 'store'])).key])
-        seen.push([
+        statuses.push([
           await call('POST /shop/cancel', token),
           await call('POST /shop/admin', token),
           await call('GET /shop/user', token),
         ])
-      assert.deepEqual(seen, [
+      assert.deepEqual(statuses, [
         [200, 403, 403],
         [403, 403, 200],
       ])

@@ -51,16 +51,16 @@ describe('sessions', () => {
       const { email, token } = await app().register()
       await Promise.all(times(6, () => login(app(), email)))
       const all = (await list(token)).body.sessions.map(({ _id }) => _id)
-      const seen: string[] = []
+      const ids: string[] = []
       let query = '?limit=3'
       for (let pages = 1; pages <= 3; pages++) {
         const { body } = await list(token, query)
-        seen.push(...body.sessions.map(({ _id }) => _id))
+        ids.push(...body.sessions.map(({ _id }) => _id))
         assert.equal(body.total, 7)
         assert.equal('nextCursor' in body, pages < 3)
         query = `?limit=3&cursor=${body.nextCursor}`
       }
-      assert.deepEqual(seen, all)
+      assert.deepEqual(ids, all)
       for (const wrong of ['?cursor=', '?cursor=x', `?cursor=${'A'.repeat(35)}`, `${query}&offset=1`])
         assert.equal((await list(token, wrong)).code, 'VALIDATION_ERROR', wrong)
     })
@@ -68,14 +68,14 @@ describe('sessions', () => {
     test('come in pages that neither repeat nor skip one', async () => {
       const { email, token } = await app().register()
       await Promise.all(times(6, () => login(app(), email)))
-      const seen: string[] = []
+      const ids: string[] = []
       for (let offset = 0; offset < 9; offset += 3) {
         const { body } = await list(token, `?limit=3&offset=${offset}`)
         assert.deepEqual([body.total, body.limit, body.offset], [7, 3, offset])
-        seen.push(...body.sessions.map(({ _id }) => _id))
+        ids.push(...body.sessions.map(({ _id }) => _id))
       }
-      assert.equal(seen.length, 7)
-      assert.equal(new Set(seen).size, 7)
+      assert.equal(ids.length, 7)
+      assert.equal(new Set(ids).size, 7)
       assert.equal((await list(token, '?limit=5000')).body.limit, 1000)
       for (const query of [
         '?limit=0',
@@ -91,12 +91,12 @@ describe('sessions', () => {
     test('are ended one by one, with their tokens', async () => {
       const { email, token } = await app().register()
       const other = (await login(app(), email)).body
-      const found = (await list(token)).body.sessions.find(({ current }) => !current)
-      assert.equal((await end(token, found!._id)).status, 200)
+      const otherSession = (await list(token)).body.sessions.find(({ current }) => !current)
+      assert.equal((await end(token, otherSession!._id)).status, 200)
       assert.equal((await me(app(), other.token)).status, 401)
       assert.equal((await refresh(app(), other.refreshToken)).status, 401)
       assert.equal((await list(token)).body.total, 1)
-      assert.equal((await end(token, found!._id)).status, 404)
+      assert.equal((await end(token, otherSession!._id)).status, 404)
     })
 
     testOnce('of another user are not found', async () => {

@@ -73,12 +73,12 @@ describe('a magic link', () => {
     testOnce('shows no name that a stranger chose for an unverified address', async () => {
       const email = newAddress()
       const name = 'your account is shut, see evil.example'
-      const made = await send(app(), 'POST /auth/register', {
+      const registration = await send(app(), 'POST /auth/register', {
         body: { email, password: 'a long passphrase', name },
       })
       const { raw } = await started().mailbox.next(email)
       assert.doesNotMatch(raw, /evil/)
-      assert.equal(made.body.user.name, name)
+      assert.equal(registration.body.user.name, name)
     })
 
     test('takes an unverified account away from the person who registered it', async () => {

@@ -225,9 +225,9 @@ describe('registration', () => {
         for (const field of Object.keys(body))
           for (const value of [{ $ne: null }, ['x'], [[]], {}, 1, true, null, undefined]) {
             const answered = await send(app(), route, { token, body: { ...body, [field]: value } })
-            const shown = `${route} ${field} ${JSON.stringify(value)}`
-            assert.deepEqual([answered.status, answered.code], [400, 'VALIDATION_ERROR'], shown)
-            assert.equal(answered.body.error.details!.issues[0]!.path, `/body/${field}`, shown)
+            const context = `${route} ${field} ${JSON.stringify(value)}`
+            assert.deepEqual([answered.status, answered.code], [400, 'VALIDATION_ERROR'], context)
+            assert.equal(answered.body.error.details!.issues[0]!.path, `/body/${field}`, context)
           }
     })
 

@@ -30,11 +30,11 @@ describe('a forgotten password', () => {
 
     testOnce('is changed by the link in the mail, which leads to the frontend only', async () => {
       const { email } = await someone()
-      const asked = await app().request('POST', '/auth/forgot-password', {
+      const reply = await app().request('POST', '/auth/forgot-password', {
         body: { email },
         headers: { host: 'evil', 'x-forwarded-host': 'evil.example', origin: 'https://evil.example' },
       })
-      assert.equal(asked.status, 200)
+      assert.equal(reply.status, 200)
       const mail = await started().mailbox.next(email)
       assert.doesNotMatch(mail.raw, /evil/)
       assert.equal((await reset(tokenOf(mail, 'reset'))).status, 200)
@@ -183,12 +183,12 @@ describe('a forgotten password', () => {
       const token = await resetToken(email)
       await quietQueue(app())
       const tables = ['auth_mail_tokens', 'sixwire_rate_limits', 'sixwire_jobs', 'messaging_messages']
-      const kept = await Promise.all(
+      const rows = await Promise.all(
         tables.map((name) => app().app.db.all(sql`select * from ${sql.literal(name)}`)),
       )
-      assert.match(JSON.stringify(kept[0]), /discreet@example\.com/)
-      assert.doesNotMatch(JSON.stringify(kept[1]), /example\.com/)
-      assert.equal(JSON.stringify(kept).includes(token), false)
+      assert.match(JSON.stringify(rows[0]), /discreet@example\.com/)
+      assert.doesNotMatch(JSON.stringify(rows[1]), /example\.com/)
+      assert.equal(JSON.stringify(rows).includes(token), false)
       await reset(token, 'a password of the discreet')
       assert.equal(app().log().includes(token), false)
       assert.equal(app().log().includes('a password of the discreet'), false)

@@ -30,9 +30,9 @@ describe('a code by SMS', () => {
     testOnce('is asked for and refused alike for every number, and sent to proven ones only', async () => {
       const [known, silent] = [await someone(), await someone()]
       const stranger = newNumber()
-      const asked = [await ask(known.phone), await ask(stranger)]
-      assert.deepEqual(statuses(asked), { 200: 2 })
-      assert.equal(asked[0]!.text.replace(known.phone, stranger), asked[1]!.text)
+      const replies = [await ask(known.phone), await ask(stranger)]
+      assert.deepEqual(statuses(replies), { 200: 2 })
+      assert.equal(replies[0]!.text.replace(known.phone, stranger), replies[1]!.text)
       assert.deepEqual(await textsTo(stranger), [])
       const code = await lastCode(known.phone)
       for (const [status, count] of [

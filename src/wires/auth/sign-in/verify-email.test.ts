@@ -200,10 +200,10 @@ describe('the verification of an address', () => {
       const { email } = await app().register()
       await verificationToken(email)
       const { db } = app().app
-      const held = () => db.all(sql`select id from auth_mail_tokens where email_key = ${email}`)
-      assert.equal((await held()).length, 1)
+      const storedTokens = () => db.all(sql`select id from auth_mail_tokens where email_key = ${email}`)
+      assert.equal((await storedTokens()).length, 1)
       app().clock.advance(3 * 86_400_000)
-      while ((await held()).length > 0) await new Promise((resolve) => setTimeout(resolve, 50))
+      while ((await storedTokens()).length > 0) await new Promise((resolve) => setTimeout(resolve, 50))
     })
   })
 

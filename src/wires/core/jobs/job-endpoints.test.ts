@@ -56,16 +56,16 @@ eachEngine((engine) => {
     assert.deepEqual(await ids('?state=failed&error=mail.EXAMPLE'), ['failed-1', 'failed-3'])
     assert.deepEqual(await ids('?error=0%25 f'), ['failed-2'])
     assert.deepEqual(await ids('?state=failed&offset=2'), ['failed-3', 'of-nobody'])
-    const seen: string[] = []
+    const listedIds: string[] = []
     let path = '?kind=auth.notice&limit=2'
     for (let pages = 0; pages < 9; pages++) {
       const { body } = await call('GET', path)
       assert.equal(body.total, 5)
-      seen.push(...body.jobs.map((one: { _id: string }) => one._id))
+      listedIds.push(...body.jobs.map((one: { _id: string }) => one._id))
       if (!body.nextCursor) break
       path = `?kind=auth.notice&limit=2&cursor=${body.nextCursor}`
     }
-    assert.deepEqual(seen, ['failed-1', 'failed-2', 'failed-3', 'later', 'runs'])
+    assert.deepEqual(listedIds, ['failed-1', 'failed-2', 'failed-3', 'later', 'runs'])
     for (const query of [
       '?cursor=x',
       `?cursor=${Buffer.from('[0,1,2]').toString('base64url')}`,

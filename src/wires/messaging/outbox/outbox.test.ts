@@ -297,8 +297,8 @@ describe('the outbox', () => {
         ),
       )
       await settled(one)
-      const got = mail.received.map(({ to }) => to[0])
-      assert.deepEqual([got.length, new Set(got).size], [60, 60])
+      const recipients = mail.received.map(({ to }) => to[0])
+      assert.deepEqual([recipients.length, new Set(recipients).size], [60, 60])
     })
 
     testOnce('looks again later for a text of which its provider could not be asked', async () => {
@@ -320,15 +320,15 @@ describe('the outbox', () => {
 
     test('takes no message for its own while the call of an equal one still runs', async () => {
       const send = () => app.clock.through(sendText(app, key))
-      const held = Promise.withResolvers<void>()
-      texts.onText = () => held.promise
+      const release = Promise.withResolvers<void>()
+      texts.onText = () => release.promise
       const slow = send()
       while (texts.received.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
       texts.next({ status: 500, code: 20500 })
       const lost = send()
       // Each look asks for two lists.
       while (texts.looked() < 3) await new Promise((resolve) => setTimeout(resolve, 5))
-      held.resolve()
+      release.resolve()
       assert.deepEqual(
         (await Promise.all([slow, lost])).map(({ status, body }) => [status, body.messageId]),
         [

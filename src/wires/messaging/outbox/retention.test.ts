@@ -56,12 +56,12 @@ eachEngine((engine) => {
     await pretend(app, now - 90 * DAY, 'sending', 1)
     assert.equal(await total(app, token), 1207)
     app.clock.advance(HOUR + 1_000)
-    const left = [
+    const remaining = [
       { status: 'queued', count: 2 },
       { status: 'sending', count: 1 },
       { status: 'sent', count: 4 },
     ]
-    while (JSON.stringify(await countsByStatus(app)) !== JSON.stringify(left))
+    while (JSON.stringify(await countsByStatus(app)) !== JSON.stringify(remaining))
       await new Promise((resolve) => setTimeout(resolve, 20))
     assert.equal(await recipients(app), 7, 'their recipients are deleted with them')
     assert.equal(await total(app, token), 7)

@@ -199,8 +199,8 @@ describe('reports', () => {
         assert.deepEqual([refused.status, refused.body.error.code], [400, 'INVALID_SIGNATURE'], to)
       }
       assert.equal(await statusOf(one.to), 'sent')
-      const taken = await post(path, sign(`${PUBLIC}${path}`, fields))
-      assert.deepEqual([taken.status, taken.body], [200, { received: true }])
+      const accepted = await post(path, sign(`${PUBLIC}${path}`, fields))
+      assert.deepEqual([accepted.status, accepted.body], [200, { received: true }])
       assert.equal(await statusOf(one.to), 'delivered')
       const empty = await post(path, sign(`${PUBLIC}${path}`, {}), '')
       assert.deepEqual([empty.status, empty.body], [200, { received: true }], 'signed, and of nothing')

@@ -75,14 +75,14 @@ eachEngine((engine) => {
       assert.equal(answered.status, 200, answered.text)
       const { messageId, ...rest } = answered.body
       assert.deepEqual(rest, { status: 'sent', channel: 'email', to: to.join(', ') })
-      const got = mail.received.at(-1)!
-      assert.equal(got.messageId, messageId)
-      assert.deepEqual(got.to, [...to, cc, bcc])
-      assert.match(got.raw, /^From: Shop <shop@example\.com>$/m)
-      assert.match(got.raw, /^Reply-To: reply@example\.com$/m)
-      assert.match(got.raw, /Hello in text/)
-      assert.match(got.raw, new RegExp(Buffer.from('attached').toString('base64')))
-      assert.doesNotMatch(got.raw, new RegExp(bcc), 'nobody reads who is in bcc')
+      const received = mail.received.at(-1)!
+      assert.equal(received.messageId, messageId)
+      assert.deepEqual(received.to, [...to, cc, bcc])
+      assert.match(received.raw, /^From: Shop <shop@example\.com>$/m)
+      assert.match(received.raw, /^Reply-To: reply@example\.com$/m)
+      assert.match(received.raw, /Hello in text/)
+      assert.match(received.raw, new RegExp(Buffer.from('attached').toString('base64')))
+      assert.doesNotMatch(received.raw, new RegExp(bcc), 'nobody reads who is in bcc')
 
       const { createdAt, _id, ...logged } = await entry(cc)
       assert.deepEqual(logged, {
@@ -129,13 +129,16 @@ eachEngine((engine) => {
         const media = channel === 'whatsapp' ? { media: { url: 'https://example.com/a.png' } } : {}
         const answered = await post(channel, { to, body: 'Hello', ...media })
         assert.equal(answered.status, 200, answered.text)
-        const got = texts.received.at(-1)!
-        assert.deepEqual(answered.body, { messageId: got.sid, status: 'sent', channel, to })
-        assert.deepEqual([got.to, got.body, got.media], [prefix + to, 'Hello', media.media?.url])
+        const received = texts.received.at(-1)!
+        assert.deepEqual(answered.body, { messageId: received.sid, status: 'sent', channel, to })
+        assert.deepEqual(
+          [received.to, received.body, received.media],
+          [prefix + to, 'Hello', media.media?.url],
+        )
         const logged = await entry(to)
         assert.deepEqual(
           [logged.channel, logged.status, logged.provider, logged.messageId],
-          [channel, 'sent', 'twilio', got.sid],
+          [channel, 'sent', 'twilio', received.sid],
         )
       })
 
@@ -272,9 +275,9 @@ eachEngine((engine) => {
       mail.next('take and drop')
       const { status, body } = await post('email', { ...MAIL, to })
       assert.equal(status, 200)
-      const got = mail.received.filter((one) => one.to[0] === to)
+      const mails = mail.received.filter((one) => one.to[0] === to)
       assert.deepEqual(
-        got.map(({ messageId }) => messageId),
+        mails.map(({ messageId }) => messageId),
         [body.messageId, body.messageId],
       )
     })
@@ -284,9 +287,9 @@ eachEngine((engine) => {
       texts.next('take and drop')
       const { status, body, text } = await post('sms', { to, body: 'x' })
       assert.equal(status, 200, text)
-      const got = texts.received.filter((one) => one.to === to)
+      const arrivals = texts.received.filter((one) => one.to === to)
       assert.deepEqual(
-        got.map(({ sid }) => sid),
+        arrivals.map(({ sid }) => sid),
         [body.messageId],
       )
     })

@@ -105,8 +105,8 @@ eachEngine((engine) => {
     const { keys } = app().app.service('auth')
     const at = app().clock.now() + DAY
     app().clock.advance(DAY)
-    const made = await Promise.all(times(5, (n) => keys.create(`key ${n}`, ['store'])))
-    await keys.revoke(made[0]!.id)
+    const newKeys = await Promise.all(times(5, (n) => keys.create(`key ${n}`, ['store'])))
+    await keys.revoke(newKeys[0]!.id)
     const since = new Date(at).toISOString()
     assert.deepEqual(await actionsOf({ since, action: 'key.*' }), [
       'key.revoked',
@@ -114,20 +114,20 @@ eachEngine((engine) => {
     ])
     assert.deepEqual(await actionsOf({ since, action: 'key.revoked' }), ['key.revoked'])
     assert.deepEqual(await actionsOf({ action: 'key.*', until: since }), ['key.created']) // the reader’s own
-    const [revoked] = await entriesOf({ target: `key:${made[0]!.id}` })
+    const [revoked] = await entriesOf({ target: `key:${newKeys[0]!.id}` })
     assert.deepEqual([revoked!.targetName, revoked!.before], ['key 0', { name: 'key 0', scopes: ['store'] }])
 
-    const seen: string[] = []
+    const targets: string[] = []
     let cursor = ''
     do {
       const query = new URLSearchParams({ action: 'key.created', since, limit: '2', total: 'none' })
       if (cursor !== '') query.set('cursor', cursor)
       const { body } = await app().request('GET', `/auth/audit?${query.toString()}`, { token: admin.token })
       assert.equal(body.total, undefined)
-      seen.push(...body.entries.map((entry: Entry) => entry.target))
+      targets.push(...body.entries.map((entry: Entry) => entry.target))
       cursor = body.nextCursor ?? ''
     } while (cursor !== '')
-    assert.deepEqual(seen.toSorted(), made.map(({ id }) => `key:${id}`).toSorted())
+    assert.deepEqual(targets.toSorted(), newKeys.map(({ id }) => `key:${id}`).toSorted())
     const counted = await app().request('GET', `/auth/audit?action=key.created&since=${since}`, {
       token: admin.token,
     })
@@ -183,8 +183,8 @@ eachEngine((engine) => {
     await db.batch(times(1100, (n) => insert(n, old - 1)))
     await db.batch([insert(0, old + 2 * 3_600_000)])
     clock.advance(3_600_000)
-    const left = () => entriesOf({ action: 'test.old', limit: '1000' })
-    await until(async () => (await left()).length === 1)
+    const remaining = () => entriesOf({ action: 'test.old', limit: '1000' })
+    await until(async () => (await remaining()).length === 1)
     await assert.rejects(db.write(sql`delete from sixwire_audit where action = 'test.old'`), /audit log/)
   })
 })

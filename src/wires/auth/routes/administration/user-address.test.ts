@@ -95,8 +95,8 @@ describe('the address of a user that an administrator changes', () => {
           String(email),
         )
       }
-      const taken = await patch(_id, { email: (await app().register()).email.toUpperCase(), name: 'Ada' })
-      assert.deepEqual([taken.status, codeOf(taken)], [409, 'EMAIL_TAKEN'])
+      const refusal = await patch(_id, { email: (await app().register()).email.toUpperCase(), name: 'Ada' })
+      assert.deepEqual([refusal.status, codeOf(refusal)], [409, 'EMAIL_TAKEN'])
       const { name, email, emailVerified } = await users().details({ id: _id })
       assert.deepEqual([name, email, emailVerified], [null, old, true])
     })
@@ -142,9 +142,9 @@ describe('the address of a user that an administrator changes', () => {
       const reset = await nextToken(mailbox(), old, 'reset')
       await send(app(), 'POST /auth/magic-link', { body: { email: old } })
       const magic = await nextAbout(mailbox(), old, /sign in/i)
-      const wanted = newAddress()
-      await send(app(), 'POST /auth/change-email', { token, body: { email: wanted } })
-      const change = await nextToken(mailbox(), wanted, 'change-email')
+      const requestedAddress = newAddress()
+      await send(app(), 'POST /auth/change-email', { token, body: { email: requestedAddress } })
+      const change = await nextToken(mailbox(), requestedAddress, 'change-email')
       const email = newAddress()
       assert.equal((await patch(_id, { email })).status, 200)
       const magicToken = /magic-link#token=([\w-]+)/.exec(magic.parsed.text!)![1]!
@@ -171,12 +171,12 @@ describe('the address of a user that an administrator changes', () => {
       await users().setPassword({ id: _id }, PASSWORD)
       await app().app.db.batch([identitySql('proven', null), identitySql('own', 2), identitySql('lost', 1)])
       assert.equal((await patch(_id, { email: newAddress() })).status, 200)
-      const left = await app().app.db.all(
+      const identities = await app().app.db.all(
         sql<{ subject: string; credentials_version: number | null }>`
           select subject, credentials_version from auth_identities where user_id = ${_id} order by subject`,
       )
       assert.deepEqual(
-        left.map((one) => [one.subject.split(' ')[1], one.credentials_version]),
+        identities.map((one) => [one.subject.split(' ')[1], one.credentials_version]),
         [
           ['own', 3],
           ['proven', null],

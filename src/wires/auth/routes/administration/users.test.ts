@@ -40,7 +40,7 @@ describe('the list of users', () => {
         ['lin@example.org', '李小龙'],
       ] as const
       for (const [email, name] of people) await users.create({ email, name, password: PASSWORD })
-      const found: Record<string, string[]> = {
+      const emailsByQuery: Record<string, string[]> = {
         LOVE: ['ada.lovelace@example.com'],
         'ada k': ['ada.lovelace@example.com'],
         'hopper@': ['g%_hopper@example.com'],
@@ -53,7 +53,7 @@ describe('the list of users', () => {
         '"lin"': [],
         'lovelace ada': [],
       }
-      for (const [q, expected] of Object.entries(found))
+      for (const [q, expected] of Object.entries(emailsByQuery))
         assert.deepEqual(await emails(`q=${encodeURIComponent(q)}`), expected, q)
     })
 
@@ -73,15 +73,15 @@ describe('the list of users', () => {
     })
 
     test('has pages by a cursor, newest first, with a total unless told otherwise', async () => {
-      const made = []
-      for (let i = 0; i < 5; i++) made.unshift((await app().register(`paged${i}@example.com`)).email)
+      const newestFirst = []
+      for (let i = 0; i < 5; i++) newestFirst.unshift((await app().register(`paged${i}@example.com`)).email)
       const first = await list('q=paged&limit=2')
       assert.equal(first.total, 5)
       const second = await list(`q=paged&limit=2&cursor=${first.nextCursor}`)
       const third = await list(`q=paged&limit=2&cursor=${second.nextCursor}&total=none`)
       assert.deepEqual(
         [first, second, third].flatMap(({ users }) => users.map(({ email }) => email)),
-        made,
+        newestFirst,
       )
       assert.deepEqual([third.total, third.nextCursor], [undefined, undefined])
     })
@@ -312,8 +312,8 @@ describe('the last administrator', () => {
           as(app(), two, `PATCH /auth/users/${one._id}`, { role: 'viewer' }),
         ])
         const statuses = answers.map(({ status }) => status)
-        const left = (await users.list({ role: 'admin' })).accounts
-        assert.equal(left.length, 1, statuses.join())
+        const administrators = (await users.list({ role: 'admin' })).accounts
+        assert.equal(administrators.length, 1, statuses.join())
         assert.ok(statuses.includes(200))
         for (const { _id } of pair) await users.promote({ id: _id })
       }
@@ -361,9 +361,9 @@ describe('who may administrate users', () => {
         `POST /auth/users/${id}/unlock`,
         `DELETE /auth/users/${id}/sessions`,
       ]
-      const seen = []
+      const statuses = []
       for (const who of [user, viewer, admin, own, reads, other])
-        seen.push(
+        statuses.push(
           await Promise.all(
             routes.map(
               async (route) =>
@@ -376,7 +376,7 @@ describe('who may administrate users', () => {
         [200, 200, 200, 200, 403, 403, 403],
         times(7, () => 200),
       ]
-      assert.deepEqual(seen, [none, reading, all, all, reading, none])
+      assert.deepEqual(statuses, [none, reading, all, all, reading, none])
       for (const route of routes) {
         const [method = '', path = ''] = route.split(' ')
         assert.equal(

@@ -76,11 +76,11 @@ describe('an OpenID Connect issuer that lies', () => {
 
     async function isRefused(forgery: Forgery, what: string): Promise<void> {
       const before = await opened()
-      const asked = issuer.tokenRequests()
+      const requestsBefore = issuer.tokenRequests()
       const page = await signIn(forgery)
       assert.equal(page.url.href, `${APP_URL}/auth/callback#error=provider_error`, what)
       // It was this answer that was refused, not something before.
-      assert.equal(issuer.tokenRequests(), asked + 1, what)
+      assert.equal(issuer.tokenRequests(), requestsBefore + 1, what)
       assert.deepEqual(await opened(), before, what)
     }
 

@@ -68,23 +68,28 @@ describe('sign-in through a provider', () => {
       const started = await browser.step(startOf('idpa'))
       assert.equal(started.status, 302)
       assert.equal(started.headers.get('cache-control'), 'no-store')
-      const asked = new URL(started.headers.get('location')!)
-      assert.equal(asked.origin, issuer.url)
-      const said = Object.fromEntries(asked.searchParams)
+      const authorizationUrl = new URL(started.headers.get('location')!)
+      assert.equal(authorizationUrl.origin, issuer.url)
+      const parameters = Object.fromEntries(authorizationUrl.searchParams)
       assert.deepEqual(
-        [said['response_type'], said['client_id'], said['redirect_uri'], said['code_challenge_method']],
+        [
+          parameters['response_type'],
+          parameters['client_id'],
+          parameters['redirect_uri'],
+          parameters['code_challenge_method'],
+        ],
         ['code', CLIENT.id, `${PUBLIC_URL}/auth/idpa/callback`, 'S256'],
       )
-      for (const name of ['nonce', 'code_challenge']) assert.match(said[name]!, /^[\w-]{43}$/)
-      assert.match(said['state']!, /^[\w-]{43}$/)
+      for (const name of ['nonce', 'code_challenge']) assert.match(parameters[name]!, /^[\w-]{43}$/)
+      assert.match(parameters['state']!, /^[\w-]{43}$/)
       const cookie = browser.cookies(startOf('idpa'))
       const [name = ''] = cookie.split('=')
-      assert.equal(name, `__Host-sixwire_login_${said['state']!.slice(0, 8)}`)
+      assert.equal(name, `__Host-sixwire_login_${parameters['state']!.slice(0, 8)}`)
       const attributes = browser.attributesOf(name)!.split('; ').toSorted()
       assert.deepEqual(attributes, ['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', 'Secure'])
-      for (const name of ['state', 'nonce']) assert.equal(cookie.includes(said[name]!), false)
+      for (const name of ['state', 'nonce']) assert.equal(cookie.includes(parameters[name]!), false)
       const again = new URL((await browser.step(startOf('idpa'))).headers.get('location')!)
-      assert.notEqual(again.searchParams.get('state'), said['state'])
+      assert.notEqual(again.searchParams.get('state'), parameters['state'])
     })
 
     testOnce('takes the cookie back when it ends, well or not', async () => {
@@ -285,11 +290,11 @@ describe('sign-in through a provider', () => {
         issuer.people.set('double', { email: 'double@example.com', email_verified: true })
         const browser = browserOf(app)
         const back = await comeBack('double', browser)
-        const asked = tokenRequests()
+        const requestsBefore = tokenRequests()
         const pages = await Promise.all(Array.from({ length: 10 }, () => browser.visit(back.href)))
         assert.equal(pages.filter(({ fragment }) => fragment['token']).length, 1)
         assert.equal(pages.filter(({ fragment }) => fragment['error'] === 'invalid_state').length, 9)
-        assert.equal(tokenRequests(), asked + 1)
+        assert.equal(tokenRequests(), requestsBefore + 1)
       })
 
       testOnce('a sign-in that began at idpa and ends at idpb', async () => {

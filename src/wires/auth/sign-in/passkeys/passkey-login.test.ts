@@ -49,14 +49,14 @@ describe('a sign-in with a passkey', () => {
     }
 
     testOnce('needs no address, and proves a second factor', async () => {
-      const asked = await options()
-      assert.deepEqual(asked, {
-        challenge: asked.challenge,
+      const request = await options()
+      assert.deepEqual(request, {
+        challenge: request.challenge,
         rpId: 'localhost',
         timeout: 300_000,
         userVerification: 'preferred',
       })
-      const answered = await sendAssertion(app, key.sign(asked))
+      const answered = await sendAssertion(app, key.sign(request))
       assert.equal(answered.status, 200, answered.text)
       assert.equal(answered.headers.get('cache-control'), 'no-store')
       assert.deepEqual(answered.body.user, { _id: ada._id, email: ada.email })
@@ -75,7 +75,7 @@ describe('a sign-in with a passkey', () => {
     })
 
     testOnce('is refused if anything of it is wrong, which uses nothing up', async () => {
-      const asked = await options()
+      const request = await options()
       const bob = await app.register()
       const wrong: Record<string, Ceremony> = {
         'a page of another origin': { origin: 'https://evil.example' },
@@ -88,12 +88,13 @@ describe('a sign-in with a passkey', () => {
         'no account': { userHandle: null },
         'another account': { userHandle: Buffer.from(bob._id).toString('base64url') },
       }
-      for (const [why, ceremony] of Object.entries(wrong)) await assertRefused(key.sign(asked, ceremony), why)
-      await assertRefused(createTestPasskey().sign(asked, { userHandle: 'AAAA' }), 'an unknown passkey')
+      for (const [why, ceremony] of Object.entries(wrong))
+        await assertRefused(key.sign(request, ceremony), why)
+      await assertRefused(createTestPasskey().sign(request, { userHandle: 'AAAA' }), 'an unknown passkey')
 
-      const signed = key.sign(asked)
+      const signed = key.sign(request)
       const { response } = signed
-      const tampered = { ...response, signature: key.sign(asked, { counter: 9 }).response['signature'] }
+      const tampered = { ...response, signature: key.sign(request, { counter: 9 }).response['signature'] }
       await assertRefused({ ...signed, response: tampered }, 'the signature of something else')
       await assertRefused({ ...signed, rawId: 'AAAA' }, 'two ids')
       const garbage = { ...response, clientDataJSON: 'bm9wZQ' }
@@ -131,8 +132,8 @@ describe('a sign-in with a passkey', () => {
       for (const counter of [4, 3, 0]) assert.equal((await signIn(counter)).code, 'INVALID_PASSKEY')
       assert.match(app.log(), /its counter of signatures did not grow, so there may be a copy of it/)
 
-      const asked = [await options(), await options()]
-      const both = asked.map((one, at) =>
+      const requests = [await options(), await options()]
+      const both = requests.map((one, at) =>
         sendAssertion(at === 0 ? app : replica, counting.sign(one, { counter: 5 })),
       )
       assert.deepEqual(statuses(await Promise.all(both)), { 200: 1, 401: 1 })
