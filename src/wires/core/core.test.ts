@@ -7,7 +7,6 @@ import { createApp } from '../../app.ts'
 import { startProxy } from '../../db/postgres-proxy.fixture.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { eachEngine, endOfSuite, someEngine, temporaryFolder } from '../../testing/engines.ts'
-import { startPostgres } from '../../testing/postgres.ts'
 import { defineWire } from '../../kernel/wire/wire.ts'
 
 /** A wire that does nothing but tell how it is. */
@@ -259,20 +258,13 @@ describe('without its database', () => {
     assert.ok(Number(refused.headers.get('retry-after')) >= 1)
   }
 
-  test('a server on PostgreSQL says so', async (t) => {
-    const server = await startPostgres()
-    t.after(() => server.stop())
-    const app = await startApp(t, { migratedUrl: async () => server.url })
-    assert.equal((await app.request('GET', '/health')).status, 200)
-    await server.stop()
-    await assertDisconnected(app)
-  })
-
-  test('a server on SQLite says so', async (t) => {
-    const folder = await temporaryFolder(t)
-    const app = await startApp(t, { migratedUrl: async () => `sqlite:${folder}/x.db` })
-    assert.equal((await app.request('GET', '/health')).status, 200)
-    await app.app.db.close()
-    await assertDisconnected(app)
+  eachEngine((engine) => {
+    test(`a server on ${engine.name === 'sqlite' ? 'SQLite' : 'PostgreSQL'} says so`, async (t) => {
+      const proxy = engine.name === 'postgres' ? await startProxy(await engine.migratedUrl()) : undefined
+      const app = await startApp(t, engine, proxy && { databaseUrl: proxy.url })
+      assert.equal((await app.request('GET', '/health')).status, 200)
+      await (proxy ? proxy.down() : app.app.db.close())
+      await assertDisconnected(app)
+    })
   })
 })
