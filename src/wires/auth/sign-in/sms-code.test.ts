@@ -127,7 +127,7 @@ describe('a code by SMS', () => {
       assert.equal((await type(phone, '123456')).code, 'RATE_LIMITED')
     })
 
-    test('works in the browser that asked for it only; another one does not use up its attempts', async () => {
+    test('works in the browser that requested it only; others use up no attempts', async () => {
       const { phone } = await someone()
       const code = await askFor(phone, BROWSER)
       for (const browser of [undefined, 'another browser, not that'])
