@@ -1,9 +1,9 @@
 // What the tests of the auth wire share, and other tests that need an account.
-import { after, before } from 'node:test'
+import { before } from 'node:test'
 
 import { sql } from '../db/sql.ts'
 import { startApp, type TestAnswer, type StartOptions, type TestApp } from './app.ts'
-import type { Engine } from './engines.ts'
+import { endOfSuite, type Engine } from './engines.ts'
 import type { Session } from '../wires/auth/sessions/session-list.ts'
 import type { TokenPair } from '../wires/auth/sessions/sessions.ts'
 
@@ -74,13 +74,10 @@ export const times = <T>(count: number, make: (index: number) => T): T[] =>
 
 /** One server for all tests of a suite; call it where the suite is described. */
 export function appForAll(engine: Engine, options: StartOptions = {}): () => TestApp {
-  const endings: (() => Promise<void>)[] = []
+  const ending = endOfSuite()
   let app: TestApp
   before(async () => {
-    app = await startApp({ after: (work) => void endings.push(work) }, engine, options)
-  })
-  after(async () => {
-    for (const end of endings.toReversed()) await end()
+    app = await startApp(ending, engine, options)
   })
   return () => app
 }
@@ -94,6 +91,16 @@ export async function startReplicas(
   const databaseUrl = await engine.migratedUrl()
   const one = await startApp(ending, engine, { ...options, databaseUrl })
   return [one, await startApp(ending, engine, { ...options, databaseUrl, clock: one.clock })]
+}
+
+/** Two servers on one database and one clock for all tests of a suite; call it where the suite is described. */
+export function replicasForAll(engine: Engine, options: StartOptions = {}): () => [TestApp, TestApp] {
+  const ending = endOfSuite()
+  let replicas: [TestApp, TestApp]
+  before(async () => {
+    replicas = await startReplicas(ending, engine, options)
+  })
+  return () => replicas
 }
 
 /** A second factor, put there as its enrolment would. */

@@ -3,7 +3,7 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, describe } from 'node:test'
+import { after, describe, test, type TestContext } from 'node:test'
 
 import { Client } from 'pg'
 
@@ -22,6 +22,8 @@ export type Engine = {
 
 /** Where work can be left for the end: the context of a test, or `{ after }` of `node:test` for a whole suite. */
 export type Ending = { after(work: () => Promise<void>): void }
+
+const ENGINES = ['sqlite', 'postgres'] as const
 
 type Removal = () => Promise<void>
 
@@ -90,7 +92,7 @@ const DATABASES = { sqlite: sqliteDatabase, postgres: postgresDatabase } as cons
  * The databases are removed after the `after` hooks of `fn` itself, which is where a server is closed.
  */
 export function eachEngine(fn: (engine: Engine) => void): void {
-  for (const name of ['sqlite', 'postgres'] as const) describeOn(name, fn)
+  for (const name of ENGINES) describeOn(name, fn)
 }
 
 /**
@@ -98,9 +100,19 @@ export function eachEngine(fn: (engine: Engine) => void): void {
  * `.long.ts` file shows in full.
  */
 export function someEngine(fn: (engine: Engine) => void): void {
-  const engines = ['sqlite', 'postgres'] as const
-  for (const name of isLongRun ? engines : [engines[randomInt(2)]!]) describeOn(name, fn)
+  for (const name of isLongRun ? ENGINES : [ENGINES[randomInt(2)]!]) describeOn(name, fn)
 }
+
+const sampledEngine = ENGINES[randomInt(2)]
+
+type Test = (name: string, fn: (t: TestContext) => void | Promise<void>) => void
+
+/**
+ * For tests that one engine is enough for, in a suite of `eachEngine` whose server they share: `test` on one of the engines,
+ * another one at each run, and nothing on the other; in the long run on each.
+ */
+export const testOnOne = ({ name }: Engine): Test =>
+  isLongRun || name === sampledEngine ? (title, fn) => void test(title, fn) : () => undefined
 
 /** Describes once what no database can change, such as the behaviour of a page in a browser. */
 export const anyEngine = (fn: (engine: Engine) => void): void => describeOn('sqlite', fn)

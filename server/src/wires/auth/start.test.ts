@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { startApp } from '../../testing/app.ts'
-import { eachEngine } from '../../testing/engines.ts'
+import { someEngine } from '../../testing/engines.ts'
 import { startWatched } from '../../testing/loaded-modules.ts'
 import { CLIENT } from '../../testing/provider-login.ts'
 
@@ -16,7 +16,7 @@ const DEVELOPMENT = { PUBLIC_URL: 'https://api.example' }
 const PRODUCTION = { NODE_ENV: 'production', PUBLIC_URL: 'https://api.example' }
 
 describe('the start of the auth wire', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     /** Lines that warn of where links lead. */
     async function warnings(
       t: Parameters<typeof startApp>[0],

@@ -6,8 +6,7 @@ import { before, describe, test } from 'node:test'
 import { createApp } from '../../app.ts'
 import { startProxy } from '../../db/postgres-proxy.fixture.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
-import { eachEngine, endOfSuite, temporaryFolder } from '../../testing/engines.ts'
-import { startPostgres } from '../../testing/postgres.ts'
+import { eachEngine, endOfSuite, someEngine, temporaryFolder } from '../../testing/engines.ts'
 import { defineWire } from '../../kernel/wire/wire.ts'
 
 /** A wire that does nothing but tell how it is. */
@@ -16,7 +15,7 @@ const wireWith = (name: string, health: () => Promise<void>) =>
 
 const SECRET = 'a secret of the tests that is long enough'
 
-eachEngine((engine) => {
+someEngine((engine) => {
   describe('a server on its own', () => {
     let app: TestApp
     const ending = endOfSuite()
@@ -121,22 +120,6 @@ eachEngine((engine) => {
     })
   })
 
-  if (engine.name === 'postgres')
-    test('/metrics has those of the process while the database hangs, and says that it does', async (t) => {
-      const proxy = await startProxy(await engine.migratedUrl())
-      t.after(proxy.down)
-      const app = await startApp(t, engine, { databaseUrl: proxy.url })
-      await app.request('GET', '/metrics')
-      proxy.silence()
-      app.clock.advance(10_000) // a write that succeeded counts for so long
-      const { status, text } = await app.request('GET', '/metrics')
-      assert.equal(status, 200)
-      assert.match(text, /^process_resident_memory_bytes \d+$/m)
-      assert.match(text, /^http_request_duration_seconds_count/m)
-      assert.match(text, /^sixwire_database_writable 0$/m)
-      assert.doesNotMatch(text, /^sixwire_database_size_bytes\{/m)
-    })
-
   test('/info is not there in production', async (t) => {
     const app = await startApp(t, engine, { environment: { NODE_ENV: 'production', HOST: '127.0.0.1' } })
     const { status, body } = await app.request('GET', '/info')
@@ -227,6 +210,25 @@ eachEngine((engine) => {
   })
 })
 
+// Only PostgreSQL is reached over a network, which can hang.
+eachEngine((engine) => {
+  if (engine.name === 'sqlite') return
+  test('/metrics has those of the process while the database hangs, and says that it does', async (t) => {
+    const proxy = await startProxy(await engine.migratedUrl())
+    t.after(proxy.down)
+    const app = await startApp(t, engine, { databaseUrl: proxy.url })
+    await app.request('GET', '/metrics')
+    proxy.silence()
+    app.clock.advance(10_000) // a write that succeeded counts for so long
+    const { status, text } = await app.request('GET', '/metrics')
+    assert.equal(status, 200)
+    assert.match(text, /^process_resident_memory_bytes \d+$/m)
+    assert.match(text, /^http_request_duration_seconds_count/m)
+    assert.match(text, /^sixwire_database_writable 0$/m)
+    assert.doesNotMatch(text, /^sixwire_database_size_bytes\{/m)
+  })
+})
+
 describe('without its database', () => {
   const assertDisconnected = async (app: TestApp) => {
     const { status, body } = await app.request('GET', '/health')
@@ -256,20 +258,13 @@ describe('without its database', () => {
     assert.ok(Number(refused.headers.get('retry-after')) >= 1)
   }
 
-  test('a server on PostgreSQL says so', async (t) => {
-    const server = await startPostgres()
-    t.after(() => server.stop())
-    const app = await startApp(t, { migratedUrl: async () => server.url })
-    assert.equal((await app.request('GET', '/health')).status, 200)
-    await server.stop()
-    await assertDisconnected(app)
-  })
-
-  test('a server on SQLite says so', async (t) => {
-    const folder = await temporaryFolder(t)
-    const app = await startApp(t, { migratedUrl: async () => `sqlite:${folder}/x.db` })
-    assert.equal((await app.request('GET', '/health')).status, 200)
-    await app.app.db.close()
-    await assertDisconnected(app)
+  eachEngine((engine) => {
+    test(`a server on ${engine.name === 'sqlite' ? 'SQLite' : 'PostgreSQL'} says so`, async (t) => {
+      const proxy = engine.name === 'postgres' ? await startProxy(await engine.migratedUrl()) : undefined
+      const app = await startApp(t, engine, proxy && { databaseUrl: proxy.url })
+      assert.equal((await app.request('GET', '/health')).status, 200)
+      await (proxy ? proxy.down() : app.app.db.close())
+      await assertDisconnected(app)
+    })
   })
 })

@@ -6,7 +6,7 @@ import { before, describe, test } from 'node:test'
 
 import { sql } from '../../db/sql.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
-import { eachEngine, endOfSuite, temporaryFolder } from '../../testing/engines.ts'
+import { eachEngine, endOfSuite, temporaryFolder, testOnOne } from '../../testing/engines.ts'
 import { startMailServer, type MailServer } from '../../testing/mail-server.ts'
 import { environmentOf, settled, startTextServer, type TextServer } from './providers.fixture.ts'
 
@@ -14,6 +14,7 @@ const DAY = 86_400_000
 const PHONE = '+4915112345678'
 
 eachEngine((engine) => {
+  const testOnce = testOnOne(engine)
   let app: TestApp
   let mail: MailServer
   let texts: TextServer
@@ -63,14 +64,14 @@ eachEngine((engine) => {
     app.app.db.all(sql`select action, target, actor_role from sixwire_audit where action = 'message.resent'`)
 
   describe('a message', () => {
-    test('shows what its provider was asked and answered', async () => {
+    testOnce('shows what its provider was asked and answered', async () => {
       mail.next({ recipient: 451 })
       const sent = await call('POST', 'email', { to: 'b@example.com', subject: 'Hi', body: 'x' }, user.token)
       assert.equal(sent.status, 200, sent.text)
       const { _id } = await newest()
-      const found = await detail(_id)
+      const message = await detail(_id)
       assert.deepEqual(
-        found.history.map(({ event, provider }: Record<string, unknown>) => [event, provider]),
+        message.history.map(({ event, provider }: Record<string, unknown>) => [event, provider]),
         [
           ['called', 'smtp'],
           ['retry', undefined],
@@ -78,9 +79,9 @@ eachEngine((engine) => {
           ['sent', 'smtp'],
         ],
       )
-      assert.match(found.history[1].text, /451/)
+      assert.match(message.history[1].text, /451/)
       assert.deepEqual(
-        [found.status, found.attempts, found.owner, found.hasContent, found.canResend],
+        [message.status, message.attempts, message.owner, message.hasContent, message.canResend],
         ['sent', 2, user._id, false, false],
       )
       assert.equal((await call('GET', 'logs/nothing')).status, 404)
@@ -133,7 +134,7 @@ eachEngine((engine) => {
       ])
     })
 
-    test('is not sent again by a viewer or a user', async () => {
+    testOnce('is not sent again by a viewer or a user', async () => {
       const id = await failMail()
       for (const token of [viewer, user.token])
         assert.equal((await call('POST', `logs/${id}/resend`, undefined, token)).status, 403)
@@ -142,7 +143,7 @@ eachEngine((engine) => {
       assert.equal((await detail(id)).status, 'failed')
     })
 
-    test('by SMS is not sent again where it may have arrived', async () => {
+    testOnce('by SMS is not sent again where it may have arrived', async () => {
       texts.next({ status: 400, code: 21211 })
       assert.equal((await call('POST', 'sms', { to: PHONE, body: 'Hello' })).status, 500)
       const { _id } = await newest('&channel=sms')
@@ -157,7 +158,7 @@ eachEngine((engine) => {
   })
 
   describe('the content of a message', () => {
-    test('is answered while it is stored, with a page that runs nothing', async () => {
+    testOnce('is answered while it is stored, with a page that runs nothing', async () => {
       const id = await failMail(
         '<link rel="preconnect" href="https://evil.example"><p onclick="x()">Hello</p>',
       )
@@ -177,7 +178,7 @@ eachEngine((engine) => {
       assert.equal((await app.request('GET', body.page)).status, 404)
     })
 
-    test('of the server’s own messages is not', async () => {
+    testOnce('of the server’s own messages is not', async () => {
       mail.next({ recipient: 550 })
       const steps = await app.app.service('messaging').mail({
         to: 'c@example.com',
@@ -195,7 +196,7 @@ eachEngine((engine) => {
   })
 
   describe('templates', () => {
-    test('are listed with what they need, those of the application too', async () => {
+    testOnce('are listed with what they need, those of the application too', async () => {
       const { templates } = (await call('GET', 'templates')).body
       const named = (name: string) => templates.find((one: { name: string }) => one.name === name)
       assert.deepEqual(named('order'), {
@@ -222,16 +223,16 @@ eachEngine((engine) => {
       assert.equal((await call('GET', 'templates', undefined, user.token)).status, 403)
     })
 
-    test('are shown with a sample, and with values', async () => {
+    testOnce('are shown with a sample, and with values', async () => {
       const sample = (await call('POST', 'templates/order/preview', {})).body
       assert.equal(sample.subject, 'Order 1007')
       const dark = await app.request('GET', `${sample.page}&scheme=dark`)
       assert.match(dark.text, /color-scheme: dark !important/)
       assert.match((await app.request('GET', sample.page)).text, /<p>what note<\/p>/)
       const data = { number: 7, lines: [{ what: '<b>' }], note: '<script>alert(1)</script>' }
-      const given = (await call('POST', 'templates/order/preview', { data }, viewer)).body
-      assert.equal(given.subject, 'Order 7')
-      assert.match(given.html, /<p>&lt;b&gt; <script>/)
+      const preview = (await call('POST', 'templates/order/preview', { data }, viewer)).body
+      assert.equal(preview.subject, 'Order 7')
+      assert.match(preview.html, /<p>&lt;b&gt; <script>/)
       assert.match(
         (await call('POST', 'templates/sign-in-code/preview', {})).body.text,
         /^123456 is your code/,
@@ -251,7 +252,7 @@ eachEngine((engine) => {
   })
   // It ends the sessions of the others.
   describe('after three days', () => {
-    test('a failed message has no content any more', async () => {
+    testOnce('a failed message has no content any more', async () => {
       const id = await failMail()
       app.clock.advance(4 * DAY)
       while (

@@ -18,27 +18,27 @@ import { environmentOf, settled } from './providers.fixture.ts'
 const AGAIN = 'It may have arrived by an earlier try, and is sent once more.'
 const SECRET = 'a secret of the tests that is long enough'
 const MINUTE = 60_000
+const WITHOUT_COUNTS = { kernel: '003', messaging: '004' }
 const LOST = 'The provider did not say whether it took the message: it may have arrived.'
 
-/** A database as the version without counts left it. */
-async function openBefore(databaseUrl: string): Promise<Database> {
+/** A database with the migrations of these wires up to a name. Default: with all. */
+async function openAt(databaseUrl: string, { kernel = '999', messaging = '999' } = {}): Promise<Database> {
   const db = await openDatabase(databaseUrl)
   const migrationsTo = async (wire: string, folder: string, last: string) =>
     (await readMigrations(wire, new URL(folder, import.meta.url), db.dialect)).filter(
       ({ name }) => name <= last,
     )
   await db.migrate([
-    ...(await migrationsTo('sixwire', '../../kernel/migrations/', '003')),
-    ...(await migrationsTo('messaging', './migrations/', '004')),
+    ...(await migrationsTo('sixwire', '../../kernel/migrations/', kernel)),
+    ...(await migrationsTo('messaging', './migrations/', messaging)),
   ])
   return db
 }
 
 eachEngine((engine) => {
   test('what a version without call_state knew of a call is known after it', async (t) => {
-    const databaseUrl = await engine.freshUrl()
-    await (await startApp(t, engine, { databaseUrl })).stop()
-    const db = await openDatabase(databaseUrl)
+    const databaseUrl = await engine.migratedUrl()
+    const db = await openAt(databaseUrl)
     const under = [
       ['sending', null, 'running'],
       ['sending', AGAIN, 'repeated'],
@@ -70,9 +70,8 @@ eachEngine((engine) => {
   })
 
   test('messages of a version without counts are counted', async (t) => {
-    const databaseUrl = await engine.freshUrl()
-    await (await startApp(t, engine, { databaseUrl })).stop()
-    const db = await openDatabase(databaseUrl)
+    const databaseUrl = await engine.migratedUrl()
+    const db = await openAt(databaseUrl)
     const on = sql.either({ sqlite: sql``, postgres: sql`on messaging_messages` })
     const owners = ['ada', 'ada', 'bob', null]
     await db.batch([
@@ -104,7 +103,7 @@ eachEngine((engine) => {
   test('messages and jobs that the version before left behind are sent and done', async (t) => {
     const mail = await startMailServer(t)
     const databaseUrl = await engine.freshUrl()
-    const db = await openBefore(databaseUrl)
+    const db = await openAt(databaseUrl, WITHOUT_COUNTS)
     const key = deriveKey(SECRET, 'messaging-outbox')
     const now = Date.now()
     const insertMessage = (
@@ -167,7 +166,7 @@ eachEngine((engine) => {
   test('mails of the service to one address that the version before left behind are sent in order', async (t) => {
     const mail = await startMailServer(t)
     const databaseUrl = await engine.freshUrl()
-    const db = await openBefore(databaseUrl)
+    const db = await openAt(databaseUrl, WITHOUT_COUNTS)
     const key = deriveKey(SECRET, 'messaging-outbox')
     const ids = Array.from({ length: 6 }, (_, at) => `mail${at}`)
     const to = 'ada@example.com'

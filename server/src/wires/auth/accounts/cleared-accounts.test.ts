@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../../db/sql.ts'
 import type { TestApp } from '../../../testing/app.ts'
 import { addFactor, login, me, PASSWORD, send, times } from '../../../testing/auth.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { eachEngine, endOfSuite, someEngine, testOnOne } from '../../../testing/engines.ts'
 import { codeOf, tokenOf } from '../../../testing/mailbox.ts'
 import { personOf } from '../../../testing/provider-login.ts'
 import { startWithIssuer, type WithIssuer } from '../sign-in/identity-providers/idpa.fixture.ts'
@@ -28,20 +28,21 @@ async function squat(app: TestApp, userId: string): Promise<void> {
 
 /** The ways in that are left. */
 async function waysInto({ app }: TestApp, userId: string): Promise<string[]> {
-  const left = []
+  const ways = []
   for (const table of TABLES)
     if (await app.db.get(sql`select 1 as found from ${sql.literal(table)} where user_id = ${userId}`))
-      left.push(table)
+      ways.push(table)
   const user = await app.db.get(
     sql<{ second_factor_at: number | null }>`select second_factor_at from auth_users where id = ${userId}`,
   )
-  return user!.second_factor_at === null ? left : [...left, 'second_factor_at']
+  return user!.second_factor_at === null ? ways : [...ways, 'second_factor_at']
 }
 
 const ALL = [...TABLES, 'second_factor_at']
 
 describe('an account whose address was not verified', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const { app, mailbox, add, prove, lastCode } = appWithTexts(engine)
     const post = (route: string, body: object) => send(app(), `POST /auth/${route}`, { body })
 
@@ -76,7 +77,7 @@ describe('an account whose address was not verified', () => {
       assert.equal((await login(app(), email)).status, 200)
     })
 
-    test('keeps them where the address is verified and the password stays', async () => {
+    testOnce('keeps them where the address is verified and the password stays', async () => {
       const { _id, email, verification } = await squatted()
       assert.equal((await post('verify-email', { token: verification })).status, 200)
       assert.deepEqual(await waysInto(app(), _id), ALL)
@@ -112,7 +113,7 @@ describe('an account whose address was not verified', () => {
     })
   })
 
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const ending = endOfSuite()
     let started: WithIssuer
     before(async () => {

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { errors } from '../../../base/errors.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import { createAudit } from '../../../kernel/audit/audit.ts'
 import { createRateLimiter } from '../../../kernel/requests/rate-limits.ts'
 import { createLock } from './lock.ts'
@@ -34,6 +34,7 @@ async function fail(app: TestApp, email: string, count: number): Promise<AuthRep
 
 describe('the lock of an address', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const app = appForAll(engine)
 
     test('begins after five wrong passwords, and then refuses the right one as well', async () => {
@@ -61,7 +62,7 @@ describe('the lock of an address', () => {
       assert.equal((await login(app(), email)).status, 200)
     })
 
-    test('is not made longer by attempts during it', async () => {
+    testOnce('is not made longer by attempts during it', async () => {
       const { email } = await app().register()
       await fail(app(), email, 5)
       app().clock.advance(LOCK_SECONDS * 500)
@@ -70,20 +71,20 @@ describe('the lock of an address', () => {
       assert.equal((await login(app(), email)).status, 200)
     })
 
-    test('is the same for an address that nobody has', async () => {
+    testOnce('is the same for an address that nobody has', async () => {
       const { email } = await app().register()
-      const known = [...(await fail(app(), email, 5)), await wrong(app(), email)]
+      const repliesOfAccount = [...(await fail(app(), email, 5)), await wrong(app(), email)]
       const unknown = [
         ...(await fail(app(), 'nobody@example.com', 5)),
         await wrong(app(), 'nobody@example.com'),
       ]
       assert.deepEqual(
         unknown.map(({ status, text }) => [status, text]),
-        known.map(({ status, text }) => [status, text]),
+        repliesOfAccount.map(({ status, text }) => [status, text]),
       )
     })
 
-    test('counts an address as one, however it is written', async () => {
+    testOnce('counts an address as one, however it is written', async () => {
       const { email } = await app().register()
       await wrong(app(), email)
       await wrong(app(), email.toUpperCase())
@@ -93,7 +94,7 @@ describe('the lock of an address', () => {
       assert.equal((await login(app(), email)).status, 423)
     })
 
-    test('does not touch another address', async () => {
+    testOnce('does not touch another address', async () => {
       const { email } = await app().register()
       const other = await app().register()
       await fail(app(), email, 6)
@@ -116,7 +117,7 @@ describe('the lock of an address', () => {
       assert.equal((await login(app(), email)).status, 200)
     })
 
-    test('blocks passwords only: living sessions go on and are refreshed', async () => {
+    testOnce('blocks passwords only: living sessions go on and are refreshed', async () => {
       const { email, token, refreshToken } = await app().register()
       await fail(app(), email, 6)
       assert.equal((await me(app(), token)).status, 200)
@@ -125,7 +126,7 @@ describe('the lock of an address', () => {
       assert.equal((await me(app(), refreshed.body.token)).status, 200)
     })
 
-    test('counts wrong current passwords too', async () => {
+    testOnce('counts wrong current passwords too', async () => {
       const { email, token } = await app().register()
       const change = (currentPassword: string, newPassword = 'another horse battery') =>
         send(app(), 'POST /auth/change-password', { token, body: { currentPassword, newPassword } })
@@ -136,7 +137,7 @@ describe('the lock of an address', () => {
       assert.equal((await login(app(), email)).status, 423)
     })
 
-    test('does not count an attempt that nobody could check', async () => {
+    testOnce('does not count an attempt that nobody could check', async () => {
       const { clock } = app()
       const { db } = app().app
       const context = { db, clock, audit: createAudit(clock), rateLimiter: createRateLimiter(db, clock) }
@@ -146,7 +147,7 @@ describe('the lock of an address', () => {
       assert.equal(await lock.attempt('a@example.com', async () => 'right'), 'right')
     })
 
-    test('keeps no address of a stranger in the clear', async () => {
+    testOnce('keeps no address of a stranger in the clear', async () => {
       await wrong(app(), 'a.secret.address@example.com')
       const rows = await app().app.db.all(sql`select * from auth_login_attempts`)
       assert.ok(rows.length > 0)
@@ -155,6 +156,8 @@ describe('the lock of an address', () => {
   })
 
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
+
     test('counts over all replicas together', async (t) => {
       const apps = await startReplicas(t, engine)
       const { email } = await apps[0].register()
@@ -164,7 +167,7 @@ describe('the lock of an address', () => {
       assert.equal((await login(apps[1], email)).status, 423)
     })
 
-    test('goes by the configuration', async (t) => {
+    testOnce('applies the configured attempts and duration', async (t) => {
       const app = await startApp(t, engine, {
         config: { auth: { local: { maxLoginAttempts: 1, lockDuration: 60_000 } } },
       })

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import { sql } from '../../../db/sql.ts'
 import { startApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne } from '../../../testing/engines.ts'
 import {
   appForAll,
   login,
@@ -19,10 +19,11 @@ import {
 
 describe('the operator', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const app = appForAll(engine)
     const users = () => app().app.service('auth').users
 
-    test('makes an administrator and takes the role back, at once for who is signed in', async () => {
+    testOnce('makes an administrator and takes the role back, at once for who is signed in', async () => {
       await app().register() // the first one is an administrator
       const { email, token } = await app().register()
       assert.equal((await users().promote(email.toUpperCase())).role, 'admin')
@@ -31,7 +32,7 @@ describe('the operator', () => {
       assert.equal((await me(app(), token)).body.user.role, 'user')
     })
 
-    test('is told where nobody has an address', async () => {
+    testOnce('gets an error for an unknown address', async () => {
       const nobody = { code: 'NOT_FOUND', message: 'No account has the address nobody@example.com.' }
       for (const verb of ['promote', 'demote', 'disable', 'enable'] as const)
         await assert.rejects(users()[verb]('nobody@example.com'), nobody)
@@ -49,10 +50,10 @@ describe('the operator', () => {
       assert.equal((await login(app(), email)).status, 200)
     })
 
-    test('sees accounts without what proves them, newest first', async () => {
+    test('lists accounts without their credentials, newest first', async () => {
       const { _id, email } = await app().register()
-      const found = await users().find(email)
-      assert.deepEqual(Object.keys(found!).toSorted(), [
+      const account = await users().find(email)
+      assert.deepEqual(Object.keys(account!).toSorted(), [
         'createdAt',
         'disabled',
         'email',
@@ -63,15 +64,17 @@ describe('the operator', () => {
       ])
       const { accounts, total } = await users().list({ limit: 2 })
       assert.equal(accounts.length, 2)
-      assert.partialDeepStrictEqual(accounts[0], found)
-      assert.equal(found!.id, _id)
+      assert.partialDeepStrictEqual(accounts[0], account)
+      assert.equal(account!.id, _id)
       const rest = await users().list({ limit: 1000, offset: 2 })
       assert.equal(rest.accounts.length, total! - 2)
     })
   })
 
   eachEngine((engine) => {
-    test('can not take a role back that SIXWIRE_ADMINS gives', async (t) => {
+    const testOnce = testOnOne(engine)
+
+    testOnce('can not take a role back that SIXWIRE_ADMINS gives', async (t) => {
       const app = await startApp(t, engine, { environment: { SIXWIRE_ADMINS: 'root@example.com' } })
       const { users } = app.app.service('auth')
       await app.register('root@example.com')
@@ -98,7 +101,7 @@ describe('the operator', () => {
 })
 
 describe('the log of accounts', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     test('has a line for each sign-in, failure, lock, and change of role, password and key', async (t) => {
       const app = await startApp(t, engine)
       const email = 'watched@example.com'
@@ -109,14 +112,14 @@ describe('the log of accounts', () => {
           .split('\n')
           .filter((line) => line.includes('"event":'))
           .map((line) => JSON.parse(line) as Record<string, string>)
-      const seen = (fields: string[], from = 0) =>
+      const fieldsOfEvents = (fields: string[], from = 0) =>
         events()
           .slice(from)
           .map((line) => fields.map((name) => line[name]))
       const headers = { 'x-request-id': 'the-id-of-the-request' }
       const body = { email, password: PASSWORD }
       const { token } = (await send(app, 'POST /auth/login', { body, headers })).body
-      assert.deepEqual(seen(['event', 'account', 'method', 'role']), [
+      assert.deepEqual(fieldsOfEvents(['event', 'account', 'method', 'role']), [
         ['account-created', account, undefined, 'admin'],
         ['sign-in', account, 'registration', undefined],
         ['sign-in', account, 'password', undefined],
@@ -132,7 +135,7 @@ describe('the log of accounts', () => {
         body: { currentPassword: 'a wrong password', newPassword: 'another passphrase' },
       })
       for (let i = 0; i < 5; i++) await login(app, email, 'a wrong password')
-      assert.deepEqual(seen(['event', 'account', 'reason'], count), [
+      assert.deepEqual(fieldsOfEvents(['event', 'account', 'reason'], count), [
         ['sign-in-failed', 'unknown', 'password'],
         ['sign-in-failed', account, 'password'],
         ['sign-in-failed', account, 'password'],
@@ -160,7 +163,7 @@ describe('the log of accounts', () => {
       const { id } = await keys.create('backend', ['store', 'pay:read'])
       await keys.revoke(id)
       await app.request('POST', '/auth/verify-magic-link', { body: { token: 'nobody has this' } })
-      assert.deepEqual(seen(['event', 'account', 'role', 'key', 'scopes', 'reason'], count), [
+      assert.deepEqual(fieldsOfEvents(['event', 'account', 'role', 'key', 'scopes', 'reason'], count), [
         ['password-changed', account, undefined, undefined, undefined, undefined],
         ['sign-out', account, undefined, undefined, undefined, undefined],
         ['role-changed', account, 'user', undefined, undefined, undefined],

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { login, me, PASSWORD, statuses, times } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import { appWithMailbox, quietQueue, tokenOf } from '../../../testing/mailbox.ts'
 
 describe('accounts that the operator creates', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const environment = { SIXWIRE_POLICY: 'guarded' }
     const started = appWithMailbox(engine, { environment, config: { auth: { registration: 'closed' } } })
     const users = () => started().app.app.service('auth').users
@@ -15,7 +16,7 @@ describe('accounts that the operator creates', () => {
       return started().mailbox.mails.filter(({ to }) => to.includes(email))
     }
 
-    test('are verified, whatever closes registration', async () => {
+    testOnce('are verified, whatever closes registration', async () => {
       const account = await users().create({ email: 'Ada@Example.com', password: PASSWORD, role: 'admin' })
       const { email, role, emailVerified, disabled } = account
       assert.deepEqual([email, role, emailVerified, disabled], ['Ada@Example.com', 'admin', true, false])
@@ -28,14 +29,14 @@ describe('accounts that the operator creates', () => {
       })
     })
 
-    test('are sent the link that verifies the address if they are to verify it', async () => {
+    testOnce('are sent the link that verifies the address if they are to verify it', async () => {
       const email = 'eve@example.com'
       const created = await users().create({ email, password: PASSWORD, isVerified: false })
       assert.deepEqual([created.role, created.emailVerified], ['user', false])
       assert.ok(tokenOf((await mailsTo(email))[0]!, 'verify'))
     })
 
-    test('have a password by the rules of all, which is compared in NFKC', async () => {
+    testOnce('have a password by the rules of all, which is compared in NFKC', async () => {
       const email = 'carol@example.com'
       for (const [password, message] of [
         ['short', /^password: Use at least 8 characters/],
@@ -75,13 +76,13 @@ describe('accounts that the operator creates', () => {
       await assert.rejects(users().setPassword('nobody@example.com', PASSWORD), { code: 'NOT_FOUND' })
     })
 
-    test('are found by a part of their address', async () => {
+    testOnce('are found by a part of their address', async () => {
       await users().create({ email: 'under_score@example.com', password: PASSWORD })
-      const found = async (email: string) =>
+      const emailsMatching = async (email: string) =>
         (await users().list({ q: email })).accounts.map((account) => account.email)
-      assert.deepEqual(await found('UNDER_'), ['under_score@example.com'])
-      assert.deepEqual(await found('_d'), [])
-      assert.deepEqual(await found('%'), [])
+      assert.deepEqual(await emailsMatching('UNDER_'), ['under_score@example.com'])
+      assert.deepEqual(await emailsMatching('_d'), [])
+      assert.deepEqual(await emailsMatching('%'), [])
       const { accounts, total } = await users().list({ q: '@example.com', limit: 1 })
       assert.equal(accounts.length, 1)
       assert.ok(total! > 1)

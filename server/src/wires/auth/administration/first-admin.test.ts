@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { as, codeOf } from '../../../testing/administration.ts'
 import { startApp, type StartOptions, type TestApp } from '../../../testing/app.ts'
 import { me, PASSWORD, statuses, send, times } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne } from '../../../testing/engines.ts'
 
 const PRODUCTION: StartOptions = {
   environment: { NODE_ENV: 'production', PUBLIC_URL: 'https://api.example', APP_URL: 'https://app.example' },
@@ -19,6 +19,8 @@ const create = (app: TestApp, token: string, email = 'root@example.com') =>
 
 describe('the first administrator in production', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
+
     test('is created by the link of the log, of which one use ends all', async (t) => {
       const databaseUrl = await engine.migratedUrl()
       const one = await startApp(t, engine, { ...PRODUCTION, databaseUrl })
@@ -47,7 +49,7 @@ describe('the first administrator in production', () => {
       assert.equal(tokenIn(three), undefined)
     })
 
-    test('is valid for an hour, and until there is an administrator', async (t) => {
+    testOnce('is valid for an hour, and until there is an administrator', async (t) => {
       const app = await startApp(t, engine, PRODUCTION)
       const token = tokenIn(app)!
       assert.deepEqual((await app.request('GET', '/console/state')).body, {
@@ -69,7 +71,7 @@ describe('the first administrator in production', () => {
     })
   })
 
-  eachEngine((engine) => {
+  someEngine((engine) => {
     test('is the first account outside production, and the one that SIXWIRE_ADMINS names', async (t) => {
       const app = await startApp(t, engine)
       const firstRun = async (one: TestApp) =>

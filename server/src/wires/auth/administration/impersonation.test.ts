@@ -6,7 +6,7 @@ import { decodeJwt } from 'jose'
 
 import { as, auditOf, codeOf, registerAs, type TestPerson } from '../../../testing/administration.ts'
 import { me } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import { appWithMailbox, nextAbout } from '../../../testing/mailbox.ts'
 
 type Impersonated = {
@@ -19,6 +19,7 @@ type Impersonated = {
 
 describe('acting as a user', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const started = appWithMailbox(engine, {
       config: {
         policy: 'guarded',
@@ -38,7 +39,7 @@ describe('acting as a user', () => {
       return answered.body as Impersonated
     }
 
-    test('reads what the user sees, for 15 minutes, and changes nothing', async () => {
+    testOnce('reads what the user sees, for 15 minutes, and changes nothing', async () => {
       const [by, one] = [await admin(), await user()]
       await as(app(), one, 'POST /store/notes', { text: 'mine' })
       const acting = await impersonate(by, one)
@@ -60,7 +61,7 @@ describe('acting as a user', () => {
       assert.equal((await me(app(), acting.token)).status, 401)
     })
 
-    test('changes records if it says so, and never what the account is opened with', async () => {
+    testOnce('changes records if it says so, and never what the account is opened with', async () => {
       const [by, one] = [await admin(), await user()]
       const acting = await impersonate(by, one, { readOnly: false })
       assert.equal((await as(app(), acting, 'POST /store/notes', { text: 'for the user' })).status, 201)
@@ -77,7 +78,7 @@ describe('acting as a user', () => {
       }
     })
 
-    test('is in the audit log with its reason, and told to the user by email', async () => {
+    testOnce('is in the audit log with its reason, and told to the user by email', async () => {
       const [by, one] = [await admin(), await user()]
       const acting = await impersonate(by, one, { readOnly: false })
       await nextAbout(started().mailbox, one.email, /administrator has opened/)
@@ -91,7 +92,7 @@ describe('acting as a user', () => {
       assert.equal((await me(app(), acting.token)).status, 401)
     })
 
-    test('is never of another administrator or viewer, of a disabled account, or without a reason', async () => {
+    testOnce('is refused for operators and disabled accounts, and without a reason', async () => {
       const by = await admin()
       const attempt = (_id: string, body: object = { reason: 'to look' }) =>
         as(app(), by, `POST /auth/users/${_id}/impersonate`, body)
@@ -121,7 +122,7 @@ describe('acting as a user', () => {
       assert.equal((await me(app(), second.token)).status, 401)
     })
 
-    test('is denied to all others, as is what only administrators may do, and the audit log has it', async () => {
+    testOnce('is denied to users, and the denial is in the audit log', async () => {
       const [by, one] = [await admin(), await user()]
       for (const route of [`POST /auth/users/${by._id}/impersonate`, 'POST /store/backup'])
         assert.equal(codeOf(await as(app(), one, route)), 'FORBIDDEN')

@@ -3,15 +3,16 @@ import { describe, test } from 'node:test'
 
 import { sql } from '../../../db/sql.ts'
 import { appForAll, login, me, PASSWORD, refresh, send, statuses, times } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import { appWithMailbox, tokenOf } from '../../../testing/mailbox.ts'
 
 describe('one’s own account', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const app = appForAll(engine)
     const change = (token: string, body: unknown) => send(app(), 'PATCH /auth/me', { token, body })
 
-    test('takes another name, and is answered as it is then', async () => {
+    testOnce('takes another name, and is answered as it is then', async () => {
       const { token } = await app().register()
       const answered = await change(token, { name: '  Ada  ' })
       assert.equal(answered.status, 200)
@@ -38,7 +39,7 @@ describe('one’s own account', () => {
       assert.equal(Object.keys((await me(app(), token)).body.user.metadata).length, 10)
     })
 
-    test('has at most 16 KiB of metadata in all', async () => {
+    testOnce('has at most 16 KiB of metadata in all', async () => {
       const { token } = await app().register()
       assert.equal((await change(token, { metadata: { a: 'x'.repeat(16_384 - 8) } })).status, 200)
       const refused = await change(token, { metadata: { b: 1 } })
@@ -47,17 +48,20 @@ describe('one’s own account', () => {
       assert.equal((await change(token, { metadata: { a: null, b: 1 } })).status, 200)
     })
 
-    test('takes metadata whose characters are all escaped, up to the 16 KiB that they stand for', async () => {
+    testOnce('measures escaped metadata by the characters that it stands for', async () => {
       const { token } = await app().register()
       const escaped = (count: number) =>
-        app().request('PATCH', '/auth/me', { token, raw: `{"metadata":{"a":"${'\\u042f'.repeat(count)}"}}` })
+        app().request('PATCH', '/auth/me', {
+          token,
+          raw: `{"metadata":{"a":"${'\\u042f'.repeat(count)}"}}`,
+        })
       const answered = await escaped(8000)
       assert.equal(answered.status, 200, answered.text)
       assert.deepEqual(answered.body.user.metadata, { a: 'Я'.repeat(8000) })
       assert.equal((await escaped(8200)).status, 400)
     })
 
-    test('changes in nothing but name and metadata', async () => {
+    testOnce('changes nothing but name and metadata', async () => {
       const { email, token } = await app().register()
       const before = (await me(app(), token)).body.user
       const sent = {
@@ -77,6 +81,7 @@ describe('one’s own account', () => {
   })
 
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const started = appWithMailbox(engine)
     const app = () => started().app
     const remove = (token: string, body: unknown = { password: PASSWORD }) =>
@@ -107,7 +112,7 @@ describe('one’s own account', () => {
       assert.notEqual(again._id, _id)
     })
 
-    test('stays where the password is wrong, and wrong ones count for the lock', async () => {
+    test('is not removed with a wrong password, which counts in the lock', async () => {
       const { email, token } = await app().register()
       assert.deepEqual(
         statuses(await Promise.all(times(10, () => remove(token, { password: 'wrong horse battery' })))),
@@ -118,12 +123,12 @@ describe('one’s own account', () => {
       assert.equal((await me(app(), token)).status, 200)
     })
 
-    test('is removed without a password where it has none, within 10 minutes of a sign-in', async () => {
+    testOnce('without a password is removed within 10 minutes of a sign-in', async () => {
       const email = 'without.a.password@example.com'
       const signIn = async () => {
         await send(app(), 'POST /auth/magic-link', { body: { email } })
-        const given = tokenOf(await started().mailbox.next(email), 'magic-link')
-        return (await send(app(), 'POST /auth/verify-magic-link', { body: { token: given } })).body.token
+        const link = tokenOf(await started().mailbox.next(email), 'magic-link')
+        return (await send(app(), 'POST /auth/verify-magic-link', { body: { token: link } })).body.token
       }
       const old = await signIn()
       app().clock.advance(10 * 60_000)

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 
 import { startApp } from '../../../testing/app.ts'
 import { login, me, refresh, send, statuses, times } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne } from '../../../testing/engines.ts'
 import { appWithMailbox, nextAbout, nextToken } from '../../../testing/mailbox.ts'
 import { addAuthenticator, challenged, finish, registerWithFactor } from '../../../testing/second-factor.ts'
 
@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000
 type Factors = { passkeys: number; totp: boolean; recoveryCodes: number; required: boolean; dueAt?: string }
 
 describe('second factors that are required', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const started = appWithMailbox(engine, { config: { auth: { secondFactor: 'required' } } })
     const app = () => started().app
     const documents = (token: string) => send(app(), 'GET /store/notes', { token })
@@ -85,7 +85,7 @@ describe('second factors that are required', () => {
     })
   })
 
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const production = {
       NODE_ENV: 'production',
       PUBLIC_URL: 'https://api.example',
@@ -97,7 +97,7 @@ describe('second factors that are required', () => {
     ] as const)
       test(name, async (t) => {
         const app = await startApp(t, engine, { environment })
-        const asked = async (token: string) => {
+        const requirementOf = async (token: string) => {
           const { body } = await send(app, 'GET /auth/factors', { token })
           const { required, dueAt } = body as unknown as Factors
           return [required, dueAt && Math.round((Date.parse(dueAt) - app.clock.now()) / DAY_MS)]
@@ -106,8 +106,8 @@ describe('second factors that are required', () => {
         await app.app.service('auth').users.promote(admin.email)
         const user = await app.register()
         const adminsToken = (await login(app, admin.email)).body.token
-        assert.deepEqual(await asked(user.token), [false, undefined])
-        assert.deepEqual(await asked(adminsToken), [days !== undefined, days])
+        assert.deepEqual(await requirementOf(user.token), [false, undefined])
+        assert.deepEqual(await requirementOf(adminsToken), [days !== undefined, days])
         app.clock.advance(7 * DAY_MS)
         for (const [email, code] of [
           [user.email, undefined],
@@ -123,6 +123,7 @@ describe('second factors that are required', () => {
 
 describe('the second factors of a user who has lost them', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const started = appWithMailbox(engine)
     const app = () => started().app
 
@@ -134,7 +135,7 @@ describe('the second factors of a user who has lost them', () => {
       const challenge = await challenged(app(), email)
       const trusted = await finish(app(), { challenge, code: authenticator.code(), trustDevice: true })
       assert.equal(trusted.status, 200)
-      const left = await challenged(app(), email)
+      const olderChallenge = await challenged(app(), email)
       const remove = (by: string) => send(app(), `DELETE /auth/users/${_id}/factors`, { token: by })
       assert.equal((await remove(token)).code, 'FORBIDDEN')
       const removal = await remove(admin.token)
@@ -142,7 +143,7 @@ describe('the second factors of a user who has lost them', () => {
       assert.equal((await me(app(), token)).status, 401)
       assert.equal((await me(app(), trusted.body.token)).status, 401)
       assert.equal(
-        (await finish(app(), { challenge: left, code: authenticator.code() })).code,
+        (await finish(app(), { challenge: olderChallenge, code: authenticator.code() })).code,
         'INVALID_CHALLENGE',
       )
       const again = await login(app(), email)
@@ -163,7 +164,7 @@ describe('the second factors of a user who has lost them', () => {
       assert.equal((await remove(key.key)).status, 200)
     })
 
-    test('do not open the way for a link that was sent before', async () => {
+    testOnce('do not open the way for a link that was sent before', async () => {
       const { email } = await registerWithFactor(app())
       const verify = await nextToken(started().mailbox, email, 'verify')
       await send(app(), 'POST /auth/verify-email', { body: { token: verify } })

@@ -5,7 +5,7 @@ import { newId } from '../../../base/ids.ts'
 import { sql } from '../../../db/sql.ts'
 import type { TestApp } from '../../../testing/app.ts'
 import { login, PASSWORD, refresh, send, statuses } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import { appWithMailbox } from '../../../testing/mailbox.ts'
 import { addAuthenticator, challenged, finish, registerWithFactor } from '../../../testing/second-factor.ts'
 
@@ -21,6 +21,7 @@ async function addPasskey({ app: { db }, clock }: TestApp, userId: string): Prom
 
 describe('the factors of one’s own account', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     // The first account is the only one of an administrator.
     const started = appWithMailbox(engine, { config: { auth: { secondFactor: 'admins' } } })
     const app = () => started().app
@@ -32,7 +33,7 @@ describe('the factors of one’s own account', () => {
       admin = await app().register()
     })
 
-    test('are told to the owner when they are added and removed', async () => {
+    testOnce('are told to the owner when they are added and removed', async () => {
       const { email, token } = await registerWithFactor(app())
       const { mailbox } = started()
       const texts = [await mailbox.next(email), await mailbox.next(email)].map(({ parsed }) => parsed.text!)
@@ -45,7 +46,7 @@ describe('the factors of one’s own account', () => {
       assert.match((await mailbox.next(email)).parsed.text!, /removed[^]*authenticator app/)
     })
 
-    test('are proven in the session that adds them: it goes on, another one is challenged', async () => {
+    testOnce('are proven in the session that adds them: it goes on, another one is challenged', async () => {
       const { email, token, refreshToken } = await app().register()
       const other = (await login(app(), email)).body
       await addAuthenticator(app(), token)
@@ -55,7 +56,7 @@ describe('the factors of one’s own account', () => {
       assert.equal((await removeApp(token)).status, 200)
     })
 
-    test('bring recovery codes with the first one only', async () => {
+    testOnce('bring recovery codes with the first one only', async () => {
       const { token, _id } = await app().register()
       await addPasskey(app(), _id)
       await app().app.db.write(sql`update auth_users set second_factor_at = 1 where id = ${_id}`)

@@ -4,20 +4,21 @@ import { describe, test } from 'node:test'
 import { sql } from '../../../db/sql.ts'
 import { appForAll, inDigitsFrom, send, statuses } from '../../../testing/auth.ts'
 import type { TestApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import { challenged, finish, registerWithFactor } from '../../../testing/second-factor.ts'
 
 type Codes = { recoveryCodes: string[] }
 
 describe('recovery codes', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const app = appForAll(engine)
     const signIn = async (email: string, recoveryCode: string) =>
       finish(app(), { challenge: await challenged(app(), email), recoveryCode })
-    const left = async (token: string) =>
+    const codesLeft = async (token: string) =>
       (await app().request('GET', '/auth/factors', { token })).body.recoveryCodes as number
 
-    test('are ten, in groups of characters that cannot be confused, and stored as salted hashes', async () => {
+    testOnce('are ten groups of unambiguous characters, stored as salted hashes', async () => {
       const { _id, authenticator } = await registerWithFactor(app())
       const { recoveryCodes } = authenticator
       assert.equal(new Set(recoveryCodes).size, 10)
@@ -37,7 +38,7 @@ describe('recovery codes', () => {
       const confused = second.replaceAll('0', 'O').replaceAll('1', 'l').replaceAll('-', '')
       assert.equal((await signIn(email, upper)).status, 200)
       assert.equal((await signIn(email, confused)).status, 200)
-      assert.equal(await left(token), 8)
+      assert.equal(await codesLeft(token), 8)
       for (const wrong of [first, '', `${third}x`, 'ü'.repeat(13)])
         assert.equal((await signIn(email, wrong)).code, 'INVALID_CODE', wrong)
       assert.equal((await signIn(email, inDigitsFrom('０', third))).status, 200)
@@ -67,7 +68,7 @@ describe('recovery codes', () => {
       assert.deepEqual(statuses(signIns), { 200: 1, 401: 1 })
     })
 
-    test('need a factor that they stand in for', async () => {
+    testOnce('need a factor that they stand in for', async () => {
       const { token } = await app().register()
       const refused = await send(app(), 'POST /auth/recovery-codes', { token })
       assert.deepEqual([refused.status, refused.code], [409, 'CONFLICT'])

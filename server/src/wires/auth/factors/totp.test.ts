@@ -9,7 +9,7 @@ import { sql } from '../../../db/sql.ts'
 import type { TestApp } from '../../../testing/app.ts'
 import { appForAll, inDigitsFrom, send, startReplicas, statuses, times } from '../../../testing/auth.ts'
 import { stillClock } from '../../../testing/clock.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import { createTotp } from './totp.ts'
 
 const MINUTE_MS = 60_000
@@ -49,11 +49,12 @@ const invalidCode = (error: unknown) => error instanceof ApiError && error.code 
 
 describe('authenticator apps', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const app = appForAll(engine, { config: { name: 'A: shop & more' } })
     const totp = () => createTotp(app().app.db, app().clock, { secret: SECRET, issuer: 'shop' })
     const prove = (userId: string, code: string) => totp().prove(userId, code)
 
-    test('are added by a code of the secret that was shown', async () => {
+    testOnce('are added by a code of the secret that was shown', async () => {
       const { token, email } = await app().register()
       const { body, headers } = await offer(app(), token)
       assert.equal(headers.get('cache-control'), 'no-store')
@@ -70,7 +71,7 @@ describe('authenticator apps', () => {
       assert.equal(verified.headers.get('cache-control'), 'no-store')
     })
 
-    test('are not added by a wrong code, and a secret has five tries', async () => {
+    testOnce('are not added by a wrong code, and a secret has five tries', async () => {
       const { token } = await app().register()
       const authenticator = appOf((await offer(app(), token)).body.uri, app())
       for (const code of ['', '12345', '1234567', '½23456', 'abcdef', '-12345']) {
@@ -124,7 +125,7 @@ describe('authenticator apps', () => {
       assert.equal(await still.prove(_id, code(2)), undefined)
     })
 
-    test('do not prove the code with which they were added', async () => {
+    testOnce('do not prove the code with which they were added', async () => {
       const { _id, authenticator } = await enrol(app())
       assert.equal(await prove(_id, authenticator.code()), undefined)
       assert.ok(await prove(_id, authenticator.code(1)))
@@ -167,7 +168,7 @@ describe('authenticator apps', () => {
       assert.equal(await prove(_id, authenticator.code(1)), undefined)
     })
 
-    test('need a proof of the last 10 minutes to be added', async () => {
+    testOnce('need a proof of the last 10 minutes to be added', async () => {
       const { token } = await app().register()
       await app().app.db.write(sql`update auth_sessions set proven_at = created_at - ${10 * MINUTE_MS}`)
       const refused = await send(app(), 'POST /auth/totp', { token })
@@ -175,7 +176,7 @@ describe('authenticator apps', () => {
     })
 
     // RFC 6238, appendix B, in six digits.
-    test('show the codes of the RFC', async () => {
+    testOnce('accept the codes of RFC 6238, appendix B', async () => {
       const { _id } = await enrol(app())
       const { base32 } = Secret.fromUTF8('12345678901234567890')
       const sealed = deriveKey(SECRET, 'totp').seal(base32)

@@ -1,12 +1,12 @@
 // Each link voids the earlier ones of its kind, so the mail that arrives last has to hold the one that works.
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { startApp } from '../../../testing/app.ts'
-import { send } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
-import { startMailServer } from '../../../testing/mail-server.ts'
+import type { TestApp } from '../../../testing/app.ts'
+import { send, startReplicas } from '../../../testing/auth.ts'
+import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { startMailServer, type MailServer } from '../../../testing/mail-server.ts'
 import { quietQueue, tokenOf, withMail } from '../../../testing/mailbox.ts'
 
 const MAILS = 4
@@ -14,15 +14,21 @@ const SLOWNESS_MS = 50
 
 describe('mails to one address', () => {
   eachEngine((engine) => {
+    const ending = endOfSuite()
+    let mail: MailServer
+    let one: TestApp
+    let two: TestApp
+    before(async () => {
+      mail = await startMailServer(ending)
+      ;[one, two] = await startReplicas(ending, engine, withMail(mail))
+    })
+
     for (const [route, page, use] of [
       ['POST /auth/forgot-password', 'reset', 'POST /auth/reset-password'],
       ['POST /auth/magic-link', 'magic-link', 'POST /auth/verify-magic-link'],
     ] as const)
-      test(`arrive in the order of ${route}, however slow the mail server is with the first of them`, async (t) => {
-        const mail = await startMailServer(t)
-        const one = await startApp(t, engine, withMail(mail, { databaseUrl: await engine.migratedUrl() }))
-        const two = await startApp(t, engine, withMail(mail, { databaseUrl: one.app.settings.databaseUrl }))
-        const { email } = await one.register('ada@example.com')
+      test(`arrive in the order of ${route}, however slow the mail server is with the first of them`, async () => {
+        const { email } = await one.register()
         await quietQueue(one)
         mail.reset()
         // The later a mail is begun, the less its connection is held up.

@@ -2,15 +2,16 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { appForAll, me, send, statuses, times, wrongCode } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne } from '../../../testing/engines.ts'
 import { appWithTexts, newNumber } from './sms.fixture.ts'
 
 describe('the phone number of an account', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const { app, mailbox, textsTo, lastCode, add, prove, someone } = appWithTexts(engine)
     const remove = (token: string) => send(app(), 'DELETE /auth/phone', { token })
 
-    test('is proven by the code of an SMS, shown by GET /auth/me, and told to the owner by email', async () => {
+    testOnce('is proven by a code, shown by GET /auth/me, and told to the owner by email', async () => {
       const { email, token } = await app().register()
       await mailbox().next(email)
       const phone = newNumber()
@@ -31,7 +32,7 @@ describe('the phone number of an account', () => {
       assert.equal((await prove(token, code)).code, 'INVALID_CODE')
     })
 
-    test('is the same number with and without the prefix of calls in its country', async () => {
+    testOnce('is the same number with and without the prefix of calls in its country', async () => {
       const { token } = await app().register()
       await add(token, '+4407911123456')
       assert.deepEqual((await prove(token, await lastCode('+447911123456'))).body, {
@@ -74,7 +75,7 @@ describe('the phone number of an account', () => {
       assert.equal((await prove(other.token, await lastCode(phone))).status, 200)
     })
 
-    test('is removed, which is told by email', async () => {
+    testOnce('is removed, which is told by email', async () => {
       const { email, token } = await someone()
       await mailbox().next(email)
       await mailbox().next(email)
@@ -85,7 +86,7 @@ describe('the phone number of an account', () => {
       assert.deepEqual([(await remove(token)).status, (await remove(token)).code], [404, 'NOT_FOUND'])
     })
 
-    test('gets three texts an hour from all callers together; so does an account', async () => {
+    testOnce('gets three texts an hour from all callers together; so does an account', async () => {
       const phone = newNumber()
       const { token } = await app().register()
       for (let i = 0; i < 3; i++) assert.equal((await add(token, phone)).status, 200)
@@ -105,7 +106,7 @@ describe('the phone number of an account', () => {
       assert.equal((await add(fresh, phone)).status, 200)
     })
 
-    test('is proven by the code of the last text, within ten minutes and five attempts', async () => {
+    testOnce('is proven by the code of the last text, within ten minutes and five attempts', async () => {
       const { token } = await app().register()
       const [one, other] = [newNumber(), newNumber()]
       await add(token, one)
@@ -129,7 +130,7 @@ describe('the phone number of an account', () => {
       assert.equal((await prove(again.body.token, code)).code, 'INVALID_CODE')
     })
 
-    test('is changed only within ten minutes of a proof of who the user is', async () => {
+    testOnce('is changed only within ten minutes of a proof of who the user is', async () => {
       const { token } = await app().register()
       app().clock.advance(10 * 60_000)
       for (const answered of [
@@ -141,7 +142,7 @@ describe('the phone number of an account', () => {
       assert.equal((await send(app(), 'POST /auth/phone', { body: { phone: newNumber() } })).status, 401)
     })
 
-    test('is a number in E.164', async () => {
+    testOnce('is a number in E.164', async () => {
       const { token } = await app().register()
       for (const phone of ['', '0151 12345678', '+1', 'sip:+4915112345678', '+49 151 12345678']) {
         const answered = await add(token, phone)
@@ -150,12 +151,12 @@ describe('the phone number of an account', () => {
       }
     })
 
-    test('is a way to sign in that GET /auth/health names', async () => {
+    testOnce('is a way to sign in that GET /auth/health names', async () => {
       assert.ok((await send(app(), 'GET /auth/health')).body.providers.includes('sms'))
     })
   })
 
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const app = appForAll(engine)
 
     test('is refused where no provider of SMS is configured', async () => {

@@ -18,7 +18,7 @@ import { deriveKey, randomToken } from '../../../base/crypto.ts'
 import { newId } from '../../../base/ids.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp, type TestClock } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne } from '../../../testing/engines.ts'
 import { freePort } from '../../../testing/free-port.ts'
 import { appForAll, login, me, refresh, send, startReplicas } from '../../../testing/auth.ts'
 
@@ -46,10 +46,10 @@ async function installationId({ app }: TestApp): Promise<string> {
 }
 
 describe('access tokens', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const app = appForAll(engine)
 
-    test('say who, in which session, for whom and until when', async () => {
+    test('have the claims of subject, session, audience and expiry', async () => {
       const { _id, token } = await app().register()
       const { name } = app().app.settings
       const { kid, ...header } = decodeProtectedHeader(token)
@@ -83,7 +83,7 @@ describe('access tokens', () => {
       }
     })
 
-    test('end after an hour, also one that was verified before', async () => {
+    test('expire after an hour, also one that was verified before', async () => {
       const { token, refreshToken } = await app().register()
       assert.equal((await me(app(), token)).status, 200)
       app().clock.advance(3_540_000)
@@ -160,7 +160,7 @@ describe('access tokens', () => {
       assert.equal((await me(app(), await sign({}))).body.user._id, _id)
     })
 
-    test('are told apart from the other kinds of token at every door', async () => {
+    test('are told apart from other kinds of token by every route', async () => {
       const { token, refreshToken } = await app().register()
       const { key } = await app().app.service('auth').keys.create('backend', ['*'])
       const doors: [string, (token: string) => Promise<{ status: number }>, string][] = [
@@ -177,7 +177,7 @@ describe('access tokens', () => {
       for (const [door, open, right] of doors) assert.equal((await open(right)).status, 200, door)
     })
 
-    test('may be any text: whatever is none is refused, and nothing breaks', async () => {
+    test('are refused with 401, whatever text is sent as one', async () => {
       const { token } = await app().register()
       const part = fc.oneof(
         fc.stringMatching(/^[\w.~+/=-]{0,40}$/),
@@ -200,6 +200,8 @@ describe('access tokens', () => {
   })
 
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
+
     test('end with their session on every replica at once', async (t) => {
       const [one, two] = await startReplicas(t, engine)
       const { email, token, _id } = await one.register()
@@ -212,7 +214,7 @@ describe('access tokens', () => {
       }
     })
 
-    test('are accepted by every server on the database, whatever its port and PUBLIC_URL', async (t) => {
+    testOnce('are accepted by every server on the database, whatever its port and PUBLIC_URL', async (t) => {
       const databaseUrl = await engine.migratedUrl()
       const replica = async (environment: Record<string, string>, clock?: TestClock) =>
         startApp(t, engine, {
@@ -241,7 +243,7 @@ describe('access tokens', () => {
         for (const token of tokens) assert.equal((await me(app, token)).body.user?._id, _id, `replica ${at}`)
     })
 
-    test('of an issuer that no server on the database was are refused', async (t) => {
+    testOnce('of an issuer that is no server of the database are refused', async (t) => {
       // As a copy of the database, served under another address, signs with the same keys.
       const databaseUrl = await engine.migratedUrl()
       const production = await startApp(t, engine, { databaseUrl })
@@ -255,7 +257,7 @@ describe('access tokens', () => {
       assert.equal((await me(production, token)).status, 401)
     })
 
-    test('live on over a restart', async (t) => {
+    testOnce('live on over a restart', async (t) => {
       const databaseUrl = await engine.migratedUrl()
       const before = await startApp(t, engine, {
         databaseUrl,

@@ -5,7 +5,7 @@ import { decodeJwt } from 'jose'
 
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { appForAll, login, me, PASSWORD, refresh, send, times } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 
 const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' }
 
@@ -17,6 +17,7 @@ async function open(app: TestApp, body: object, headers: Record<string, string> 
 
 describe('the session of the console', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     // The first account is the administrator.
     const app = appForAll(engine, { environment: { PUBLIC_URL: 'http://shop.example' } })
     let people = 0
@@ -28,7 +29,7 @@ describe('the session of the console', () => {
       return { email, ...(await login(app(), email)).body }
     }
 
-    test('is one that was just signed in, whose refresh token goes into a cookie that no script reads', async () => {
+    testOnce('is opened right after a sign-in, with its refresh token in an HttpOnly cookie', async () => {
       const { refreshToken, user } = await signedIn('admin')
       const opened = await open(app(), { refreshToken })
       assert.equal(opened.status, 200)
@@ -41,7 +42,7 @@ describe('the session of the console', () => {
       assert.equal((await me(app(), opened.body.token)).status, 200)
     })
 
-    test('has a token of 10 minutes at most, also after a renewal', async () => {
+    testOnce('has a token of 10 minutes at most, also after a renewal', async () => {
       const { refreshToken } = await signedIn('admin')
       const opened = await open(app(), { refreshToken })
       const renewed = await open(app(), {}, { cookie: opened.cookie })
@@ -68,7 +69,7 @@ describe('the session of the console', () => {
       assert.equal(new Set(tabs.map(({ cookie }) => cookie)).size, 1)
     })
 
-    test('is not of use to an application, nor its own session to the console', async () => {
+    testOnce('is not of use to an application, nor its own session to the console', async () => {
       const { refreshToken } = await signedIn('admin')
       const { cookie } = await open(app(), { refreshToken })
       const inCookie = cookie.split('=')[1]!
@@ -81,7 +82,7 @@ describe('the session of the console', () => {
       assert.equal((await open(app(), {}, { cookie })).status, 200)
     })
 
-    test('is for administrators and viewers', async () => {
+    testOnce('is for administrators and viewers', async () => {
       const { refreshToken } = await signedIn()
       const refused = await open(app(), { refreshToken })
       assert.deepEqual([refused.status, refused.code], [403, 'FORBIDDEN'])
@@ -91,7 +92,7 @@ describe('the session of the console', () => {
       assert.equal((await open(app(), {}, { cookie: opened.cookie })).status, 403)
     })
 
-    test('needs a sign-in of the last 10 minutes', async () => {
+    testOnce('needs a sign-in of the last 10 minutes', async () => {
       const { refreshToken } = await signedIn('admin')
       app().clock.advance(600_000)
       const late = await open(app(), { refreshToken })
@@ -99,7 +100,7 @@ describe('the session of the console', () => {
       assert.equal((await refresh(app(), refreshToken)).status, 200)
     })
 
-    test('ends after 30 minutes without a call, and 12 hours at most', async () => {
+    testOnce('ends after 30 minutes without a call, and 12 hours at most', async () => {
       const idle = await open(app(), { refreshToken: (await signedIn('admin')).refreshToken })
       let busy = await open(app(), { refreshToken: (await signedIn('admin')).refreshToken })
       for (let minutes = 0; minutes < 12 * 60 - 25; minutes += 25) {
@@ -112,7 +113,7 @@ describe('the session of the console', () => {
       assert.equal((await open(app(), {}, { cookie: busy.cookie })).status, 401)
     })
 
-    test('takes calls of its own pages only', async () => {
+    testOnce('takes calls of its own pages only', async () => {
       const { refreshToken } = await signedIn('admin')
       const opened = await open(app(), { refreshToken })
       const { host } = new URL(app().url)
@@ -144,7 +145,7 @@ describe('the session of the console', () => {
       assert.equal((await me(app(), body.token)).status, 401)
     })
 
-    test('has a secure cookie where the server is called by https', async (t) => {
+    testOnce('has a secure cookie where the server is called by https', async (t) => {
       const secure = await startApp(t, engine, { environment: { PUBLIC_URL: 'https://shop.example/api' } })
       await secure.app
         .service('auth')

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 
 import { sql } from '../../../db/sql.ts'
 import { PASSWORD, send } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import { appWithMailbox, quietQueue } from '../../../testing/mailbox.ts'
 
 const DAY_MS = 86_400_000
@@ -14,6 +14,7 @@ const PHONE =
 
 describe('a sign-in', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const started = appWithMailbox(engine)
     const app = () => started().app
     let people = 0
@@ -23,8 +24,8 @@ describe('a sign-in', () => {
       const email = `owner${++people}@example.com`
       const body = { email, password: PASSWORD }
       const headers = (agent: string) => ({ 'user-agent': agent })
-      const made = await send(app(), 'POST /auth/register', { body, headers: headers(userAgent) })
-      assert.equal(made.status, 201)
+      const reply = await send(app(), 'POST /auth/register', { body, headers: headers(userAgent) })
+      assert.equal(reply.status, 201)
       const signIn = async (agent: string) => {
         const { status } = await send(app(), 'POST /auth/login', { body, headers: headers(agent) })
         assert.equal(status, 200)
@@ -37,10 +38,10 @@ describe('a sign-in', () => {
       }
       // A mail that is under way when the clock is moved is sent again.
       await mails()
-      return { id: made.body.user._id, signIn, mails }
+      return { id: reply.body.user._id, signIn, mails }
     }
 
-    test('on the first device, a known one, or one whose browser was updated tells nothing', async () => {
+    testOnce('on the first device, a known one, or one whose browser was updated tells nothing', async () => {
       const { signIn, mails } = await someone(firefox('133.0'))
       await signIn(firefox('133.0'))
       await signIn(firefox('134.0.1'))
@@ -61,7 +62,7 @@ describe('a sign-in', () => {
       assert.doesNotMatch(mail!.parsed.text!, /Mozilla/)
     })
 
-    test('on a device that was not used for 180 days tells the owner, one on a device that was used since nothing', async () => {
+    testOnce('on a known device tells the owner if it was not used for 180 days', async () => {
       const { signIn, mails } = await someone(firefox('133.0'))
       await signIn(PHONE)
       assert.equal((await mails()).length, 1)
@@ -74,7 +75,7 @@ describe('a sign-in', () => {
       assert.equal((await mails()).length, 2)
     })
 
-    test('of an account that was asleep for longer tells its owner too', async () => {
+    testOnce('of an account that was asleep for longer tells its owner too', async () => {
       const { signIn, mails } = await someone(firefox('133.0'))
       app().clock.advance(181 * DAY_MS)
       await signIn(PHONE)

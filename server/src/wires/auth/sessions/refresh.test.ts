@@ -6,8 +6,17 @@ import fc from 'fast-check'
 import { randomToken, sha256 } from '../../../base/crypto.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
-import { appForAll, login, me, refresh, send, startReplicas, statuses, times } from '../../../testing/auth.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
+import {
+  appForAll,
+  login,
+  me,
+  refresh,
+  replicasForAll,
+  send,
+  statuses,
+  times,
+} from '../../../testing/auth.ts'
 
 const DAY_MS = 86_400_000
 const GRACE_MS = 10_000
@@ -28,9 +37,10 @@ async function unused(app: TestApp, refreshToken: string): Promise<number> {
 
 describe('refreshing', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const app = appForAll(engine)
 
-    test('answers a new pair of the same session', async () => {
+    testOnce('answers a new pair of the same session', async () => {
       const { token, refreshToken, _id } = await app().register()
       const answered = await refresh(app(), refreshToken)
       assert.equal(answered.status, 200)
@@ -43,7 +53,7 @@ describe('refreshing', () => {
       assert.equal(listed.body.total, 1)
     })
 
-    test('refuses what is no refresh token of a living session', async () => {
+    testOnce('refuses what is no refresh token of a living session', async () => {
       const { token } = await app().register()
       const keys = app().app.service('auth').keys
       const { key } = await keys.create('backend', ['*'])
@@ -53,7 +63,7 @@ describe('refreshing', () => {
       }
     })
 
-    test('is the same as signing in for who may call: not as a bearer token', async () => {
+    testOnce('accepts no refresh token as a bearer token', async () => {
       const { refreshToken } = await app().register()
       assert.equal((await me(app(), refreshToken)).status, 401)
       assert.equal((await refresh(app(), refreshToken)).status, 200)
@@ -118,7 +128,7 @@ describe('refreshing', () => {
       assert.equal((await me(app(), other.token)).status, 200)
     })
 
-    test('ends the session also where the token that comes back is an old one', async () => {
+    testOnce('ends the session also where the token that comes back is an old one', async () => {
       const { refreshToken } = await app().register()
       let current = refreshToken
       for (let i = 0; i < 4; i++) {
@@ -129,7 +139,7 @@ describe('refreshing', () => {
       assert.equal((await refresh(app(), current)).status, 401)
     })
 
-    test('lets a session live on for 30 days from each refresh', async () => {
+    testOnce('lets a session live on for 30 days from each refresh', async () => {
       const { refreshToken } = await app().register()
       app().clock.advance(29 * DAY_MS)
       const second = await refresh(app(), refreshToken)
@@ -141,7 +151,7 @@ describe('refreshing', () => {
       assert.equal((await refresh(app(), third.body.refreshToken)).status, 401)
     })
 
-    test('does not make a session or its tokens live longer than 90 days in all', async () => {
+    testOnce('does not make a session or its tokens live longer than 90 days in all', async () => {
       const { token, refreshToken } = await app().register()
       const session = async (accessToken: string) => {
         const [one] = (await send(app(), 'GET /auth/sessions', { token: accessToken })).body.sessions
@@ -164,7 +174,7 @@ describe('refreshing', () => {
       assert.equal((await refresh(app(), last.body.refreshToken)).status, 401)
     })
 
-    test('is over after signing out, and where the account is disabled', async () => {
+    test('is refused after signing out, and if the account is disabled', async () => {
       const one = await app().register()
       await send(app(), 'POST /auth/logout', { token: one.token })
       assert.equal((await refresh(app(), one.refreshToken)).status, 401)
@@ -177,7 +187,10 @@ describe('refreshing', () => {
   })
 
   eachEngine((engine) => {
-    test('ends a session when the configuration says, also one that is older than that setting', async (t) => {
+    const testOnce = testOnOne(engine)
+    const replicas = replicasForAll(engine)
+
+    testOnce('ends a session after sessionSeconds, also one older than that setting', async (t) => {
       const databaseUrl = await engine.freshUrl()
       const before = await startApp(t, engine, { databaseUrl })
       const old = await before.register()
@@ -196,8 +209,8 @@ describe('refreshing', () => {
       }
     })
 
-    test('gives one successor on all replicas together', async (t) => {
-      const apps = await startReplicas(t, engine)
+    test('gives one successor on all replicas together', async () => {
+      const apps = replicas()
       for (let i = 0; i < 5; i++) {
         const { refreshToken } = await apps[0].register()
         const answered = await Promise.all(times(10, (n) => refresh(apps[n % 2]!, refreshToken)))
@@ -207,8 +220,8 @@ describe('refreshing', () => {
       }
     })
 
-    test('never stands against signing out at the same moment', async (t) => {
-      const [one, two] = await startReplicas(t, engine)
+    test('leaves no session open after a sign-out at the same moment', async () => {
+      const [one, two] = replicas()
       for (let i = 0; i < 10; i++) {
         const { token, refreshToken } = await one.register()
         const [out, ...answered] = await Promise.all([
@@ -225,7 +238,7 @@ describe('refreshing', () => {
       }
     })
 
-    test('goes by the configured times', async (t) => {
+    testOnce('applies the configured lifetimes', async (t) => {
       const auth = { accessTokenSeconds: 60, refreshTokenSeconds: 600, refreshGraceSeconds: 0 }
       const app = await startApp(t, engine, { config: { auth } })
       const { token, refreshToken } = await app.register()
@@ -241,8 +254,8 @@ describe('refreshing', () => {
       assert.equal((await refresh(app, other.refreshToken)).status, 401)
     })
 
-    test('keeps to one line of tokens, whatever is presented in whatever order', async (t) => {
-      const app = await startApp(t, engine)
+    test('issues one chain of tokens, whatever is presented in whatever order', async () => {
+      const [app] = replicas()
       // Each step: which of the tokens seen so far is presented, and how long after the step before.
       const step = fc.record({ token: fc.nat(5), afterMs: fc.constantFrom(0, 0, 100, 12_000) })
       await fc.assert(

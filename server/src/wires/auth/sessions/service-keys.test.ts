@@ -5,7 +5,7 @@ import { Type } from '../../../base/schema.ts'
 
 import { sql } from '../../../db/sql.ts'
 import { route } from '../../../http/route.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import { defineWire } from '../../../kernel/wire/wire.ts'
 import { appForAll, send } from '../../../testing/auth.ts'
 import { until } from '../../../testing/until.ts'
@@ -35,24 +35,25 @@ const shop = defineWire({
 
 describe('service keys', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const app = appForAll(engine, { config: { policy: 'guarded', wires: [shop()] } })
     const keys = () => app().app.service('auth').keys
     const call = async (route: string, token: string) => (await send(app(), route, { token })).status
 
-    test("act as the operator's backend within their scopes", async () => {
+    testOnce("act as the operator's backend within their scopes", async () => {
       const { key } = await keys().create('everything', ['*'])
       assert.match(key, /^sk_[\w-]{43}$/)
       const own = (await keys().create('shop', ['shop'])).key
       const reading = (await keys().create('reader', ['shop:read', 'store'])).key
       const other = (await keys().create('other', ['store'])).key
-      const seen = []
+      const statuses = []
       for (const token of [key, own, reading, other])
-        seen.push([
+        statuses.push([
           await call('GET /shop/user', token),
           await call('POST /shop/user', token),
           await call('POST /shop/admin', token),
         ])
-      assert.deepEqual(seen, [
+      assert.deepEqual(statuses, [
         [200, 200, 200],
         [200, 200, 200],
         [200, 403, 403],
@@ -60,22 +61,22 @@ describe('service keys', () => {
       ])
     })
 
-    test('may call the routes of a scope, and no others', async () => {
+    testOnce('may call the routes of a scope, and no others', async () => {
       const { key } = await keys().create('cancels', ['shop:cancel'])
-      const seen = []
+      const statuses = []
       for (const token of [key, (await keys().create('reader', ['shop:read', 'store'])).key])
-        seen.push([
+        statuses.push([
           await call('POST /shop/cancel', token),
           await call('POST /shop/admin', token),
           await call('GET /shop/user', token),
         ])
-      assert.deepEqual(seen, [
+      assert.deepEqual(statuses, [
         [200, 403, 403],
         [403, 403, 200],
       ])
     })
 
-    test('have no session', async () => {
+    testOnce('have no session', async () => {
       const { key } = await keys().create('everything', ['*'])
       for (const route of ['GET /auth/me', 'GET /auth/sessions', 'POST /auth/logout', 'GET /shop/session'])
         assert.equal(await call(route, key), 403, route)
@@ -122,13 +123,13 @@ describe('service keys', () => {
       assert.ok((await keys().list())[0]!.revokedAt)
     })
 
-    test('are kept as a hash', async () => {
+    testOnce('are kept as a hash', async () => {
       const { id, key } = await keys().create('hashed', ['*'])
       const row = await app().app.db.get(sql`select * from auth_service_keys where id = ${id}`)
       assert.doesNotMatch(JSON.stringify(row), new RegExp(key.slice(3)))
     })
 
-    test('need a name, and scopes that can be one', async () => {
+    testOnce('need a name, and scopes that can be one', async () => {
       for (const [name, scopes] of [
         ['', ['*']],
         [' ', ['*']],

@@ -5,18 +5,19 @@ import { describe, test } from 'node:test'
 import { newId } from '../../../base/ids.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import { appForAll, login, me, PASSWORD, refresh, send, times } from '../../../testing/auth.ts'
 
 const DAY_MS = 86_400_000
 
 describe('sessions', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const app = appForAll(engine)
     const list = (token: string, query = '') => send(app(), `GET /auth/sessions${query}`, { token })
     const end = (token: string, id: string) => send(app(), `DELETE /auth/sessions/${id}`, { token })
 
-    test('are listed with their origin, newest first, and nothing beyond that', async () => {
+    testOnce('are listed with their origin, newest first, and nothing beyond that', async () => {
       const { email, token } = await app().register()
       const phone = await send(app(), 'POST /auth/login', {
         body: { email, password: PASSWORD },
@@ -38,7 +39,7 @@ describe('sessions', () => {
       }
     })
 
-    test('show when they were last refreshed', async () => {
+    testOnce('show when they were last refreshed', async () => {
       const { token, refreshToken } = await app().register()
       app().clock.advance(60_000)
       await refresh(app(), refreshToken)
@@ -50,16 +51,16 @@ describe('sessions', () => {
       const { email, token } = await app().register()
       await Promise.all(times(6, () => login(app(), email)))
       const all = (await list(token)).body.sessions.map(({ _id }) => _id)
-      const seen: string[] = []
+      const ids: string[] = []
       let query = '?limit=3'
       for (let pages = 1; pages <= 3; pages++) {
         const { body } = await list(token, query)
-        seen.push(...body.sessions.map(({ _id }) => _id))
+        ids.push(...body.sessions.map(({ _id }) => _id))
         assert.equal(body.total, 7)
         assert.equal('nextCursor' in body, pages < 3)
         query = `?limit=3&cursor=${body.nextCursor}`
       }
-      assert.deepEqual(seen, all)
+      assert.deepEqual(ids, all)
       for (const wrong of ['?cursor=', '?cursor=x', `?cursor=${'A'.repeat(35)}`, `${query}&offset=1`])
         assert.equal((await list(token, wrong)).code, 'VALIDATION_ERROR', wrong)
     })
@@ -67,14 +68,14 @@ describe('sessions', () => {
     test('come in pages that neither repeat nor skip one', async () => {
       const { email, token } = await app().register()
       await Promise.all(times(6, () => login(app(), email)))
-      const seen: string[] = []
+      const ids: string[] = []
       for (let offset = 0; offset < 9; offset += 3) {
         const { body } = await list(token, `?limit=3&offset=${offset}`)
         assert.deepEqual([body.total, body.limit, body.offset], [7, 3, offset])
-        seen.push(...body.sessions.map(({ _id }) => _id))
+        ids.push(...body.sessions.map(({ _id }) => _id))
       }
-      assert.equal(seen.length, 7)
-      assert.equal(new Set(seen).size, 7)
+      assert.equal(ids.length, 7)
+      assert.equal(new Set(ids).size, 7)
       assert.equal((await list(token, '?limit=5000')).body.limit, 1000)
       for (const query of [
         '?limit=0',
@@ -90,15 +91,15 @@ describe('sessions', () => {
     test('are ended one by one, with their tokens', async () => {
       const { email, token } = await app().register()
       const other = (await login(app(), email)).body
-      const found = (await list(token)).body.sessions.find(({ current }) => !current)
-      assert.equal((await end(token, found!._id)).status, 200)
+      const otherSession = (await list(token)).body.sessions.find(({ current }) => !current)
+      assert.equal((await end(token, otherSession!._id)).status, 200)
       assert.equal((await me(app(), other.token)).status, 401)
       assert.equal((await refresh(app(), other.refreshToken)).status, 401)
       assert.equal((await list(token)).body.total, 1)
-      assert.equal((await end(token, found!._id)).status, 404)
+      assert.equal((await end(token, otherSession!._id)).status, 404)
     })
 
-    test('of somebody else are not there', async () => {
+    testOnce('of another user are not found', async () => {
       const mine = await app().register()
       const theirs = await app().register()
       const [session] = (await list(theirs.token)).body.sessions
@@ -128,7 +129,7 @@ describe('sessions', () => {
       assert.equal((await me(app(), other.token)).status, 200)
     })
 
-    test('are ended by another session only within 10 minutes of its sign-in, not of its refresh', async () => {
+    testOnce('are ended by another session only within 10 minutes of its sign-in', async () => {
       const { email, token, refreshToken } = await app().register()
       const phone = (await login(app(), email)).body
       const idOf = async (as: string) => (await list(as)).body.sessions.find(({ current }) => current)!._id
@@ -150,7 +151,7 @@ describe('sessions', () => {
       assert.equal((await send(app(), 'POST /auth/logout', { token: again.token })).status, 200)
     })
 
-    test('need a token on every route of theirs', async () => {
+    testOnce('need a token on every route of theirs', async () => {
       for (const route of [
         'GET /auth/me',
         'POST /auth/logout',

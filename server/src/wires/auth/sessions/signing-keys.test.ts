@@ -7,7 +7,7 @@ import { readMigrations } from '../../../db/migrations.ts'
 import { openDatabase } from '../../../db/open.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, testClock } from '../../../testing/app.ts'
-import { eachEngine, type Engine } from '../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne, type Engine } from '../../../testing/engines.ts'
 import { createAccessTokens } from './access-tokens.ts'
 import type { Issuers } from './issuers.ts'
 import { createSigningKeys } from './signing-keys.ts'
@@ -46,6 +46,8 @@ const kids = (keys: readonly { kid: string }[]): string[] => keys.map(({ kid }) 
 
 describe('signing keys', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
+
     test('are one set, however many replicas start at once', async (t) => {
       const { replica } = await prepare(t, engine)
       const replicas = times(6, () => replica())
@@ -55,7 +57,7 @@ describe('signing keys', () => {
       for (const one of replicas) assert.deepEqual(kids(await one.published()), [signers[0]!.kid])
     })
 
-    test('sign where the clock was set back to before the first of them', async (t) => {
+    testOnce('sign where the clock was set back to before the first of them', async (t) => {
       const { clock, replica } = await prepare(t, engine)
       const one = replica()
       await one.start()
@@ -119,7 +121,7 @@ describe('signing keys', () => {
       assert.notEqual((await one.signer()).kid, first)
     })
 
-    test('of another replica are found when a token names them', async (t) => {
+    testOnce('of another replica are found when a token names them', async (t) => {
       const { clock, replica } = await prepare(t, engine)
       const [one, two] = [replica(), replica()]
       await one.start()
@@ -132,7 +134,7 @@ describe('signing keys', () => {
       assert.deepEqual((await two.verify(token))?.userId, 'u')
     })
 
-    test('that nobody knows make a replica read once in a while, not each time', async (t) => {
+    testOnce('with unknown ids make a replica read the table rarely, not each time', async (t) => {
       const { db, clock, replica } = await prepare(t, engine)
       let reads = 0
       const counted = new Proxy(db, {
@@ -153,7 +155,7 @@ describe('signing keys', () => {
       assert.ok(reads >= 1 && reads <= 3, String(reads))
     })
 
-    test('stop the start where the secret is another one, and start again with the right one', async (t) => {
+    testOnce('stop the start with another secret, and start again with the right one', async (t) => {
       const { db, clock, replica } = await prepare(t, engine)
       const one = replica()
       await one.start()
@@ -170,7 +172,7 @@ describe('signing keys', () => {
       assert.equal((await again.signer()).kid, kid)
     })
 
-    test('are sealed in the database', async (t) => {
+    testOnce('are sealed in the database', async (t) => {
       const { db, replica } = await prepare(t, engine)
       await replica().start()
       const rows = await db.all<{ private_jwk: string; public_jwk: string }>(
@@ -182,7 +184,7 @@ describe('signing keys', () => {
     })
   })
 
-  eachEngine((engine) => {
+  someEngine((engine) => {
     test('are rotated by the running server, which signs nobody out', async (t) => {
       const days = (count: number): number => (count * DAY_MS) / 1000
       const auth = {
@@ -219,7 +221,7 @@ describe('signing keys', () => {
       assert.equal((await refresh(after, refreshToken)).status, 200)
     })
 
-    test('that are not there make the wire unhealthy', async (t) => {
+    test('make the wire unhealthy if they are missing', async (t) => {
       const app = await startApp(t, engine)
       await app.app.db.write(sql`delete from auth_signing_keys`)
       const answered = await send(app, 'GET /auth/health')

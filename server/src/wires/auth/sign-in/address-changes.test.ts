@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../../db/sql.ts'
 import { startApp } from '../../../testing/app.ts'
 import { login, me, PASSWORD, send, statuses, times } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import { appWithMailbox, quietQueue, startMailbox, tokenOf, withMail } from '../../../testing/mailbox.ts'
 import { startReceiver, webhookSecret } from '../../../testing/webhook-receiver.ts'
 
@@ -13,6 +13,7 @@ const HOUR_MS = 3_600_000
 
 describe('a change of address', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const started = appWithMailbox(engine)
     const app = () => started().app
     const next = (to: string) => started().mailbox.next(to)
@@ -41,7 +42,7 @@ describe('a change of address', () => {
       return tokenOf(await next(email), 'change-email')
     }
 
-    test('moves the account, keeps its sessions, and tells the old address twice', async () => {
+    testOnce('moves the account, keeps its sessions, and tells the old address twice', async () => {
       const { email: old, token, _id } = await someone()
       const email = newAddress()
       const link = await linkTo(email, { token, email: old })
@@ -87,7 +88,7 @@ describe('a change of address', () => {
       assert.equal((await verify('x'.repeat(43))).code, 'INVALID_TOKEN')
     })
 
-    test('fails if the password was changed since it was asked for', async () => {
+    testOnce('fails if the password was changed since it was asked for', async () => {
       const person = await someone()
       const link = await linkTo(newAddress(), person)
       const body = { currentPassword: PASSWORD, newPassword: 'another horse battery' }
@@ -96,7 +97,7 @@ describe('a change of address', () => {
       assert.equal((await verify(link)).code, 'INVALID_TOKEN')
     })
 
-    test('is answered alike for an address that has an account, which gets no mail', async () => {
+    testOnce('is answered alike for an address that has an account, which gets no mail', async () => {
       const person = await someone()
       const owner = await someone()
       const unused = newAddress()
@@ -183,7 +184,7 @@ describe('a change of address', () => {
       assert.equal((await register(stays.email)).status, 201)
     })
 
-    test('lets an account go back to its old address meanwhile', async () => {
+    testOnce('lets an account go back to its old address meanwhile', async () => {
       const { email: old, token } = await someone()
       const email = newAddress()
       assert.equal((await verify(await linkTo(email, { token, email: old }))).status, 200)
@@ -192,7 +193,7 @@ describe('a change of address', () => {
       assert.equal((await me(app(), token)).body.user.email, old)
     })
 
-    test('of an account whose address is not verified tells and reserves nothing', async () => {
+    testOnce('of an account whose address is not verified tells and reserves nothing', async () => {
       const { email: old, token } = await app().register()
       const email = newAddress()
       assert.equal((await request(token, email)).status, 200)
@@ -203,7 +204,7 @@ describe('a change of address', () => {
       await app().register(old)
     })
 
-    test('does not inherit a lock that strangers have put on the new address', async () => {
+    testOnce('does not inherit a lock that strangers have put on the new address', async () => {
       const person = await someone()
       const email = newAddress()
       const link = await linkTo(email, person)
@@ -213,7 +214,7 @@ describe('a change of address', () => {
       assert.equal((await login(app(), email)).status, 200)
     })
 
-    test('requires a session and a recent proof', async () => {
+    testOnce('requires a session and a recent proof', async () => {
       const { token } = await someone()
       app().clock.advance(10 * 60_000)
       const refused = await request(token, newAddress())
@@ -222,7 +223,7 @@ describe('a change of address', () => {
       assert.equal((await send(app(), 'POST /auth/change-email', { body })).status, 401)
     })
 
-    test('sends five mails an hour at most to an address, and for an account', async () => {
+    testOnce('sends five mails an hour at most to an address, and for an account', async () => {
       const [person, other] = [await someone(), await someone()]
       const [email, further] = [newAddress(), newAddress()]
       for (let i = 0; i < 5; i++) assert.equal((await request(person.token, email)).status, 200)
@@ -233,7 +234,7 @@ describe('a change of address', () => {
       assert.deepEqual([mailsTo(email).length, mailsTo(further).length], [5, 0])
     })
 
-    test('is published as another change of the account', async (t) => {
+    testOnce('is published as another change of the account', async (t) => {
       const [receiver, mailbox] = [await startReceiver(t), await startMailbox(t)]
       const webhook = {
         name: 'shop',
@@ -252,7 +253,7 @@ describe('a change of address', () => {
       assert.deepEqual([data['email'], data['emailVerified']], [email, true])
     })
 
-    test('to an address that SIXWIRE_ADMINS names takes the session of the account', async (t) => {
+    testOnce('to an address that SIXWIRE_ADMINS names takes the session of the account', async (t) => {
       const mailbox = await startMailbox(t)
       const named = 'boss@example.com'
       const environment = { SIXWIRE_ADMINS: named }
@@ -279,7 +280,7 @@ describe('a change of address', () => {
       assert.equal((await me(one, token)).body.user.role, 'user')
     })
 
-    test('needs a provider of email', async (t) => {
+    testOnce('needs a provider of email', async (t) => {
       const mute = await startApp(t, engine)
       const { token } = await mute.register()
       const refused = await send(mute, 'POST /auth/change-email', { token, body: { email: newAddress() } })

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 
 import { sql } from '../../../db/sql.ts'
 import { startApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne } from '../../../testing/engines.ts'
 import { createPasswords } from '../accounts/passwords.ts'
 import {
   appForAll,
@@ -11,14 +11,14 @@ import {
   me,
   PASSWORD,
   refresh,
+  replicasForAll,
   send,
-  startReplicas,
   statuses,
   times,
 } from '../../../testing/auth.ts'
 
 describe('signing in with a password', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const app = appForAll(engine)
 
     test('opens a session, and answers nothing beyond that', async () => {
@@ -70,7 +70,7 @@ describe('signing in with a password', () => {
       assert.deepEqual(new Set(seen).size, 1, seen.join('\n'))
     })
 
-    test('says how people can sign in', async () => {
+    test('lists the ways to sign in', async () => {
       const answered = await send(app(), 'GET /auth/health')
       assert.deepEqual(
         [answered.status, answered.body],
@@ -80,7 +80,9 @@ describe('signing in with a password', () => {
   })
 
   eachEngine((engine) => {
-    test('renews a hash that was made at another cost', async (t) => {
+    const testOnce = testOnOne(engine)
+
+    testOnce('renews a hash that was made at another cost', async (t) => {
       const databaseUrl = await engine.migratedUrl()
       const before = await startApp(t, engine, { databaseUrl, config: { auth: { bcryptCost: 5 } } })
       const { _id, email } = await before.register()
@@ -98,13 +100,13 @@ describe('signing in with a password', () => {
       assert.equal((await login(after, email)).status, 200)
     })
 
-    test('takes many right passwords of one person at the same moment', async (t) => {
+    test('accepts many right passwords of one account at the same moment', async (t) => {
       const app = await startApp(t, engine, { config: { auth: { bcryptCost: 8 } } })
       const { email } = await app.register()
       assert.deepEqual(statuses(await Promise.all(times(12, () => login(app, email)))), { 200: 12 })
     })
 
-    test('computes a hash also where there is no account or no password', async (t) => {
+    testOnce('computes a hash also where there is no account or no password', async (t) => {
       const cost = 9
       const app = await startApp(t, engine, { config: { auth: { bcryptCost: cost } } })
       const { _id } = await app.register('passwordless@example.com')
@@ -128,7 +130,7 @@ describe('signing in with a password', () => {
       }
     })
 
-    test('is limited for each client address, whatever it writes into headers or paths', async (t) => {
+    testOnce('is limited for each client address, whatever it writes into headers or paths', async (t) => {
       const app = await startApp(t, engine, { environment: { SIXWIRE_RATE_LIMITS: 'on' } })
       const paths = [
         '/auth/login',
@@ -166,7 +168,7 @@ describe('changing the password', () => {
     newPassword = CHANGED,
   ) => send(app, 'POST /auth/change-password', { token, body: { currentPassword, newPassword } })
 
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const app = appForAll(engine)
 
     test("ends the user's other sessions and keeps the one that asks", async () => {
@@ -185,7 +187,7 @@ describe('changing the password', () => {
       assert.equal((await login(app(), mine.email, CHANGED)).status, 200)
     })
 
-    test('wants the current password', async () => {
+    test('requires the current password', async () => {
       const { email, token } = await app().register()
       const answered = await change(app(), token, 'wrong horse battery')
       assert.deepEqual([answered.status, answered.code], [401, 'INVALID_CREDENTIALS'])
@@ -209,8 +211,10 @@ describe('changing the password', () => {
   })
 
   eachEngine((engine) => {
-    test('happens once when two ask at the same moment', async (t) => {
-      const [one, two] = await startReplicas(t, engine)
+    const replicas = replicasForAll(engine)
+
+    test('succeeds once if requested twice at the same moment', async () => {
+      const [one, two] = replicas()
       for (let i = 0; i < 5; i++) {
         const { email, token } = await one.register()
         const answered = await Promise.all([
@@ -223,8 +227,8 @@ describe('changing the password', () => {
       }
     })
 
-    test('leaves no session that the old password opens at the same moment', async (t) => {
-      const [one, two] = await startReplicas(t, engine)
+    test('leaves no session that the old password opens at the same moment', async () => {
+      const [one, two] = replicas()
       for (let i = 0; i < 8; i++) {
         const { email, token } = await one.register()
         const [changed, ...opened] = await Promise.all([

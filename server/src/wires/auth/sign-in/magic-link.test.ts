@@ -3,11 +3,12 @@ import { describe, test } from 'node:test'
 
 import { startApp } from '../../../testing/app.ts'
 import { login, me, refresh, send, statuses, times } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne } from '../../../testing/engines.ts'
 import { appWithMailbox, quietQueue, startMailbox, tokenOf, withMail } from '../../../testing/mailbox.ts'
 
 describe('a magic link', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const started = appWithMailbox(engine)
     const app = () => started().app
     let people = 0
@@ -25,7 +26,7 @@ describe('a magic link', () => {
       return { ...person, verify: () => send(app(), 'POST /auth/verify-email', { body: { token } }) }
     }
 
-    test('is answered alike whether or not the address has an account, and names the address', async () => {
+    testOnce('is answered alike for addresses with and without an account', async () => {
       const { email } = await someone()
       const stranger = newAddress()
       const [known, unknown] = [await ask(email), await ask(stranger)]
@@ -34,7 +35,7 @@ describe('a magic link', () => {
       assert.equal(unknown.text.replace(stranger, email), known.text)
     })
 
-    test('signs in to a verified account, which keeps its password and sessions', async () => {
+    testOnce('signs in to a verified account, which keeps its password and sessions', async () => {
       const { _id, email, token, verify } = await someone()
       assert.equal((await verify()).status, 200)
       const answered = await use(await linkToken(email))
@@ -48,7 +49,7 @@ describe('a magic link', () => {
       assert.equal((await login(app(), email)).status, 200)
     })
 
-    test('creates an account with an id of its own, also where another one is sent', async () => {
+    testOnce('creates an account with an id of its own, also where another one is sent', async () => {
       const { _id: id, token: session } = await app().register()
       assert.equal((await send(app(), 'DELETE /auth/me', { token: session, body: {} })).status, 200)
       const token = await linkToken(newAddress())
@@ -57,7 +58,7 @@ describe('a magic link', () => {
       assert.notEqual(created.body.user._id, id)
     })
 
-    test('that was sent before the password was changed opens nothing after it', async () => {
+    testOnce('that was sent before the password was changed opens nothing after it', async () => {
       const { email, token, verify, password } = await someone()
       await verify()
       const link = await linkToken(email)
@@ -69,15 +70,15 @@ describe('a magic link', () => {
       assert.equal((await use(link)).code, 'INVALID_TOKEN')
     })
 
-    test('and other mails greet by name only whoever has proven the address: a stranger chose the name', async () => {
+    testOnce('shows no name that a stranger chose for an unverified address', async () => {
       const email = newAddress()
       const name = 'your account is shut, see evil.example'
-      const made = await send(app(), 'POST /auth/register', {
+      const registration = await send(app(), 'POST /auth/register', {
         body: { email, password: 'a long passphrase', name },
       })
       const { raw } = await started().mailbox.next(email)
       assert.doesNotMatch(raw, /evil/)
-      assert.equal(made.body.user.name, name)
+      assert.equal(registration.body.user.name, name)
     })
 
     test('takes an unverified account away from the person who registered it', async () => {
@@ -91,7 +92,7 @@ describe('a magic link', () => {
       assert.equal((await login(app(), email)).code, 'INVALID_CREDENTIALS')
     })
 
-    test('makes an account for an address that has none, with the address verified', async () => {
+    testOnce('makes an account for an address that has none, with the address verified', async () => {
       const email = newAddress()
       const token = await linkToken(email)
       const { users } = app().app.service('auth')
@@ -132,7 +133,7 @@ describe('a magic link', () => {
       assert.equal((await send(app(), 'GET /auth/sessions', { token: body.token })).body.sessions.length, 1)
     })
 
-    test('is used up by a POST only', async () => {
+    testOnce('is used up by a POST only', async () => {
       const token = await linkToken(newAddress())
       for (const path of [`/auth/verify-magic-link?token=${token}`, `/auth/magic-link?token=${token}`])
         assert.equal((await send(app(), `GET ${path}`)).status, 405)
@@ -164,7 +165,7 @@ describe('a magic link', () => {
       assert.deepEqual(statuses(answered), { 200: 1, 400: 3 })
     })
 
-    test('does nothing for a disabled account', async () => {
+    testOnce('does nothing for a disabled account', async () => {
       const { email } = await someone()
       const token = await linkToken(email)
       await app().app.service('auth').users.disable(email)
@@ -175,7 +176,7 @@ describe('a magic link', () => {
       assert.equal(started().mailbox.mails.length, length)
     })
 
-    test('works once under an Idempotency-Key as well: no answer with tokens is kept', async () => {
+    testOnce('works once under an Idempotency-Key as well: no answer with tokens is kept', async () => {
       const token = await linkToken(newAddress())
       const headers = { 'idempotency-key': `key-${people}` }
       const again = () => send(app(), 'POST /auth/verify-magic-link', { body: { token }, headers })
@@ -183,7 +184,7 @@ describe('a magic link', () => {
       assert.equal((await again()).code, 'INVALID_TOKEN')
     })
 
-    test('is sent once where the request for it is repeated under the same key', async () => {
+    testOnce('is sent once where the request for it is repeated under the same key', async () => {
       const email = newAddress()
       const headers = { 'idempotency-key': `ask-${people}` }
       for (let i = 0; i < 3; i++)
@@ -192,7 +193,7 @@ describe('a magic link', () => {
       assert.equal(started().mailbox.mails.filter(({ to }) => to.includes(email)).length, 1)
     })
 
-    test('is asked for with an address, and nothing that looks like one', async () => {
+    testOnce('is asked for with an address, and nothing that looks like one', async () => {
       for (const email of [
         '',
         'x',
@@ -208,7 +209,7 @@ describe('a magic link', () => {
     })
   })
 
-  eachEngine((engine) => {
+  someEngine((engine) => {
     test('makes no account while registration is closed, and is then sent to accounts only', async (t) => {
       const mailbox = await startMailbox(t)
       const databaseUrl = await engine.migratedUrl()
@@ -236,7 +237,7 @@ describe('a magic link', () => {
       )
     })
 
-    test('makes the first account of a server outside production its administrator', async (t) => {
+    test('makes the first account outside production an administrator', async (t) => {
       const mailbox = await startMailbox(t)
       const app = await startApp(t, engine, withMail(mailbox))
       await send(app, 'POST /auth/magic-link', { body: { email: 'First@example.com' } })

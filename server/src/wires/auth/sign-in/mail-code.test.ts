@@ -15,7 +15,7 @@ import {
   times,
   wrongCode,
 } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import {
   appWithMailbox,
   codeOf,
@@ -58,10 +58,11 @@ function mailed(started: () => { app: TestApp; mailbox: Awaited<ReturnType<typeo
 
 describe('a code in the mail of a link', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const started = appWithMailbox(engine)
     const { app, askFor, someone } = mailed(started)
 
-    test('signs in where it is typed, with a space or without, in digits of any script', async () => {
+    testOnce('signs in where it is typed, with a space or without, in digits of any script', async () => {
       const { _id, email, token } = await someone()
       for (const written of [
         (code: string) => code,
@@ -83,13 +84,13 @@ describe('a code in the mail of a link', () => {
       assert.equal((await login(app(), email)).status, 200)
     })
 
-    test('is copied as six digits where the mail is shown as HTML', async () => {
+    testOnce('is copied as six digits where the mail is shown as HTML', async () => {
       const { code, mail } = await askFor(newAddress())
       const shown = `${code.slice(0, 3)}<span style="user-select: none"> </span>${code.slice(3)}`
       assert.ok(mail.parsed.html!.includes(shown), mail.parsed.html ?? '')
     })
 
-    test('makes an account for an address that has none, with the address verified', async () => {
+    testOnce('makes an account for an address that has none, with the address verified', async () => {
       const email = newAddress()
       const { code } = await askFor(email)
       const answered = await type(app(), email, code)
@@ -98,7 +99,7 @@ describe('a code in the mail of a link', () => {
       assert.deepEqual([user.email, user.emailVerified], [email, true])
     })
 
-    test('takes an unverified account away from the person who registered it', async () => {
+    testOnce('takes an unverified account away from the person who registered it', async () => {
       const { _id, email, token } = await app().register()
       await started().mailbox.next(email)
       const { code } = await askFor(email)
@@ -108,7 +109,7 @@ describe('a code in the mail of a link', () => {
       assert.equal((await login(app(), email)).code, 'INVALID_CREDENTIALS')
     })
 
-    test('expires after ten minutes; the link goes on', async () => {
+    testOnce('expires after ten minutes; the link goes on', async () => {
       const email = newAddress()
       const askAndWait = async (ms: number) => {
         const sent = await askFor(email)
@@ -154,7 +155,7 @@ describe('a code in the mail of a link', () => {
       assert.equal((await follow(app(), token)).status, 200)
     })
 
-    test('is refused alike whatever is wrong, and locked alike', async () => {
+    testOnce('is refused alike whatever is wrong, and locked alike', async () => {
       const { email } = await someone()
       const silent = (await someone()).email
       const { code } = await askFor(email)
@@ -182,7 +183,7 @@ describe('a code in the mail of a link', () => {
       assert.equal((await send(app(), 'GET /auth/sessions', { token })).body.sessions.length, 1)
     })
 
-    test('does nothing for an account that was disabled, and is not sent to it', async () => {
+    testOnce('does nothing for an account that was disabled, and is not sent to it', async () => {
       const { email } = await someone()
       const { code } = await askFor(email)
       await app().app.service('auth').users.disable(email)
@@ -193,7 +194,7 @@ describe('a code in the mail of a link', () => {
       assert.equal(started().mailbox.mails.length, length)
     })
 
-    test('signs in to an account with a second factor only with that factor, and is used', async () => {
+    testOnce('signs in to an account with a second factor only with that factor, and is used', async () => {
       const { _id, email } = await someone()
       const { code } = await askFor(email)
       await addFactor(app(), _id)
@@ -206,7 +207,7 @@ describe('a code in the mail of a link', () => {
       assert.equal((await type(app(), email, code)).code, 'INVALID_CODE')
     })
 
-    test('has six digits, and is of an address or a number', async () => {
+    testOnce('has six digits, and is of an address or a number', async () => {
       const email = newAddress()
       for (const [body, path] of [
         [{ email, code: '12345' }, '/body/code'],
@@ -224,7 +225,14 @@ describe('a code in the mail of a link', () => {
       }
     })
 
-    test('and the link that were asked for in a browser: the link asks first in another one', async () => {
+    testOnce('counts in the lock also where it is typed in another browser', async () => {
+      const email = newAddress()
+      const { code } = await askFor(email, BROWSER)
+      for (let i = 0; i < 5; i++) assert.equal((await type(app(), email, code)).status, 401)
+      assert.equal((await type(app(), email, code, BROWSER)).code, 'ACCOUNT_LOCKED')
+    })
+
+    testOnce('comes with a link that asks for confirmation in another browser', async () => {
       const email = newAddress()
       const { token } = await askFor(email, BROWSER)
       for (const more of [{}, { browser: 'another browser, not that' }]) {
@@ -237,7 +245,7 @@ describe('a code in the mail of a link', () => {
       assert.equal((await follow(app(), other.token, { confirmed: true })).status, 200)
     })
 
-    test('and a link that was asked for without a browser: it asks first in any browser', async () => {
+    testOnce('comes with a link that asks for confirmation if no browser requested it', async () => {
       const email = newAddress()
       const { token } = await askFor(email)
       const answered = await follow(app(), token, { browser: BROWSER })
@@ -248,6 +256,7 @@ describe('a code in the mail of a link', () => {
   })
 
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const started = appWithMailbox(engine, LOCK_OFF)
     const { app, askFor } = mailed(started)
 
@@ -273,7 +282,7 @@ describe('a code in the mail of a link', () => {
       assert.equal(row!.code_attempts, 5)
     })
 
-    test('works in the browser that asked for it only; another one does not use up its attempts', async () => {
+    testOnce('works in the browser that requested it only; others use up no attempts', async () => {
       const email = newAddress()
       const { code } = await askFor(email, BROWSER)
       for (const browser of [undefined, 'another browser, not that'])
@@ -284,15 +293,7 @@ describe('a code in the mail of a link', () => {
   })
 
   eachEngine((engine) => {
-    test('counts in the lock also where it is typed in another browser', async (t) => {
-      const mailbox = await startMailbox(t)
-      const app = await startApp(t, engine, withMail(mailbox))
-      const email = newAddress()
-      await ask(app, email, BROWSER)
-      const code = codeOf(await mailbox.next(email))
-      for (let i = 0; i < 5; i++) assert.equal((await type(app, email, code)).status, 401)
-      assert.equal((await type(app, email, code, BROWSER)).code, 'ACCOUNT_LOCKED')
-    })
+    const testOnce = testOnOne(engine)
 
     test('makes one session over two replicas at once', async (t) => {
       const mailbox = await startMailbox(t)
@@ -304,7 +305,7 @@ describe('a code in the mail of a link', () => {
       assert.deepEqual(statuses(answered), { 200: 1, 401: 19 })
     })
 
-    test('makes no account while registration is closed, and tells no address that has one', async (t) => {
+    testOnce('creates no account while registration is closed, and reveals none', async (t) => {
       const mailbox = await startMailbox(t)
       const databaseUrl = await engine.migratedUrl()
       const open = await startApp(t, engine, withMail(mailbox, { databaseUrl }))

@@ -5,7 +5,7 @@ import bcrypt from '@node-rs/bcrypt'
 import { idPattern } from '../../../base/ids.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import {
   appForAll,
   login,
@@ -20,13 +20,14 @@ import {
 
 describe('registration', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const app = appForAll(engine)
     let people = 0
     const someone = () => `someone${++people}@example.com`
     const register = (body: unknown, headers?: Record<string, string>) =>
       send(app(), 'POST /auth/register', { body, ...(headers && { headers }) })
 
-    test('makes an account, signs in, and answers nothing beyond that', async () => {
+    testOnce('makes an account, signs in, and answers nothing beyond that', async () => {
       const answered = await register({
         email: ' Ada@Example.com ',
         password: PASSWORD,
@@ -46,7 +47,7 @@ describe('registration', () => {
       assert.equal((await send(app(), 'POST /auth/refresh', { body: { refreshToken } })).status, 200)
     })
 
-    test('leaves the name out where there is none', async () => {
+    testOnce('leaves the name out where there is none', async () => {
       for (const name of [undefined, '', '  ']) {
         const answered = await register({ email: someone(), password: PASSWORD, name })
         assert.equal(answered.status, 201)
@@ -54,7 +55,7 @@ describe('registration', () => {
       }
     })
 
-    test('tells who is signed in, with role and metadata', async () => {
+    testOnce('tells who is signed in, with role and metadata', async () => {
       await app().register()
       const { _id, email, token } = await app().register()
       const { user } = (await me(app(), token)).body
@@ -63,7 +64,7 @@ describe('registration', () => {
       assert.equal(new Date(createdAt).toISOString(), createdAt)
     })
 
-    test('keeps the password as a bcrypt hash only', async () => {
+    testOnce('keeps the password as a bcrypt hash only', async () => {
       const { _id } = await app().register()
       const row = await app().app.db.get<{ password_hash: string }>(
         sql`select password_hash from auth_users where id = ${_id}`,
@@ -85,7 +86,7 @@ describe('registration', () => {
       assert.deepEqual(statuses(answered), { 201: 1, 409: 9 })
     })
 
-    test('refuses passwords that are too short, too long or too common, and says so', async () => {
+    testOnce('refuses passwords that are too short, too long or too common, and says so', async () => {
       const refused = [
         '',
         'seven77',
@@ -111,7 +112,7 @@ describe('registration', () => {
         assert.equal((await register({ email: someone(), password })).status, 201, password)
     })
 
-    test('names every fault at once, those that no schema can say too', async () => {
+    testOnce('names every fault at once, those that no schema can say too', async () => {
       const { status, body } = await register({ email: 'nobody', password: 'short', name: 5 })
       assert.equal(status, 400)
       const { issues } = body.error.details!
@@ -130,7 +131,7 @@ describe('registration', () => {
       )
     })
 
-    test('refuses the own address as a password, whole or without its domain, and says so', async () => {
+    testOnce('refuses the own address as a password, whole or without its domain, and says so', async () => {
       const email = 'Ada.Lovelace@Example.com'
       const own = ['ada.lovelace@EXAMPLE.com', 'ADA.LOVELACE', 'ａｄａ.ｌｏｖｅｌａｃｅ']
       for (const password of [email, ` ${email}`, 'ada.lovelace\t ', ...own]) {
@@ -152,7 +153,7 @@ describe('registration', () => {
       assert.equal((await register({ email: someone(), password: email })).status, 201)
     })
 
-    test('refuses the name of the service, and of the platform, as a password', async () => {
+    testOnce('refuses the name of the service, and of the platform, as a password', async () => {
       for (const password of ['Sixwire1', 'six-wire 2026', `${app().app.settings.name}-12345!`]) {
         const answered = await register({ email: someone(), password })
         assert.deepEqual([answered.status, answered.code], [400, 'VALIDATION_ERROR'], password)
@@ -160,7 +161,7 @@ describe('registration', () => {
       }
     })
 
-    test('takes passwords of any composition', async () => {
+    testOnce('takes passwords of any composition', async () => {
       for (const password of [
         'wqkzjxvbnr',
         '7305918264',
@@ -172,13 +173,13 @@ describe('registration', () => {
         assert.equal((await register({ email: someone(), password })).status, 201, password)
     })
 
-    test('takes two ways to write the same characters for one password', async () => {
+    testOnce('takes two ways to write the same characters for one password', async () => {
       const email = someone()
       assert.equal((await register({ email, password: 'Ｃafé ﬁne passphrase' })).status, 201)
       assert.equal((await login(app(), email, 'Cafe\u0301 fine passphrase')).status, 200)
     })
 
-    test('refuses addresses that look like another one, or like several', async () => {
+    testOnce('refuses addresses that look like another one, or like several', async () => {
       await register({ email: 'victim@example.com', password: PASSWORD })
       const tricks = [
         'victim＠example.com',
@@ -212,7 +213,7 @@ describe('registration', () => {
       }
     })
 
-    test('refuses anything but text where text belongs, before it reaches a query', async () => {
+    testOnce('refuses anything but text where text belongs, before it reaches a query', async () => {
       const { token, refreshToken, email } = await app().register()
       const fields: [string, Record<string, string>][] = [
         ['POST /auth/register', { email: someone(), password: PASSWORD }],
@@ -224,13 +225,13 @@ describe('registration', () => {
         for (const field of Object.keys(body))
           for (const value of [{ $ne: null }, ['x'], [[]], {}, 1, true, null, undefined]) {
             const answered = await send(app(), route, { token, body: { ...body, [field]: value } })
-            const shown = `${route} ${field} ${JSON.stringify(value)}`
-            assert.deepEqual([answered.status, answered.code], [400, 'VALIDATION_ERROR'], shown)
-            assert.equal(answered.body.error.details!.issues[0]!.path, `/body/${field}`, shown)
+            const context = `${route} ${field} ${JSON.stringify(value)}`
+            assert.deepEqual([answered.status, answered.code], [400, 'VALIDATION_ERROR'], context)
+            assert.equal(answered.body.error.details!.issues[0]!.path, `/body/${field}`, context)
           }
     })
 
-    test('answers the first answer again under the same Idempotency-Key', async () => {
+    testOnce('answers the first answer again under the same Idempotency-Key', async () => {
       const body = { email: someone(), password: PASSWORD }
       const headers = { 'idempotency-key': `register-${body.email}` }
       const first = await register(body, headers)
@@ -240,7 +241,7 @@ describe('registration', () => {
       assert.equal(again.headers.get('idempotency-replayed'), 'true')
     })
 
-    test('is answered again with its tokens for a minute, and with none after it', async () => {
+    testOnce('is answered again with its tokens for a minute, and with none after it', async () => {
       const body = { email: someone(), password: PASSWORD }
       const headers = { 'idempotency-key': `register-${body.email}` }
       const first = await register(body, headers)
@@ -278,7 +279,7 @@ describe('registration', () => {
       ],
     ]
     for (const [what, end] of endings)
-      test(`gives its tokens no second time once ${what}`, async () => {
+      testOnce(`gives its tokens no second time once ${what}`, async () => {
         const body = { email: someone(), password: PASSWORD }
         const headers = { 'idempotency-key': `register-${body.email}` }
         const { token, user } = (await register(body, headers)).body
@@ -310,7 +311,7 @@ describe('registration', () => {
       ],
     ]
     for (const [when, pass] of silences)
-      test(`tells nobody who knows its key which password is right, ${when}`, async (t) => {
+      testOnce(`tells nobody who knows its key which password is right, ${when}`, async (t) => {
         const body = { email: someone(), password: PASSWORD }
         const headers = { 'idempotency-key': `register-${body.email}` }
         assert.equal((await register(body, headers)).status, 201)
@@ -392,7 +393,7 @@ describe('registration', () => {
       assert.equal((await login(app(), body.email)).status, 200)
     })
 
-    test('is no way in with a password that was changed since', async () => {
+    testOnce('opens nothing with a password that was changed since', async () => {
       const body = { email: someone(), password: PASSWORD }
       const key = `register-${body.email}`
       const { token } = (await register(body, { 'idempotency-key': key })).body
@@ -406,7 +407,9 @@ describe('registration', () => {
   })
 
   eachEngine((engine) => {
-    test('may be closed', async (t) => {
+    const testOnce = testOnOne(engine)
+
+    testOnce('is refused while it is closed', async (t) => {
       const app = await startApp(t, engine, { config: { auth: { registration: 'closed' } } })
       const answered = await send(app, 'POST /auth/register', {
         body: { email: 'a@example.com', password: PASSWORD },
@@ -427,13 +430,13 @@ describe('registration', () => {
       assert.equal((await me(apps[0], token)).body.user.role, 'user')
     })
 
-    test('makes nobody an administrator in production', async (t) => {
+    testOnce('makes nobody an administrator in production', async (t) => {
       const app = await startApp(t, engine, { environment: { NODE_ENV: 'production' } })
       const { token } = await app.register()
       assert.equal((await me(app, token)).body.user.role, 'user')
     })
 
-    test('leaves the role to SIXWIRE_ADMINS, once the address is verified', async (t) => {
+    testOnce('makes an address of SIXWIRE_ADMINS an administrator once it is verified', async (t) => {
       const app = await startApp(t, engine, { environment: { SIXWIRE_ADMINS: 'Root@Example.com' } })
       const other = await app.register('first@example.com')
       const { _id, token } = await app.register('ROOT@example.com')
@@ -444,7 +447,7 @@ describe('registration', () => {
       assert.equal((await me(app, other.token)).body.user.role, 'user')
     })
 
-    test('goes by the configured length of passwords', async (t) => {
+    testOnce('applies the configured length of passwords', async (t) => {
       const app = await startApp(t, engine, { config: { auth: { local: { passwordMinLength: 12 } } } })
       const register = (password: string) =>
         send(app, 'POST /auth/register', { body: { email: 'a@example.com', password } })
@@ -452,7 +455,7 @@ describe('registration', () => {
       assert.equal((await register('twelve chars')).status, 201)
     })
 
-    test('stops the start where SIXWIRE_ADMINS holds something else than an address', async (t) => {
+    testOnce('stops the start if SIXWIRE_ADMINS has something that is not an address', async (t) => {
       await assert.rejects(startApp(t, engine, { environment: { SIXWIRE_ADMINS: 'root' } }), {
         name: 'StartError',
         message: 'SIXWIRE_ADMINS: "root" is not an email address',

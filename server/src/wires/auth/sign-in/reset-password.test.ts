@@ -3,13 +3,14 @@ import { describe, test } from 'node:test'
 
 import { sql } from '../../../db/sql.ts'
 import { login, me, PASSWORD, refresh, send, statuses, times } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import { appWithMailbox, quietQueue, tokenOf } from '../../../testing/mailbox.ts'
 
 const NEW_PASSWORD = 'another horse battery'
 
 describe('a forgotten password', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const started = appWithMailbox(engine)
     const app = () => started().app
     const forget = (email: string) => send(app(), 'POST /auth/forgot-password', { body: { email } })
@@ -27,13 +28,13 @@ describe('a forgotten password', () => {
       return tokenOf(await started().mailbox.next(email), 'reset')
     }
 
-    test('is changed by the link in the mail, which leads to the frontend only', async () => {
+    testOnce('is changed by the link in the mail, which leads to the frontend only', async () => {
       const { email } = await someone()
-      const asked = await app().request('POST', '/auth/forgot-password', {
+      const reply = await app().request('POST', '/auth/forgot-password', {
         body: { email },
         headers: { host: 'evil', 'x-forwarded-host': 'evil.example', origin: 'https://evil.example' },
       })
-      assert.equal(asked.status, 200)
+      assert.equal(reply.status, 200)
       const mail = await started().mailbox.next(email)
       assert.doesNotMatch(mail.raw, /evil/)
       assert.equal((await reset(tokenOf(mail, 'reset'))).status, 200)
@@ -41,7 +42,7 @@ describe('a forgotten password', () => {
       assert.equal((await login(app(), email)).code, 'INVALID_CREDENTIALS')
     })
 
-    test('answers the same bytes for an address without an account, which gets no mail', async () => {
+    testOnce('answers the same bytes for an address without an account, which gets no mail', async () => {
       const { email } = await someone()
       const known = await forget(email)
       const unknown = await forget('nobody.at.all@example.com')
@@ -54,7 +55,7 @@ describe('a forgotten password', () => {
       )
     })
 
-    test('goes to the address as the account keeps it', async () => {
+    testOnce('goes to the address as the account keeps it', async () => {
       const { email } = await someone('Upper.Case@example.com')
       await forget('upper.CASE@EXAMPLE.com')
       tokenOf(await started().mailbox.next(email), 'reset')
@@ -75,7 +76,7 @@ describe('a forgotten password', () => {
       assert.doesNotMatch(notice.raw, /token=/)
     })
 
-    test('lifts the lock of the address', async () => {
+    testOnce('unlocks the address when it is reset', async () => {
       const { email } = await someone()
       const resetting = await resetToken(email)
       for (let i = 0; i < 6; i++) await login(app(), email, 'wrong horse battery')
@@ -94,7 +95,7 @@ describe('a forgotten password', () => {
       assert.equal((await login(app(), email, `${NEW_PASSWORD} ${winner}`)).status, 200)
     })
 
-    test('is not lost by a password that is refused', async () => {
+    testOnce('keeps its link valid if the new password is refused', async () => {
       const { email } = await someone()
       const token = await resetToken(email)
       for (const bad of ['short', 'password1', 'a'.repeat(73), email.toUpperCase()]) {
@@ -125,7 +126,7 @@ describe('a forgotten password', () => {
       assert.equal((await reset('never.sent')).code, 'INVALID_TOKEN')
     })
 
-    test('of a disabled account stays as it is', async () => {
+    testOnce('of a disabled account cannot be reset', async () => {
       const { email } = await someone()
       const token = await resetToken(email)
       const { users } = app().app.service('auth')
@@ -164,7 +165,7 @@ describe('a forgotten password', () => {
       }
     })
 
-    test('is mailed also where strangers have used up every other kind of mail', async () => {
+    testOnce('is mailed also where strangers have used up every other kind of mail', async () => {
       const { email, token } = await someone()
       const ask = (route: string) => send(app(), route, { token, body: { email } })
       await Promise.all(times(6, () => ask('POST /auth/magic-link')))
@@ -177,17 +178,17 @@ describe('a forgotten password', () => {
       assert.equal((await reset(tokenOf(arrived.at(-1)!, 'reset'))).status, 200)
     })
 
-    test('leaves nothing in the database or the log that opens the account', async () => {
+    testOnce('leaves nothing in the database or the log that opens the account', async () => {
       const { email } = await someone('discreet@example.com')
       const token = await resetToken(email)
       await quietQueue(app())
       const tables = ['auth_mail_tokens', 'sixwire_rate_limits', 'sixwire_jobs', 'messaging_messages']
-      const kept = await Promise.all(
+      const rows = await Promise.all(
         tables.map((name) => app().app.db.all(sql`select * from ${sql.literal(name)}`)),
       )
-      assert.match(JSON.stringify(kept[0]), /discreet@example\.com/)
-      assert.doesNotMatch(JSON.stringify(kept[1]), /example\.com/)
-      assert.equal(JSON.stringify(kept).includes(token), false)
+      assert.match(JSON.stringify(rows[0]), /discreet@example\.com/)
+      assert.doesNotMatch(JSON.stringify(rows[1]), /example\.com/)
+      assert.equal(JSON.stringify(rows).includes(token), false)
       await reset(token, 'a password of the discreet')
       assert.equal(app().log().includes(token), false)
       assert.equal(app().log().includes('a password of the discreet'), false)

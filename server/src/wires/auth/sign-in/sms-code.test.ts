@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { addFactor, login, me, refresh, send, statuses, times, wrongCode } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne } from '../../../testing/engines.ts'
 import { appWithTexts, newNumber } from '../messages/sms.fixture.ts'
 
 const BROWSER = 'the browser that asked for it'
@@ -10,9 +10,10 @@ const LOCK_OFF = { config: { auth: { local: { maxLoginAttempts: 1000 } } } }
 
 describe('a code by SMS', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const { app, textsTo, lastCode, ask, type, someone, askFor } = appWithTexts(engine)
 
-    test('signs in to the account that has proven the number, once', async () => {
+    testOnce('signs in to the account that has proven the number, once', async () => {
       const { _id, email, token, phone } = await someone()
       const code = await askFor(phone)
       const answered = await type(phone, code)
@@ -26,12 +27,12 @@ describe('a code by SMS', () => {
       assert.equal((await type(phone, code)).code, 'INVALID_CODE')
     })
 
-    test('is asked for and refused alike for every number, and sent to proven ones only', async () => {
+    testOnce('is asked for and refused alike for every number, and sent to proven ones only', async () => {
       const [known, silent] = [await someone(), await someone()]
       const stranger = newNumber()
-      const asked = [await ask(known.phone), await ask(stranger)]
-      assert.deepEqual(statuses(asked), { 200: 2 })
-      assert.equal(asked[0]!.text.replace(known.phone, stranger), asked[1]!.text)
+      const replies = [await ask(known.phone), await ask(stranger)]
+      assert.deepEqual(statuses(replies), { 200: 2 })
+      assert.equal(replies[0]!.text.replace(known.phone, stranger), replies[1]!.text)
       assert.deepEqual(await textsTo(stranger), [])
       const code = await lastCode(known.phone)
       for (const [status, count] of [
@@ -67,7 +68,7 @@ describe('a code by SMS', () => {
       assert.equal((await type(phone, newer)).code, 'INVALID_CODE')
     })
 
-    test('is sent three times an hour at most, the proof of the number among them', async () => {
+    testOnce('is sent three times an hour at most, the proof of the number among them', async () => {
       const { phone } = await someone()
       for (let i = 0; i < 4; i++) assert.equal((await ask(phone)).status, 200)
       assert.equal((await textsTo(phone)).length, 3)
@@ -76,7 +77,7 @@ describe('a code by SMS', () => {
       assert.equal((await textsTo(phone)).length, 4)
     })
 
-    test('is challenged where the account has a second factor, and is used', async () => {
+    testOnce('is challenged where the account has a second factor, and is used', async () => {
       const { _id, phone } = await someone()
       const code = await askFor(phone)
       await addFactor(app(), _id)
@@ -98,7 +99,7 @@ describe('a code by SMS', () => {
       }
     })
 
-    test('is not sent to a disabled account', async () => {
+    testOnce('is not sent to a disabled account', async () => {
       const { email, phone } = await someone()
       await app().app.service('auth').users.disable(email)
       assert.equal((await ask(phone)).status, 200)
@@ -113,7 +114,7 @@ describe('a code by SMS', () => {
     })
   })
 
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const { app, type, someone, askFor } = appWithTexts(engine, LOCK_OFF)
 
     test('has thirty attempts a day, whatever the lock allows', async () => {
@@ -126,7 +127,7 @@ describe('a code by SMS', () => {
       assert.equal((await type(phone, '123456')).code, 'RATE_LIMITED')
     })
 
-    test('works in the browser that asked for it only; another one does not use up its attempts', async () => {
+    test('works in the browser that requested it only; others use up no attempts', async () => {
       const { phone } = await someone()
       const code = await askFor(phone, BROWSER)
       for (const browser of [undefined, 'another browser, not that'])

@@ -3,13 +3,14 @@ import { before, test } from 'node:test'
 
 import { sql } from '../../../db/sql.ts'
 import { appForAll } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 
 type Fields = { kind?: string; state?: string; error?: string; claim?: string; runAt?: number }
 
 const HOUR = 3_600_000
 
 eachEngine((engine) => {
+  const testOnce = testOnOne(engine)
   const app = appForAll(engine)
   let token: string
 
@@ -55,16 +56,16 @@ eachEngine((engine) => {
     assert.deepEqual(await ids('?state=failed&error=mail.EXAMPLE'), ['failed-1', 'failed-3'])
     assert.deepEqual(await ids('?error=0%25 f'), ['failed-2'])
     assert.deepEqual(await ids('?state=failed&offset=2'), ['failed-3', 'of-nobody'])
-    const seen: string[] = []
+    const listedIds: string[] = []
     let path = '?kind=auth.notice&limit=2'
     for (let pages = 0; pages < 9; pages++) {
       const { body } = await call('GET', path)
       assert.equal(body.total, 5)
-      seen.push(...body.jobs.map((one: { _id: string }) => one._id))
+      listedIds.push(...body.jobs.map((one: { _id: string }) => one._id))
       if (!body.nextCursor) break
       path = `?kind=auth.notice&limit=2&cursor=${body.nextCursor}`
     }
-    assert.deepEqual(seen, ['failed-1', 'failed-2', 'failed-3', 'later', 'runs'])
+    assert.deepEqual(listedIds, ['failed-1', 'failed-2', 'failed-3', 'later', 'runs'])
     for (const query of [
       '?cursor=x',
       `?cursor=${Buffer.from('[0,1,2]').toString('base64url')}`,
@@ -85,7 +86,7 @@ eachEngine((engine) => {
     )
   })
 
-  test('one says since when it runs or why it failed, and what can be done', async () => {
+  testOnce('one says since when it runs or why it failed, and what can be done', async () => {
     const { body: running } = await call('GET', '/runs')
     const { createdAt, startedAt, ...rest } = running
     assert.match(`${createdAt} ${startedAt}`, /^\d{4}-\S+Z \d{4}-\S+Z$/)
@@ -105,7 +106,7 @@ eachEngine((engine) => {
     assert.equal((await call('GET', '/nothing')).status, 404)
   })
 
-  test('a key reads payloads with the scope * only, since they may hold documents', async () => {
+  testOnce('a key reads payloads with the scope * only, since they may hold documents', async () => {
     const keys = app().app.service('auth').keys
     const payloadFor = async (scope: string): Promise<unknown> => {
       const { key } = await keys.create(scope, [scope])
@@ -133,7 +134,7 @@ eachEngine((engine) => {
     assert.deepEqual(others, [])
   })
 
-  test('what has not failed is not retried, nor what no wire of this server does', async () => {
+  testOnce('what has not failed is not retried, nor what no wire of this server does', async () => {
     const refusals = {
       later: /has not failed/,
       runs: /has not failed/,

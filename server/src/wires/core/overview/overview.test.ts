@@ -6,7 +6,7 @@ import { sql } from '../../../db/sql.ts'
 import { defineWire } from '../../../kernel/wire/wire.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { login } from '../../../testing/auth.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { eachEngine, endOfSuite, testOnOne } from '../../../testing/engines.ts'
 
 /** A wire with a figure that can be read, and one that can't. */
 const desk = defineWire({
@@ -23,6 +23,7 @@ const desk = defineWire({
 })
 
 eachEngine((engine) => {
+  const testOnce = testOnOne(engine)
   describe('an installation', () => {
     let app: TestApp
     let token: string
@@ -75,7 +76,7 @@ eachEngine((engine) => {
       assert.ok(problems.some((line: string) => line.startsWith('failed jobs: 1 background job')))
     })
 
-    test('shows the settings in force and where each is from, without secrets', async () => {
+    testOnce('shows the settings in force and where each is from, without secrets', async () => {
       const { status, body, text } = await get('/core/config')
       assert.equal(status, 200)
       const find = (option: string) => body.settings.find((one: { option: string }) => one.option === option)

@@ -8,7 +8,7 @@ import { route } from '../../../http/route.ts'
 import { defineWire } from '../../../kernel/wire/wire.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { login, PASSWORD, startReplicas } from '../../../testing/auth.ts'
-import { anyEngine, eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { anyEngine, eachEngine, endOfSuite, testOnOne } from '../../../testing/engines.ts'
 import { until } from '../../../testing/until.ts'
 
 const DAY_MS = 86_400_000
@@ -81,6 +81,7 @@ const keyOf = async ({ app }: TestApp, scope = 'core'): Promise<string> =>
   (await app.service('auth').keys.create('operator', [scope])).key
 
 eachEngine((engine) => {
+  const testOnce = testOnOne(engine)
   describe('the request log of two replicas', () => {
     let one: TestApp
     let two: TestApp
@@ -152,7 +153,7 @@ eachEngine((engine) => {
         assert.equal((await one.request('GET', `/core/logs?${query}`, { token: key })).status, 400, query)
     })
 
-    test('holds no body, no query, no token, and no secret of a path or a message', async () => {
+    testOnce('holds no body, no query, no token, and no secret of a path or a message', async () => {
       const secrets = [
         'q-secret',
         'b-secret',
@@ -175,7 +176,7 @@ eachEngine((engine) => {
       assert.match(text, /"fields":\{"provider":"smtp","password":"\[redacted\]"\}/)
     })
 
-    test('does not log who reads it, nor probes', async () => {
+    testOnce('does not log who reads it, nor probes', async () => {
       const since = new Date(one.clock.now()).toISOString()
       for (const path of ['/health', '/ready', '/auth/health', '/core/logs', '/core/overview'])
         assert.equal((await one.request('GET', path, { token: key })).status, 200)
@@ -187,7 +188,7 @@ eachEngine((engine) => {
       )
     })
 
-    test('counts neither probes nor calls of the console, and leaves out the latter if asked to', async () => {
+    testOnce('counts neither probes nor calls of the console, and can leave out the latter', async () => {
       const since = new Date(one.clock.now()).toISOString()
       const email = 'desk@example.com'
       await one.app.service('auth').users.create({ email, password: PASSWORD, role: 'admin' })
@@ -307,7 +308,7 @@ eachEngine((engine) => {
       assert.equal(later.includes(`id: ${id}`), false, 'the client has the last one')
     })
 
-    test('is for operators only', async () => {
+    testOnce('is for operators only', async () => {
       const { token } = await one.register()
       await one.app.db.write(sql`update auth_users set role = 'user'`)
       const member = await one.register()

@@ -7,7 +7,7 @@ import { startProxy } from '../../../db/postgres-proxy.fixture.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { testClock } from '../../../testing/clock.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { eachEngine, endOfSuite, testOnOne } from '../../../testing/engines.ts'
 import { startMailServer, type MailServer } from '../../../testing/mail-server.ts'
 import type { MailProvider, SendOutcome } from '../providers/provider.ts'
 import { environmentOf, settled, startTextServer, type TextServer } from '../providers.fixture.ts'
@@ -40,6 +40,7 @@ const sendText = (app: TestApp, key: string) =>
 
 describe('the outbox', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     let app: TestApp
     let mail: MailServer
     let texts: TextServer
@@ -127,7 +128,7 @@ describe('the outbox', () => {
       assert.deepEqual(mail.received.map(({ to }) => to[0]!).toSorted(), ['a@example.com', 'b@example.com'])
     })
 
-    test('refuses at once what can’t be sent', async (t) => {
+    testOnce('refuses at once what can’t be sent', async (t) => {
       const make = (given: typeof RESET) => service(app).mail(given)
       await assert.rejects(make({ ...RESET, data: {} as typeof RESET.data }), { code: 'VALIDATION_ERROR' })
       await assert.rejects(make({ ...RESET, template: 'none' }), { code: 'VALIDATION_ERROR' })
@@ -138,7 +139,7 @@ describe('the outbox', () => {
       await assert.rejects(service(without).mail(RESET), { code: 'PROVIDER_NOT_CONFIGURED' })
     })
 
-    test('tries for hours while the provider is away, and then says that it failed', async () => {
+    testOnce('tries for hours while the provider is away, and then says that it failed', async () => {
       mail.next(...Array.from({ length: 20 }, () => ({ recipient: 451 })))
       await queue(app, RESET)
       for (let attempt = 1; attempt < 20; attempt++) {
@@ -171,14 +172,14 @@ describe('the outbox', () => {
       )
     })
 
-    test('ends at once where the provider refuses for good', async () => {
+    testOnce('ends at once where the provider refuses for good', async () => {
       mail.next({ recipient: 550 })
       await queue(app, RESET)
       await settled(app)
       assert.deepEqual([(await rows(app))[0]!.status, mail.begun()], ['failed', 1])
     })
 
-    test('leaves what was sealed with another secret to a replica that can read it', async (t) => {
+    testOnce('leaves what was sealed with another secret to a replica that can read it', async (t) => {
       const mail = await startMailServer(t)
       const databaseUrl = await engine.migratedUrl()
       const first = await startApp(t, engine, { databaseUrl, environment: environmentOf(mail) })
@@ -241,7 +242,7 @@ describe('the outbox', () => {
       assert.deepEqual([row!.status, mail.begun()], ['failed', 2])
     })
 
-    test('outlasts a provider that an application wrote, and that does not keep to its contract', async (t) => {
+    testOnce('outlasts a custom provider that breaks its contract', async (t) => {
       const wild = ['throws', 'says too little', 'says a number', 'is away', 'accepts'] as const
       let calls = 0
       const provider: MailProvider = {
@@ -272,7 +273,7 @@ describe('the outbox', () => {
       assert.match(app.log(), /"reason":"421"/)
     })
 
-    test('gives up at last on what no replica can read', async () => {
+    testOnce('gives up at last on what no replica can read', async () => {
       await queueInVain()
       await app.app.db.batch([
         sql`update messaging_messages set payload = ${Buffer.alloc(60).toString('base64url')}`,
@@ -296,11 +297,11 @@ describe('the outbox', () => {
         ),
       )
       await settled(one)
-      const got = mail.received.map(({ to }) => to[0])
-      assert.deepEqual([got.length, new Set(got).size], [60, 60])
+      const recipients = mail.received.map(({ to }) => to[0])
+      assert.deepEqual([recipients.length, new Set(recipients).size], [60, 60])
     })
 
-    test('looks again later for a text of which its provider could not be asked', async () => {
+    testOnce('looks again later for a text of which its provider could not be asked', async () => {
       texts.lists = false
       texts.next('take and drop')
       const failed = await app.clock.through(sendText(app, key))
@@ -319,15 +320,15 @@ describe('the outbox', () => {
 
     test('takes no message for its own while the call of an equal one still runs', async () => {
       const send = () => app.clock.through(sendText(app, key))
-      const held = Promise.withResolvers<void>()
-      texts.onText = () => held.promise
+      const release = Promise.withResolvers<void>()
+      texts.onText = () => release.promise
       const slow = send()
       while (texts.received.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
       texts.next({ status: 500, code: 20500 })
       const lost = send()
       // Each look asks for two lists.
       while (texts.looked() < 3) await new Promise((resolve) => setTimeout(resolve, 5))
-      held.resolve()
+      release.resolve()
       assert.deepEqual(
         (await Promise.all([slow, lost])).map(({ status, body }) => [status, body.messageId]),
         [
@@ -338,7 +339,7 @@ describe('the outbox', () => {
       assert.equal(texts.received.length, 1)
     })
 
-    test('is not given up on the word of one look, however many others got no answer', async () => {
+    testOnce('is not given up on the word of one look, however many others got no answer', async () => {
       texts.next('take and drop')
       // Each look asks for two lists.
       texts.nextLists('fail', 'empty', 'empty')
@@ -346,7 +347,7 @@ describe('the outbox', () => {
       assert.deepEqual([sent.status, sent.body.messageId], [200, texts.received[0]!.sid])
     })
 
-    test('takes no other message for one that its provider never got', async () => {
+    testOnce('takes no other message for one that its provider never got', async () => {
       const send = () => app.clock.through(sendText(app, key))
       texts.next('take', 'lose and drop')
       assert.equal((await send()).status, 200)

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { newId } from '../../../base/ids.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import { startMailServer } from '../../../testing/mail-server.ts'
 import { environmentOf } from '../providers.fixture.ts'
 
@@ -35,6 +35,8 @@ const total = async (app: TestApp, token: string): Promise<number> =>
   (await app.request('GET', '/messaging/logs', { token })).body.total
 
 eachEngine((engine) => {
+  const testOnce = testOnOne(engine)
+
   test('settled messages leave the log after their days, others never do', async (t) => {
     const mail = await startMailServer(t)
     const app = await startApp(t, engine, {
@@ -54,12 +56,12 @@ eachEngine((engine) => {
     await pretend(app, now - 90 * DAY, 'sending', 1)
     assert.equal(await total(app, token), 1207)
     app.clock.advance(HOUR + 1_000)
-    const left = [
+    const remaining = [
       { status: 'queued', count: 2 },
       { status: 'sending', count: 1 },
       { status: 'sent', count: 4 },
     ]
-    while (JSON.stringify(await countsByStatus(app)) !== JSON.stringify(left))
+    while (JSON.stringify(await countsByStatus(app)) !== JSON.stringify(remaining))
       await new Promise((resolve) => setTimeout(resolve, 20))
     assert.equal(await recipients(app), 7, 'their recipients are deleted with them')
     assert.equal(await total(app, token), 7)
@@ -69,7 +71,7 @@ eachEngine((engine) => {
     assert.equal(await recipients(app), 3)
   })
 
-  test('without the option everything is kept', async (t) => {
+  testOnce('without the option everything is kept', async (t) => {
     const app = await startApp(t, engine)
     await pretend(app, app.clock.now() - 3650 * DAY, 'sent', 1)
     const jobs = await app.app.db.all(sql`select id from sixwire_jobs where kind = 'messaging.clean'`)

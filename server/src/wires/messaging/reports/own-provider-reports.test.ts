@@ -3,11 +3,12 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
 import { appForAll } from '../../../testing/auth.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../testing/engines.ts'
 import type { TextProvider } from '../providers/provider.ts'
 
 describe("an operator's own provider", () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     /** What it calls the next message that it takes. */
     let takenAs: string
     /** What it reads in the next report. */
@@ -45,7 +46,7 @@ describe("an operator's own provider", () => {
       return (await app().request('POST', `/messaging/reports/${provider}`, { raw: 'x' })).status
     }
 
-    test('what is no report of a text changes nothing, and is answered 503', async () => {
+    testOnce('what is no report of a text changes nothing, and is answered 503', async () => {
       const sent = await send('sms', 'shop-1')
       const { _id: id, messageId } = sent
       for (const wrong of [
@@ -62,7 +63,7 @@ describe("an operator's own provider", () => {
       assert.deepEqual((await logs('limit=1'))[0], sent)
     })
 
-    test('a provider reports of its own messages only', async () => {
+    testOnce('a provider reports of its own messages only', async () => {
       const { _id: id, messageId } = await send('sms', 'shop-2')
       assert.equal(await report('chat', { id, messageId, status: 'failed' }), 200)
       assert.equal((await logs('limit=1'))[0].status, 'sent')

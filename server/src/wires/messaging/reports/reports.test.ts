@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test'
 
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite, someEngine } from '../../../testing/engines.ts'
+import { eachEngine, endOfSuite, someEngine, testOnOne } from '../../../testing/engines.ts'
 import { startMailServer, type MailServer } from '../../../testing/mail-server.ts'
 import { environmentOf, startTextServer, TOKEN, type TextServer } from '../providers.fixture.ts'
 
@@ -27,6 +27,7 @@ const sign = (url: string, fields: Record<string, string>, token = TOKEN): strin
 
 describe('reports', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     let app: TestApp
     let mail: MailServer
     let texts: TextServer
@@ -113,7 +114,7 @@ describe('reports', () => {
       assert.match(error, /was an equal one/)
     })
 
-    test('a report with a signature that is not right changes nothing', async () => {
+    testOnce('a report with a signature that is not right changes nothing', async () => {
       const one = await text()
       const url = `${PUBLIC}/messaging/twilio/status?id=${one.id}`
       const host = `${app.url}/messaging/twilio/status?id=${one.id}`
@@ -134,7 +135,7 @@ describe('reports', () => {
       assert.equal(await statusOf(one.to), 'sent')
     })
 
-    test('a report is a form, and nothing else', async () => {
+    testOnce('a report is a form, and nothing else', async () => {
       const path = '/messaging/twilio/status'
       for (const [type, raw, status] of [
         ['application/json', '{}', 415],
@@ -157,7 +158,7 @@ describe('reports', () => {
       assert.equal(elsewhere.status, 415)
     })
 
-    test('who proves nothing is refused before the body is read', async () => {
+    testOnce('who proves nothing is refused before the body is read', async () => {
       const bodies = ['{"messageId":', `{"messageId":"${'x'.repeat(17_000)}"}`, '{}']
       for (const raw of bodies)
         for (const headers of [{}, { authorization: 'Bearer x' }] as Record<string, string>[]) {
@@ -176,7 +177,7 @@ describe('reports', () => {
       }
     })
 
-    test('a report may come to the address of its provider, signed for that address', async () => {
+    testOnce('a report may come to the address of its provider, signed for that address', async () => {
       const one = await text()
       const path = `/messaging/reports/twilio?id=${one.id}`
       // As Twilio may encode it, and another program would not.
@@ -198,8 +199,8 @@ describe('reports', () => {
         assert.deepEqual([refused.status, refused.body.error.code], [400, 'INVALID_SIGNATURE'], to)
       }
       assert.equal(await statusOf(one.to), 'sent')
-      const taken = await post(path, sign(`${PUBLIC}${path}`, fields))
-      assert.deepEqual([taken.status, taken.body], [200, { received: true }])
+      const accepted = await post(path, sign(`${PUBLIC}${path}`, fields))
+      assert.deepEqual([accepted.status, accepted.body], [200, { received: true }])
       assert.equal(await statusOf(one.to), 'delivered')
       const empty = await post(path, sign(`${PUBLIC}${path}`, {}), '')
       assert.deepEqual([empty.status, empty.body], [200, { received: true }], 'signed, and of nothing')
@@ -213,7 +214,7 @@ describe('reports', () => {
         assert.equal((await post(path, 'AAAA', body)).status, status, body.slice(0, 20))
     })
 
-    test('a report to the address of a provider is refused before its body is read', async () => {
+    testOnce('a report to the address of a provider is refused before its body is read', async () => {
       for (const provider of ['twilio', 'smtp', 'nobody']) {
         const raw = 'x'.repeat(70_000)
         const refused = await app.request('POST', `/messaging/reports/${provider}`, { raw })
@@ -221,7 +222,7 @@ describe('reports', () => {
       }
     })
 
-    test('a report of a mail may come to the address of SMTP', async () => {
+    testOnce('a report of a mail may come to the address of SMTP', async () => {
       const body = { to: 'other@example.com', subject: 'Hello', body: '<p>Hello</p>' }
       const { messageId } = (await app.request('POST', '/messaging/email', { token, body })).body
       const tell = (raw: string, secret = SECRET) =>
@@ -247,7 +248,7 @@ describe('reports', () => {
       assert.equal(await statusOf('other@example.com'), 'delivered')
     })
 
-    test('a mail that bounces, or arrives', async () => {
+    testOnce('a mail that bounces, or arrives', async () => {
       const send = async (to: string) => {
         const body = { to, subject: 'Hello', body: '<p>Hello</p>' }
         return (await app.request('POST', '/messaging/email', { token, body })).body.messageId as string

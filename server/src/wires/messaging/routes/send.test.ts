@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test'
 
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { eachEngine, endOfSuite, testOnOne } from '../../../testing/engines.ts'
 import { startMailServer, type MailServer } from '../../../testing/mail-server.ts'
 import { environmentOf, startTextServer, type TextServer } from '../providers.fixture.ts'
 
@@ -13,6 +13,7 @@ const MAIL = { to: 'a@example.com', subject: 'Hello', body: '<p>Hello</p>' }
 const FILE_ID = '01arz3ndektsv4rrffq69g5fav'
 
 eachEngine((engine) => {
+  const testOnce = testOnOne(engine)
   describe('one server', () => {
     let app: TestApp
     let mail: MailServer
@@ -51,7 +52,7 @@ eachEngine((engine) => {
     const newAddress = (): string => `receiver${people++}@example.com`
     const newPhone = (): string => `+49151${String(10_000_000 + people++)}`
 
-    test('a mail is sent as it was given, and answered once the provider has it', async () => {
+    testOnce('a mail is sent as it was given, and answered once the provider has it', async () => {
       const to = [newAddress(), newAddress()]
       const cc = newAddress()
       const bcc = newAddress()
@@ -74,14 +75,14 @@ eachEngine((engine) => {
       assert.equal(answered.status, 200, answered.text)
       const { messageId, ...rest } = answered.body
       assert.deepEqual(rest, { status: 'sent', channel: 'email', to: to.join(', ') })
-      const got = mail.received.at(-1)!
-      assert.equal(got.messageId, messageId)
-      assert.deepEqual(got.to, [...to, cc, bcc])
-      assert.match(got.raw, /^From: Shop <shop@example\.com>$/m)
-      assert.match(got.raw, /^Reply-To: reply@example\.com$/m)
-      assert.match(got.raw, /Hello in text/)
-      assert.match(got.raw, new RegExp(Buffer.from('attached').toString('base64')))
-      assert.doesNotMatch(got.raw, new RegExp(bcc), 'nobody reads who is in bcc')
+      const received = mail.received.at(-1)!
+      assert.equal(received.messageId, messageId)
+      assert.deepEqual(received.to, [...to, cc, bcc])
+      assert.match(received.raw, /^From: Shop <shop@example\.com>$/m)
+      assert.match(received.raw, /^Reply-To: reply@example\.com$/m)
+      assert.match(received.raw, /Hello in text/)
+      assert.match(received.raw, new RegExp(Buffer.from('attached').toString('base64')))
+      assert.doesNotMatch(received.raw, new RegExp(bcc), 'nobody reads who is in bcc')
 
       const { createdAt, _id, ...logged } = await entry(cc)
       assert.deepEqual(logged, {
@@ -96,7 +97,7 @@ eachEngine((engine) => {
       assert.deepEqual(await payloads(), [], 'what was sent is not kept')
     })
 
-    test('a mail from a template', async () => {
+    testOnce('a mail from a template', async () => {
       const to = newAddress()
       const link = 'https://app.example/verify#token=abc'
       const answered = await post('email/template', { to, template: 'verify-email', data: { link } })
@@ -123,22 +124,25 @@ eachEngine((engine) => {
       ['sms', ''],
       ['whatsapp', 'whatsapp:'],
     ] as const)
-      test(`a message by ${channel}`, async () => {
+      testOnce(`a message by ${channel}`, async () => {
         const to = newPhone()
         const media = channel === 'whatsapp' ? { media: { url: 'https://example.com/a.png' } } : {}
         const answered = await post(channel, { to, body: 'Hello', ...media })
         assert.equal(answered.status, 200, answered.text)
-        const got = texts.received.at(-1)!
-        assert.deepEqual(answered.body, { messageId: got.sid, status: 'sent', channel, to })
-        assert.deepEqual([got.to, got.body, got.media], [prefix + to, 'Hello', media.media?.url])
+        const received = texts.received.at(-1)!
+        assert.deepEqual(answered.body, { messageId: received.sid, status: 'sent', channel, to })
+        assert.deepEqual(
+          [received.to, received.body, received.media],
+          [prefix + to, 'Hello', media.media?.url],
+        )
         const logged = await entry(to)
         assert.deepEqual(
           [logged.channel, logged.status, logged.provider, logged.messageId],
-          [channel, 'sent', 'twilio', got.sid],
+          [channel, 'sent', 'twilio', received.sid],
         )
       })
 
-    test('what is not right is refused before anything is sent, with the place of the fault', async () => {
+    testOnce('invalid messages are refused before anything is sent, and name the fault', async () => {
       const begun = [mail.begun(), texts.begun()]
       const many = Array.from({ length: 25 }, (_, i) => `p${i}@example.com`)
       const file = { filename: 'a', contentType: 'text/plain', content: 'YQ==' }
@@ -186,12 +190,12 @@ eachEngine((engine) => {
       assert.deepEqual([mail.begun(), texts.begun()], begun)
     })
 
-    test('a Mexican number is taken as WhatsApp itself writes it', async () => {
+    testOnce('a Mexican number is taken as WhatsApp itself writes it', async () => {
       for (const to of ['+5215512345678', '+525512345678'])
         assert.equal((await post('whatsapp', { to, body: 'hi' })).status, 200)
     })
 
-    test('all that is not right is named at once', async () => {
+    testOnce('all that is not right is named at once', async () => {
       for (const [path, body, places] of [
         [
           'email',
@@ -216,7 +220,7 @@ eachEngine((engine) => {
       }
     })
 
-    test('a refusal for good ends at once', async () => {
+    testOnce('a refusal for good ends at once', async () => {
       const to = newAddress()
       const begun = mail.begun()
       mail.next({ recipient: 550 })
@@ -246,7 +250,7 @@ eachEngine((engine) => {
       assert.deepEqual(await payloads(), [])
     })
 
-    test('a transient failure is tried again, three times at most', async () => {
+    testOnce('a transient failure is tried again, three times at most', async () => {
       const to = newAddress()
       mail.next({ recipient: 451 }, { data: 452 })
       assert.equal((await post('email', { ...MAIL, to })).status, 200)
@@ -266,31 +270,31 @@ eachEngine((engine) => {
       assert.equal(texts.received.filter((one) => one.to === phone).length, 1)
     })
 
-    test('a mail whose acknowledgement was cut is sent again under the same Message-ID', async () => {
+    testOnce('a mail whose acknowledgement was cut is sent again under the same Message-ID', async () => {
       const to = newAddress()
       mail.next('take and drop')
       const { status, body } = await post('email', { ...MAIL, to })
       assert.equal(status, 200)
-      const got = mail.received.filter((one) => one.to[0] === to)
+      const mails = mail.received.filter((one) => one.to[0] === to)
       assert.deepEqual(
-        got.map(({ messageId }) => messageId),
+        mails.map(({ messageId }) => messageId),
         [body.messageId, body.messageId],
       )
     })
 
-    test('a text whose answer was lost is found at its provider, and not sent again', async () => {
+    testOnce('a text whose answer was lost is found at its provider, and not sent again', async () => {
       const to = newPhone()
       texts.next('take and drop')
       const { status, body, text } = await post('sms', { to, body: 'x' })
       assert.equal(status, 200, text)
-      const got = texts.received.filter((one) => one.to === to)
+      const arrivals = texts.received.filter((one) => one.to === to)
       assert.deepEqual(
-        got.map(({ sid }) => sid),
+        arrivals.map(({ sid }) => sid),
         [body.messageId],
       )
     })
 
-    test('a text that its provider does not have is failed, and not sent again', async () => {
+    testOnce('a text that its provider does not have is failed, and not sent again', async () => {
       const to = newPhone()
       const begun = texts.begun()
       texts.next('lose and drop')
@@ -303,7 +307,7 @@ eachEngine((engine) => {
       assert.equal((await entry(to)).status, 'failed')
     })
 
-    test('the text of an earlier message is not taken for a lost one', async () => {
+    testOnce('the text of an earlier message is not taken for a lost one', async () => {
       const to = newPhone()
       assert.equal((await post('sms', { to, body: 'the same' })).status, 200)
       texts.next('lose and drop')
@@ -322,7 +326,7 @@ eachEngine((engine) => {
       assert.equal(mail.received.filter((one) => one.to[0] === to).length, 1)
     })
 
-    test('after a failure the same Idempotency-Key tries again', async () => {
+    testOnce('after a failure the same Idempotency-Key tries again', async () => {
       const to = newAddress()
       const key = { 'idempotency-key': to }
       mail.next({ recipient: 550 })
@@ -361,7 +365,7 @@ eachEngine((engine) => {
         assert.equal((await app.request('GET', `/messaging/logs?${query}`, { token })).status, 400, query)
     })
 
-    test('who is not signed in is refused everywhere but at health', async () => {
+    testOnce('who is not signed in is refused everywhere but at health', async () => {
       for (const path of ['email', 'email/template', 'sms', 'whatsapp'])
         assert.equal((await app.request('POST', `/messaging/${path}`, { body: {} })).status, 401)
       assert.equal((await app.request('GET', '/messaging/logs')).status, 401)

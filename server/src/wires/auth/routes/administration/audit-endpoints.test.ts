@@ -4,7 +4,7 @@ import { before, test } from 'node:test'
 import { leastIdOf } from '../../../../base/ids.ts'
 import { sql } from '../../../../db/sql.ts'
 import { appForAll, login, PASSWORD, times } from '../../../../testing/auth.ts'
-import { eachEngine } from '../../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../../testing/engines.ts'
 import { until } from '../../../../testing/until.ts'
 
 const DAY = 86_400_000
@@ -25,6 +25,7 @@ type Entry = {
 }
 
 eachEngine((engine) => {
+  const testOnce = testOnOne(engine)
   const app = appForAll(engine, { config: { auditDays: 30 } })
   const admin = { email: 'ada@example.com', token: '' }
 
@@ -43,7 +44,7 @@ eachEngine((engine) => {
   const actionsOf = async (query: Record<string, string>): Promise<string[]> =>
     (await entriesOf(query)).map(({ action }) => action)
 
-  test('a sign-in leaves one entry, with the method, the session and where it came from', async () => {
+  testOnce('a sign-in leaves one entry, with the method, the session and where it came from', async () => {
     const { _id, email } = await app().register()
     const headers = { 'x-request-id': 'of-the-sign-in' }
     const body = { email, password: PASSWORD }
@@ -71,7 +72,7 @@ eachEngine((engine) => {
     })
   })
 
-  test('a sign-in that is refused leaves none, and the one that locks the address leaves one', async () => {
+  testOnce('refused sign-ins leave one entry, when they lock the address', async () => {
     const { _id, email } = await app().register()
     for (let i = 0; i < 7; i++) await login(app(), email, 'a wrong password')
     assert.deepEqual(await actionsOf({ target: `user:${_id}` }), ['user.locked', 'session.created'])
@@ -80,7 +81,7 @@ eachEngine((engine) => {
     assert.equal(locked!.target, undefined)
   })
 
-  test('what the command line does is told apart, with what was before and after', async () => {
+  testOnce('what the command line does is told apart, with what was before and after', async () => {
     const { _id, email } = await app().register()
     await app().app.service('auth').users.promote(email)
     const [entry] = await entriesOf({ actor: 'command', target: `user:${_id}` })
@@ -104,8 +105,8 @@ eachEngine((engine) => {
     const { keys } = app().app.service('auth')
     const at = app().clock.now() + DAY
     app().clock.advance(DAY)
-    const made = await Promise.all(times(5, (n) => keys.create(`key ${n}`, ['store'])))
-    await keys.revoke(made[0]!.id)
+    const newKeys = await Promise.all(times(5, (n) => keys.create(`key ${n}`, ['store'])))
+    await keys.revoke(newKeys[0]!.id)
     const since = new Date(at).toISOString()
     assert.deepEqual(await actionsOf({ since, action: 'key.*' }), [
       'key.revoked',
@@ -113,20 +114,20 @@ eachEngine((engine) => {
     ])
     assert.deepEqual(await actionsOf({ since, action: 'key.revoked' }), ['key.revoked'])
     assert.deepEqual(await actionsOf({ action: 'key.*', until: since }), ['key.created']) // the reader’s own
-    const [revoked] = await entriesOf({ target: `key:${made[0]!.id}` })
+    const [revoked] = await entriesOf({ target: `key:${newKeys[0]!.id}` })
     assert.deepEqual([revoked!.targetName, revoked!.before], ['key 0', { name: 'key 0', scopes: ['store'] }])
 
-    const seen: string[] = []
+    const targets: string[] = []
     let cursor = ''
     do {
       const query = new URLSearchParams({ action: 'key.created', since, limit: '2', total: 'none' })
       if (cursor !== '') query.set('cursor', cursor)
       const { body } = await app().request('GET', `/auth/audit?${query.toString()}`, { token: admin.token })
       assert.equal(body.total, undefined)
-      seen.push(...body.entries.map((entry: Entry) => entry.target))
+      targets.push(...body.entries.map((entry: Entry) => entry.target))
       cursor = body.nextCursor ?? ''
     } while (cursor !== '')
-    assert.deepEqual(seen.toSorted(), made.map(({ id }) => `key:${id}`).toSorted())
+    assert.deepEqual(targets.toSorted(), newKeys.map(({ id }) => `key:${id}`).toSorted())
     const counted = await app().request('GET', `/auth/audit?action=key.created&since=${since}`, {
       token: admin.token,
     })
@@ -139,7 +140,7 @@ eachEngine((engine) => {
       )
   })
 
-  test('who tries what only operators may do is in it, a few times a minute', async () => {
+  testOnce('who tries what only operators may do is in it, a few times a minute', async () => {
     const { _id, token } = await app().register()
     for (let i = 0; i < 9; i++)
       assert.equal((await app().request('DELETE', '/core/jobs/a?b=c', { token })).status, 403)
@@ -182,8 +183,8 @@ eachEngine((engine) => {
     await db.batch(times(1100, (n) => insert(n, old - 1)))
     await db.batch([insert(0, old + 2 * 3_600_000)])
     clock.advance(3_600_000)
-    const left = () => entriesOf({ action: 'test.old', limit: '1000' })
-    await until(async () => (await left()).length === 1)
+    const remaining = () => entriesOf({ action: 'test.old', limit: '1000' })
+    await until(async () => (await remaining()).length === 1)
     await assert.rejects(db.write(sql`delete from sixwire_audit where action = 'test.old'`), /audit log/)
   })
 })

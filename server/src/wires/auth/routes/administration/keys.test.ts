@@ -4,12 +4,13 @@ import { describe, test } from 'node:test'
 
 import { as, auditOf, codeOf, registerAs } from '../../../../testing/administration.ts'
 import { appForAll, PASSWORD } from '../../../../testing/auth.ts'
-import { eachEngine } from '../../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../../testing/engines.ts'
 
 type Key = { _id: string; name: string; scopes: string[]; key?: string; revokedAt?: string }
 
 describe('service keys over HTTP', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const app = appForAll(engine, { environment: { SIXWIRE_ADMINS: 'boss@example.com, chief@example.com' } })
 
     test('are shown once, listed without the key, and revoked at once', async () => {
@@ -55,7 +56,7 @@ describe('service keys over HTTP', () => {
       assert.equal((await page(`&cursor=${first.nextCursor}`)).keys[0]!.name, 'key 0')
     })
 
-    test('are not made by viewers, nor with a scope that cannot be one', async () => {
+    testOnce('are not made by viewers, nor with a scope that cannot be one', async () => {
       const viewer = await registerAs(app(), 'viewer')
       const body = { name: 'mine', scopes: ['store'] }
       assert.equal(codeOf(await as(app(), viewer, 'POST /auth/keys', body)), 'FORBIDDEN')
@@ -73,7 +74,7 @@ describe('service keys over HTTP', () => {
       })
     })
 
-    test('make nobody an administrator by an address of SIXWIRE_ADMINS', async () => {
+    testOnce('make nobody an administrator by an address of SIXWIRE_ADMINS', async () => {
       const admin = await registerAs(app(), 'admin')
       const { keys } = app().app.service('auth')
       const { key: token } = await keys.create('accounts', ['auth'])

@@ -6,7 +6,7 @@ import { sql } from '../../../../db/sql.ts'
 import { as, auditOf, codeOf, registerAs, type TestPerson } from '../../../../testing/administration.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { addFactor, login, me, PASSWORD, send, statuses, times } from '../../../../testing/auth.ts'
-import { eachEngine } from '../../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne } from '../../../../testing/engines.ts'
 import {
   appWithMailbox,
   codeOf as codeIn,
@@ -27,6 +27,7 @@ const patchAs = (app: TestApp, by: { token: string }, id: string, body: object) 
 
 describe('the address of a user that an administrator changes', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const started = appWithMailbox(engine)
     const app = () => started().app
     const users = () => app().app.service('auth').users
@@ -50,7 +51,7 @@ describe('the address of a user that an administrator changes', () => {
       return person
     }
 
-    test('is another one, not verified, which the account signs in with; the old one is told', async () => {
+    testOnce('becomes the unverified address to sign in with, and the old one is told', async () => {
       const by = await admin()
       const { _id, email: old, token } = await someone()
       const email = `Set.${newAddress()}`
@@ -76,7 +77,7 @@ describe('the address of a user that an administrator changes', () => {
       )
     })
 
-    test('is checked as at a registration, and is of one account only', async () => {
+    testOnce('is checked as at a registration, and is of one account only', async () => {
       const { _id, email: old } = await someone()
       for (const email of [
         'nobody',
@@ -94,8 +95,8 @@ describe('the address of a user that an administrator changes', () => {
           String(email),
         )
       }
-      const taken = await patch(_id, { email: (await app().register()).email.toUpperCase(), name: 'Ada' })
-      assert.deepEqual([taken.status, codeOf(taken)], [409, 'EMAIL_TAKEN'])
+      const refusal = await patch(_id, { email: (await app().register()).email.toUpperCase(), name: 'Ada' })
+      assert.deepEqual([refusal.status, codeOf(refusal)], [409, 'EMAIL_TAKEN'])
       const { name, email, emailVerified } = await users().details({ id: _id })
       assert.deepEqual([name, email, emailVerified], [null, old, true])
     })
@@ -110,7 +111,7 @@ describe('the address of a user that an administrator changes', () => {
       assert.equal((await patch(_id, { email: old })).status, 200)
     })
 
-    test('stays verified in another spelling, which voids and tells nothing', async () => {
+    testOnce('stays verified in another spelling, which voids and tells nothing', async () => {
       const by = await admin()
       const { _id, email: old } = await someone()
       await send(app(), 'POST /auth/forgot-password', { body: { email: old } })
@@ -141,9 +142,9 @@ describe('the address of a user that an administrator changes', () => {
       const reset = await nextToken(mailbox(), old, 'reset')
       await send(app(), 'POST /auth/magic-link', { body: { email: old } })
       const magic = await nextAbout(mailbox(), old, /sign in/i)
-      const wanted = newAddress()
-      await send(app(), 'POST /auth/change-email', { token, body: { email: wanted } })
-      const change = await nextToken(mailbox(), wanted, 'change-email')
+      const requestedAddress = newAddress()
+      await send(app(), 'POST /auth/change-email', { token, body: { email: requestedAddress } })
+      const change = await nextToken(mailbox(), requestedAddress, 'change-email')
       const email = newAddress()
       assert.equal((await patch(_id, { email })).status, 200)
       const magicToken = /magic-link#token=([\w-]+)/.exec(magic.parsed.text!)![1]!
@@ -170,12 +171,12 @@ describe('the address of a user that an administrator changes', () => {
       await users().setPassword({ id: _id }, PASSWORD)
       await app().app.db.batch([identitySql('proven', null), identitySql('own', 2), identitySql('lost', 1)])
       assert.equal((await patch(_id, { email: newAddress() })).status, 200)
-      const left = await app().app.db.all(
+      const identities = await app().app.db.all(
         sql<{ subject: string; credentials_version: number | null }>`
           select subject, credentials_version from auth_identities where user_id = ${_id} order by subject`,
       )
       assert.deepEqual(
-        left.map((one) => [one.subject.split(' ')[1], one.credentials_version]),
+        identities.map((one) => [one.subject.split(' ')[1], one.credentials_version]),
         [
           ['own', 3],
           ['proven', null],
@@ -183,7 +184,7 @@ describe('the address of a user that an administrator changes', () => {
       )
     })
 
-    test('is not locked, whatever passwords were tried for it or for the old one', async () => {
+    testOnce('is not locked, whatever passwords were tried for it or for the old one', async () => {
       const { _id, email: old } = await someone()
       const email = newAddress()
       for (const address of [old, email])
@@ -212,7 +213,7 @@ describe('the address of a user that an administrator changes', () => {
       }
     })
 
-    test('is invited if it had not accepted an invitation', async () => {
+    testOnce('is invited if it had not accepted an invitation', async () => {
       const { id, email: typo } = await users().create({ email: newAddress() })
       const first = await nextToken(mailbox(), typo, 'reset')
       const email = newAddress()
@@ -228,7 +229,7 @@ describe('the address of a user that an administrator changes', () => {
       assert.equal(mailsTo(typo).length, 1)
     })
 
-    test('can be verified in the same change by the application and the command line', async () => {
+    testOnce('can be verified in the same change by the application and the command line', async () => {
       const { _id, email: old } = await app().register()
       await nextToken(mailbox(), old, 'verify')
       const email = newAddress()
@@ -240,7 +241,7 @@ describe('the address of a user that an administrator changes', () => {
       await assert.rejects(users().update({ id: _id }, { email: 'nobody' }), { code: 'VALIDATION_ERROR' })
     })
 
-    test('takes an administrator, and a proof of the last ten minutes', async () => {
+    testOnce('takes an administrator, and a proof of the last ten minutes', async () => {
       const by = await admin()
       const { _id } = await app().register()
       const body = { email: newAddress() }
@@ -258,7 +259,7 @@ describe('the address of a user that an administrator changes', () => {
       assert.equal(codeOf(await patchAs(app(), by, _id, { email: newAddress() })), 'RECENT_SIGN_IN_REQUIRED')
     })
 
-    test('is published and logged as other changes of accounts', async (t) => {
+    testOnce('is published and logged as other changes of accounts', async (t) => {
       const receiver = await startReceiver(t)
       const webhook = {
         name: 'shop',
@@ -286,7 +287,7 @@ describe('the address of a user that an administrator changes', () => {
 })
 
 describe('an address that SIXWIRE_ADMINS names', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const named = 'root@example.com'
     const start = async (ending: Parameters<typeof startApp>[0]) => {
       const mailbox = await startMailbox(ending)

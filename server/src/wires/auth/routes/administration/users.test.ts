@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { sql } from '../../../../db/sql.ts'
 import { as, auditOf, codeOf, registerAs } from '../../../../testing/administration.ts'
 import { addFactor, appForAll, login, me, PASSWORD, send, times } from '../../../../testing/auth.ts'
-import { eachEngine } from '../../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne } from '../../../../testing/engines.ts'
 import { appWithMailbox, nextAbout, nextToken, tokenOf } from '../../../../testing/mailbox.ts'
 
 type Listed = { _id: string; email: string; role: string; locked: boolean; lastSignInAt?: string }
@@ -40,7 +40,7 @@ describe('the list of users', () => {
         ['lin@example.org', '李小龙'],
       ] as const
       for (const [email, name] of people) await users.create({ email, name, password: PASSWORD })
-      const found: Record<string, string[]> = {
+      const emailsByQuery: Record<string, string[]> = {
         LOVE: ['ada.lovelace@example.com'],
         'ada k': ['ada.lovelace@example.com'],
         'hopper@': ['g%_hopper@example.com'],
@@ -53,7 +53,7 @@ describe('the list of users', () => {
         '"lin"': [],
         'lovelace ada': [],
       }
-      for (const [q, expected] of Object.entries(found))
+      for (const [q, expected] of Object.entries(emailsByQuery))
         assert.deepEqual(await emails(`q=${encodeURIComponent(q)}`), expected, q)
     })
 
@@ -73,15 +73,15 @@ describe('the list of users', () => {
     })
 
     test('has pages by a cursor, newest first, with a total unless told otherwise', async () => {
-      const made = []
-      for (let i = 0; i < 5; i++) made.unshift((await app().register(`paged${i}@example.com`)).email)
+      const newestFirst = []
+      for (let i = 0; i < 5; i++) newestFirst.unshift((await app().register(`paged${i}@example.com`)).email)
       const first = await list('q=paged&limit=2')
       assert.equal(first.total, 5)
       const second = await list(`q=paged&limit=2&cursor=${first.nextCursor}`)
       const third = await list(`q=paged&limit=2&cursor=${second.nextCursor}&total=none`)
       assert.deepEqual(
         [first, second, third].flatMap(({ users }) => users.map(({ email }) => email)),
-        made,
+        newestFirst,
       )
       assert.deepEqual([third.total, third.nextCursor], [undefined, undefined])
     })
@@ -115,11 +115,12 @@ describe('the list of users', () => {
 
 describe('administration of a user', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const started = appWithMailbox(engine)
     const app = () => started().app
     const admin = () => registerAs(app(), 'admin')
 
-    test('shows the account with what it signs in with, and nothing that opens it', async () => {
+    testOnce('shows the account with what it signs in with, and nothing that opens it', async () => {
       const by = await admin()
       const { _id, email } = await app().register()
       await addFactor(app(), _id)
@@ -143,12 +144,14 @@ describe('administration of a user', () => {
       assert.equal((await as(app(), by, 'GET /auth/users/nobody')).status, 404)
     })
 
-    test('creates one by an invitation, whose link sets the password and verifies the address', async () => {
+    testOnce('creates one by an invitation, which sets the password and verifies the address', async () => {
       const by = await admin()
       const email = 'invited@example.com'
       const created = await as(app(), by, 'POST /auth/users', { email, name: 'Ida' })
       assert.equal(created.status, 201, created.text)
-      const { user } = created.body as { user: { _id: string; hasPassword: boolean; emailVerified: boolean } }
+      const { user } = created.body as {
+        user: { _id: string; hasPassword: boolean; emailVerified: boolean }
+      }
       assert.deepEqual([user.hasPassword, user.emailVerified], [false, false])
       const first = tokenOf(await nextAbout(started().mailbox, email, /^Your account/), 'reset')
       assert.equal((await as(app(), by, `POST /auth/users/${user._id}/invite`)).status, 202)
@@ -169,7 +172,7 @@ describe('administration of a user', () => {
       )
     })
 
-    test('creates one with a password, once for an Idempotency-Key', async () => {
+    testOnce('creates one with a password, once for an Idempotency-Key', async () => {
       const by = await admin()
       const body = { email: 'made@example.com', password: PASSWORD, role: 'viewer' }
       const create = () =>
@@ -184,7 +187,7 @@ describe('administration of a user', () => {
       assert.equal(codeOf(await as(app(), by, 'POST /auth/users', body)), 'EMAIL_TAKEN')
     })
 
-    test('changes name, metadata, role and state, each with an entry of what it was', async () => {
+    testOnce('changes name, metadata, role and state, each with an entry of what it was', async () => {
       const by = await admin()
       const { _id, token } = await app().register()
       const patch = (body: object) => as(app(), by, `PATCH /auth/users/${_id}`, body)
@@ -216,7 +219,7 @@ describe('administration of a user', () => {
       assert.ok(entries.every(({ actor }) => actor.id === by._id))
     })
 
-    test('unlocks, verifies, and sends a link to reset the password', async () => {
+    testOnce('unlocks, verifies, and sends a link to reset the password', async () => {
       const by = await admin()
       const { _id, email } = await app().register()
       for (let i = 0; i < 5; i++) await login(app(), email, 'a wrong password')
@@ -267,7 +270,7 @@ describe('administration of a user', () => {
       )
     })
 
-    test('asks for a proof where it is dangerous, and leaves roles to administrators', async () => {
+    testOnce('asks for a proof where it is dangerous, and leaves roles to administrators', async () => {
       const by = await admin()
       const { _id } = await app().register()
       const key = await app().app.service('auth').keys.create('support', ['auth'])
@@ -309,8 +312,8 @@ describe('the last administrator', () => {
           as(app(), two, `PATCH /auth/users/${one._id}`, { role: 'viewer' }),
         ])
         const statuses = answers.map(({ status }) => status)
-        const left = (await users.list({ role: 'admin' })).accounts
-        assert.equal(left.length, 1, statuses.join())
+        const administrators = (await users.list({ role: 'admin' })).accounts
+        assert.equal(administrators.length, 1, statuses.join())
         assert.ok(statuses.includes(200))
         for (const { _id } of pair) await users.promote({ id: _id })
       }
@@ -337,7 +340,7 @@ describe('the last administrator', () => {
 })
 
 describe('who may administrate users', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const app = appForAll(engine)
 
     test('is an administrator, a key of the wire, and for reading a viewer, with both policies', async () => {
@@ -358,9 +361,9 @@ describe('who may administrate users', () => {
         `POST /auth/users/${id}/unlock`,
         `DELETE /auth/users/${id}/sessions`,
       ]
-      const seen = []
+      const statuses = []
       for (const who of [user, viewer, admin, own, reads, other])
-        seen.push(
+        statuses.push(
           await Promise.all(
             routes.map(
               async (route) =>
@@ -373,7 +376,7 @@ describe('who may administrate users', () => {
         [200, 200, 200, 200, 403, 403, 403],
         times(7, () => 200),
       ]
-      assert.deepEqual(seen, [none, reading, all, all, reading, none])
+      assert.deepEqual(statuses, [none, reading, all, all, reading, none])
       for (const route of routes) {
         const [method = '', path = ''] = route.split(' ')
         assert.equal(

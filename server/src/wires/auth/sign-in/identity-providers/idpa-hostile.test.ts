@@ -7,7 +7,7 @@ import { before, describe, test, type TestContext } from 'node:test'
 import { systemClock } from '../../../../base/clock.ts'
 import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../../testing/engines.ts'
 import { startHostileIssuer, type Forgery, type HostileIssuer } from '../../../../testing/hostile-issuer.ts'
 import { APP_URL, browserOf, CLIENT, NAMES, personOf, startOf } from '../../../../testing/provider-login.ts'
 import { clientSecretAuth, createOpenidProvider } from './openid-connect.ts'
@@ -50,7 +50,7 @@ const ANSWERS: [what: string, forgery: Forgery][] = [
 ]
 
 describe('an OpenID Connect issuer that lies', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const ending = endOfSuite()
     let issuer: HostileIssuer
     let app: TestApp
@@ -76,11 +76,11 @@ describe('an OpenID Connect issuer that lies', () => {
 
     async function isRefused(forgery: Forgery, what: string): Promise<void> {
       const before = await opened()
-      const asked = issuer.tokenRequests()
+      const requestsBefore = issuer.tokenRequests()
       const page = await signIn(forgery)
       assert.equal(page.url.href, `${APP_URL}/auth/callback#error=provider_error`, what)
       // It was this answer that was refused, not something before.
-      assert.equal(issuer.tokenRequests(), asked + 1, what)
+      assert.equal(issuer.tokenRequests(), requestsBefore + 1, what)
       assert.deepEqual(await opened(), before, what)
     }
 

@@ -5,13 +5,14 @@ import { before, describe, test } from 'node:test'
 import { sql } from '../../../../db/sql.ts'
 import { startApp } from '../../../../testing/app.ts'
 import { login, me, PASSWORD, refresh } from '../../../../testing/auth.ts'
-import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { eachEngine, endOfSuite, testOnOne } from '../../../../testing/engines.ts'
 import { startOidcIssuer } from '../../../../testing/oidc-issuer.ts'
 import { APP_URL, browserOf, callbackOf, personOf, startOf } from '../../../../testing/provider-login.ts'
 import { startWithIssuer, type WithIssuer } from './idpa.fixture.ts'
 
 describe('sign-in through an OpenID Connect issuer', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const ending = endOfSuite()
     let app: WithIssuer['app']
     let issuer: WithIssuer['issuer']
@@ -23,7 +24,7 @@ describe('sign-in through an OpenID Connect issuer', () => {
       ;({ app, issuer, environment, signIn, comeBack, count } = await startWithIssuer(ending, engine))
     })
 
-    test('makes a verified account, and opens the same one the next time', async () => {
+    testOnce('makes a verified account, and opens the same one the next time', async () => {
       issuer.people.set('new', { email: 'New@example.com', email_verified: true, name: 'Noor New' })
       const page = await signIn('new')
       assert.equal(page.url.href.split('#')[0], `${APP_URL}/auth/callback`)
@@ -53,14 +54,14 @@ describe('sign-in through an OpenID Connect issuer', () => {
       assert.equal((await me(app, account.token)).status, 200)
     })
 
-    test('joins nothing where the account has not verified the address', async () => {
+    testOnce('joins nothing where the account has not verified the address', async () => {
       const squatter = await app.register('waiting@example.com')
       issuer.people.set('waiting', { email: 'waiting@example.com', email_verified: true })
       assert.deepEqual((await signIn('waiting')).fragment, { error: 'account_exists' })
       assert.equal((await login(app, squatter.email)).status, 200)
     })
 
-    test('joins nothing where the provider has not verified the address', async () => {
+    testOnce('joins nothing where the provider has not verified the address', async () => {
       const account = await app.register('owner@example.com')
       await app.app.service('auth').users.verify(account.email)
       for (const [who, said] of [
@@ -73,7 +74,7 @@ describe('sign-in through an OpenID Connect issuer', () => {
       assert.equal(await count("auth_identities where user_id = '" + account._id + "'"), 0)
     })
 
-    test('makes an unverified account for an address that is not verified', async () => {
+    testOnce('makes an unverified account for an address that is not verified', async () => {
       issuer.people.set('unsure', { email: 'unsure@example.com', email_verified: false })
       const person = await personOf(app, await signIn('unsure'))
       assert.deepEqual([person.email, person.emailVerified], ['unsure@example.com', false])
@@ -105,7 +106,7 @@ describe('sign-in through an OpenID Connect issuer', () => {
       assert.equal(person.email, 'lurker@example.com')
     })
 
-    test('makes no account without an address, or with one that none can have', async () => {
+    testOnce('makes no account without an address, or with one that none can have', async () => {
       assert.deepEqual((await signIn('nameless')).fragment, { error: 'email_required' })
       for (const email of ['', 'no address', 'a@b', 'two@example.com,three@example.com', 'k@exämple.com']) {
         issuer.people.set('odd', { email, email_verified: true })
@@ -113,7 +114,7 @@ describe('sign-in through an OpenID Connect issuer', () => {
       }
     })
 
-    test('opens nothing for a disabled account, whether it is known or would be joined', async () => {
+    testOnce('opens nothing for a disabled account, whether it is known or would be joined', async () => {
       const { users } = app.app.service('auth')
       issuer.people.set('disabled', { email: 'disabled@example.com', email_verified: true })
       const first = await signIn('disabled')
@@ -157,7 +158,7 @@ describe('sign-in through an OpenID Connect issuer', () => {
       }
     })
 
-    test('makes the first account of a server its administrator', async (t) => {
+    testOnce('makes the first account of a server its administrator', async (t) => {
       const fresh = await startApp(t, engine, { environment })
       issuer.people.set('first', { email: 'first@example.com', email_verified: true })
       assert.equal((await personOf(fresh, await signIn('first', { on: fresh }))).role, 'admin')
@@ -165,7 +166,7 @@ describe('sign-in through an OpenID Connect issuer', () => {
       assert.equal((await personOf(fresh, await signIn('second', { on: fresh }))).role, 'user')
     })
 
-    test('makes no account where registration is closed, and still opens those that are there', async (t) => {
+    testOnce('creates no account while registration is closed, and signs in to existing ones', async (t) => {
       const databaseUrl = await engine.migratedUrl()
       const open = await startApp(t, engine, { environment, databaseUrl })
       issuer.people.set('member', { email: 'member@example.com', email_verified: true })
@@ -187,7 +188,7 @@ describe('sign-in through an OpenID Connect issuer', () => {
       assert.equal((await personOf(closed, await signIn('resident', { on: closed })))._id, account._id)
     })
 
-    test('works with an issuer whose ID token holds the address', async (t) => {
+    testOnce('works with an issuer whose ID token holds the address', async (t) => {
       const telling = await startOidcIssuer(t, { redirectUris: [callbackOf('idpa')], claimsInIdToken: true })
       telling.people.set('open', { email: 'open@example.com', email_verified: true })
       const other = await startApp(t, engine, { environment: { ...environment, IDPA_ISSUER: telling.url } })
@@ -198,7 +199,7 @@ describe('sign-in through an OpenID Connect issuer', () => {
       assert.equal(telling.asked.get('/me'), undefined)
     })
 
-    test('needs the issuer only when somebody signs in, and asks it again after it was out of reach', async (t) => {
+    testOnce('contacts the issuer at a sign-in only, and again after it was unreachable', async (t) => {
       const away = await startOidcIssuer(t, { redirectUris: [callbackOf('idpa')] })
       await away.stop()
       const other = await startApp(t, engine, { environment: { ...environment, IDPA_ISSUER: away.url } })

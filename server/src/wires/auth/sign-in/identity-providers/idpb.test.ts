@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test'
 import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { me } from '../../../../testing/auth.ts'
-import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../../testing/engines.ts'
 import { startOauthServer, type OauthServer, type OAuthPerson } from '../../../../testing/oauth-server.ts'
 import {
   APP_URL,
@@ -23,7 +23,7 @@ const further = (email: string, verified = true) => ({ email, primary: false, ve
 const TOKEN = '/login/oauth/access_token'
 
 describe("sign-in through an OAuth 2 provider in GitHub's shape", () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const ending = endOfSuite()
     let provider: OauthServer
     let app: TestApp
@@ -165,7 +165,7 @@ describe("sign-in through an OAuth 2 provider in GitHub's shape", () => {
     test('asks for no token without the state of this browser, and once for each', async () => {
       const browser = browserOf(app)
       const page = await browser.visit(startOf('idpb'), { stopAt: callbackOf('idpb') })
-      const asked = provider.tokenRequests()
+      const tokenRequests = provider.tokenRequests()
       const stateless = new URL(page.url)
       stateless.searchParams.delete('state')
       for (const address of [stateless, callbackOf('idpb'), page.url])
@@ -176,11 +176,11 @@ describe("sign-in through an OAuth 2 provider in GitHub's shape", () => {
         page.url.href.split(NAMES.PUBLIC_URL)[1]!.replace('idpb', 'idpa'),
       )
       assert.deepEqual([other.status, other.body.error.code], [400, 'PROVIDER_NOT_CONFIGURED'])
-      assert.equal(provider.tokenRequests(), asked)
+      assert.equal(provider.tokenRequests(), tokenRequests)
       const codeless = new URL(page.url)
       codeless.searchParams.delete('code')
       assert.deepEqual((await browser.visit(codeless.href)).fragment, { error: 'provider_error' })
-      assert.equal(provider.tokenRequests(), asked)
+      assert.equal(provider.tokenRequests(), tokenRequests)
     })
 
     test('passes the refusals of the provider on as one word', async () => {

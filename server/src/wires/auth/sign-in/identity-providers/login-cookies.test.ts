@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { startApp } from '../../../../testing/app.ts'
-import { eachEngine } from '../../../../testing/engines.ts'
+import { someEngine } from '../../../../testing/engines.ts'
 import { startOauthServer } from '../../../../testing/oauth-server.ts'
 import { callbackOf, NAMES } from '../../../../testing/provider-login.ts'
 
 describe('login cookies', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     test('whatever the names of cookies are, a sign-in begins', async (t) => {
       const provider = await startOauthServer(t, callbackOf('idpb'))
       const app = await startApp(t, engine, { environment: { ...NAMES, ...provider.variables } })

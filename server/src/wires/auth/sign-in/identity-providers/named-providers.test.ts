@@ -7,7 +7,7 @@ import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { me } from '../../../../testing/auth.ts'
 import type { Browser } from '../../../../testing/browser.ts'
-import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../../testing/engines.ts'
 import { startOidcIssuer, type OidcIssuer } from '../../../../testing/oidc-issuer.ts'
 import {
   browserOf,
@@ -24,7 +24,7 @@ const COMPANY = 'providers/company'
 const PARTNER = 'providers/partner-2'
 
 describe('identity providers of the configuration', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const ending = endOfSuite()
     let app: TestApp
     let company: OidcIssuer
@@ -109,10 +109,10 @@ describe('identity providers of the configuration', () => {
     test('end no sign-in that was started at another one', async () => {
       const browser = browserOf(app)
       const back = await returnOf(company, COMPANY, browser, 'mixed')
-      const asked = tokenRequests()
+      const requestsBefore = tokenRequests()
       const other = back.href.replace(`/${COMPANY}/`, `/${PARTNER}/`)
       assert.deepEqual((await browser.visit(other)).fragment, { error: 'invalid_state' })
-      assert.equal(tokenRequests(), asked)
+      assert.equal(tokenRequests(), requestsBefore)
     })
 
     test('get no code that another issuer has given (RFC 9207)', async () => {
@@ -121,9 +121,9 @@ describe('identity providers of the configuration', () => {
         const back = await returnOf(company, COMPANY, browser, 'mixed')
         back.searchParams.set('iss', iss)
         if (iss === '') back.searchParams.delete('iss')
-        const asked = tokenRequests()
+        const requestsBefore = tokenRequests()
         assert.deepEqual((await browser.visit(back.href)).fragment, { error: 'provider_error' })
-        assert.equal(tokenRequests(), asked)
+        assert.equal(tokenRequests(), requestsBefore)
       }
     })
 
@@ -214,11 +214,11 @@ describe('identity providers of the configuration', () => {
       const person = await personOf(app, await signIn(company, COMPANY, 'later'))
       assert.deepEqual([person._id, person.emailVerified], [_id, true])
       assert.equal((await me(app, first.fragment['token']!)).status, 401)
-      const left = await app.app.db.get(sql`
+      const factors = await app.app.db.get(sql`
         select u.second_factor_at as since, (select count(*) from auth_totp where user_id = u.id)
           + (select count(*) from auth_recovery_codes where user_id = u.id) as factors
         from auth_users u where u.id = ${_id}`)
-      assert.deepEqual({ ...left }, { since: null, factors: 0 })
+      assert.deepEqual({ ...factors }, { since: null, factors: 0 })
     })
   })
 })

@@ -8,7 +8,7 @@ import { before, beforeEach, describe, test } from 'node:test'
 
 import { createBrowser, type Browser } from '../../../../testing/browser.ts'
 import { selfSigned } from '../../../../testing/certificate.ts'
-import { eachEngine, endOfSuite, temporaryFolder, type Ending } from '../../../../testing/engines.ts'
+import { endOfSuite, someEngine, temporaryFolder, type Ending } from '../../../../testing/engines.ts'
 import { startProgram } from '../../../../testing/program.ts'
 import { callbackOf, CLIENT, NAMES, PUBLIC_URL, startOf } from '../../../../testing/provider-login.ts'
 
@@ -69,7 +69,7 @@ async function startFarHosts(ending: Ending) {
 }
 
 describe('an identity provider of which only the client is configured', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const ending = endOfSuite()
     let asked: string[]
     let url: string

@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test'
 
 import { sql } from '../../../../db/sql.ts'
 import type { Browser } from '../../../../testing/browser.ts'
-import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { eachEngine, endOfSuite, testOnOne } from '../../../../testing/engines.ts'
 import {
   APP_URL,
   browserOf,
@@ -41,6 +41,7 @@ const ELSEWHERE = [
 
 describe('sign-in through a provider', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const ending = endOfSuite()
     let app: WithIssuer['app']
     let issuer: WithIssuer['issuer']
@@ -62,31 +63,36 @@ describe('sign-in through a provider', () => {
       return page.fragment['error']
     }
 
-    test('sends the browser with state, nonce and a PKCE challenge, and a cookie that only it can use', async () => {
+    testOnce('sends the browser with state, nonce, a PKCE challenge and a cookie of its own', async () => {
       const browser = browserOf(app)
       const started = await browser.step(startOf('idpa'))
       assert.equal(started.status, 302)
       assert.equal(started.headers.get('cache-control'), 'no-store')
-      const asked = new URL(started.headers.get('location')!)
-      assert.equal(asked.origin, issuer.url)
-      const said = Object.fromEntries(asked.searchParams)
+      const authorizationUrl = new URL(started.headers.get('location')!)
+      assert.equal(authorizationUrl.origin, issuer.url)
+      const parameters = Object.fromEntries(authorizationUrl.searchParams)
       assert.deepEqual(
-        [said['response_type'], said['client_id'], said['redirect_uri'], said['code_challenge_method']],
+        [
+          parameters['response_type'],
+          parameters['client_id'],
+          parameters['redirect_uri'],
+          parameters['code_challenge_method'],
+        ],
         ['code', CLIENT.id, `${PUBLIC_URL}/auth/idpa/callback`, 'S256'],
       )
-      for (const name of ['nonce', 'code_challenge']) assert.match(said[name]!, /^[\w-]{43}$/)
-      assert.match(said['state']!, /^[\w-]{43}$/)
+      for (const name of ['nonce', 'code_challenge']) assert.match(parameters[name]!, /^[\w-]{43}$/)
+      assert.match(parameters['state']!, /^[\w-]{43}$/)
       const cookie = browser.cookies(startOf('idpa'))
       const [name = ''] = cookie.split('=')
-      assert.equal(name, `__Host-sixwire_login_${said['state']!.slice(0, 8)}`)
+      assert.equal(name, `__Host-sixwire_login_${parameters['state']!.slice(0, 8)}`)
       const attributes = browser.attributesOf(name)!.split('; ').toSorted()
       assert.deepEqual(attributes, ['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', 'Secure'])
-      for (const name of ['state', 'nonce']) assert.equal(cookie.includes(said[name]!), false)
+      for (const name of ['state', 'nonce']) assert.equal(cookie.includes(parameters[name]!), false)
       const again = new URL((await browser.step(startOf('idpa'))).headers.get('location')!)
-      assert.notEqual(again.searchParams.get('state'), said['state'])
+      assert.notEqual(again.searchParams.get('state'), parameters['state'])
     })
 
-    test('takes the cookie back when it ends, well or not', async () => {
+    testOnce('takes the cookie back when it ends, well or not', async () => {
       issuer.people.set('cookie', { email: 'cookie@example.com', email_verified: true })
       const browser = browserOf(app)
       const back = await comeBack('cookie', browser)
@@ -97,7 +103,7 @@ describe('sign-in through a provider', () => {
       assert.equal(browser.cookies(back.href), '')
     })
 
-    test('goes on in two tabs of one browser, in whichever order they come back', async () => {
+    testOnce('goes on in two tabs of one browser, in whichever order they come back', async () => {
       issuer.people.set('tabs', { email: 'tabs@example.com', email_verified: true })
       for (const order of [
         [0, 1],
@@ -115,7 +121,7 @@ describe('sign-in through a provider', () => {
       }
     })
 
-    test('goes on in two tabs that start at the same moment', async () => {
+    testOnce('goes on in two tabs that start at the same moment', async () => {
       issuer.people.set('restored', { email: 'restored@example.com', email_verified: true })
       for (let round = 0; round < 4; round++) {
         const browser = browserOf(app)
@@ -128,7 +134,7 @@ describe('sign-in through a provider', () => {
       }
     })
 
-    test('keeps four attempts of a browser at most, however many it begins', async () => {
+    testOnce('keeps four attempts of a browser at most, however many it begins', async () => {
       issuer.people.set('many', { email: 'many@example.com', email_verified: true })
       const browser = browserOf(app)
       const longest = `?redirect=/${'a'.repeat(999)}`
@@ -144,7 +150,7 @@ describe('sign-in through a provider', () => {
       assert.ok(fragment['token'])
     })
 
-    test('ends the oldest of four attempts for a fifth one, and no other', async () => {
+    testOnce('ends the oldest of four attempts for a fifth one, and no other', async () => {
       issuer.people.set('fifth', { email: 'fifth@example.com', email_verified: true })
       const browser = browserOf(app)
       const backs: URL[] = []
@@ -166,7 +172,7 @@ describe('sign-in through a provider', () => {
       assert.equal(browser.cookies(callbackOf('idpa')), '')
     })
 
-    test('replaces a cookie that cannot be opened, or has expired, before an attempt that is valid', async () => {
+    testOnce('replaces invalid and expired cookies before those of valid attempts', async () => {
       issuer.people.set('place', { email: 'place@example.com', email_verified: true })
       for (const fill of ['unreadable', 'run out'] as const) {
         const browser = browserOf(app)
@@ -187,7 +193,7 @@ describe('sign-in through a provider', () => {
       }
     })
 
-    test('comes back with the path that the frontend asked for', async () => {
+    testOnce('comes back with the path that the frontend asked for', async () => {
       issuer.people.set('path', { email: 'path@example.com', email_verified: true })
       for (const [given, kept] of [
         ['/', '/'],
@@ -204,7 +210,7 @@ describe('sign-in through a provider', () => {
       }
     })
 
-    test('comes back to the console if that has started it', async () => {
+    testOnce('comes back to the console if that has started it', async () => {
       issuer.people.set('console', { email: 'console@example.com', email_verified: true })
       const query = '?page=console'
       const { url } = await signIn('console', { query })
@@ -215,7 +221,7 @@ describe('sign-in through a provider', () => {
       assert.equal(denied.url.hash, '#/sign-in?error=access_denied')
     })
 
-    test('comes back without it from a sign-in that it does not know, or knows no longer', async () => {
+    testOnce('comes back without it from a sign-in that it does not know, or knows no longer', async () => {
       const unknown = await comeBack('path', browserOf(app), '?redirect=/orders')
       assert.deepEqual((await browserOf(app).visit(unknown.href)).fragment, { error: 'invalid_state' })
       const browser = browserOf(app)
@@ -224,7 +230,7 @@ describe('sign-in through a provider', () => {
       assert.deepEqual((await browser.visit(late.href)).fragment, { error: 'invalid_state' })
     })
 
-    test('refuses to lead anywhere but to the application', async () => {
+    testOnce('refuses to lead anywhere but to the application', async () => {
       for (const target of ELSEWHERE) {
         const path = `/auth/idpa?redirect=${encodeURIComponent(target)}`
         const answered = await app.request('GET', path)
@@ -234,13 +240,13 @@ describe('sign-in through a provider', () => {
       }
     })
 
-    test('says so where the person does not consent', async () => {
+    testOnce('says so where the person does not consent', async () => {
       const page = await signIn('unwilling', { deny: true })
       assert.equal(page.url.href, `${APP_URL}/auth/callback#error=access_denied`)
     })
 
     describe('without a session and without a token request', () => {
-      test('a callback without a state', async () => {
+      testOnce('a callback without a state', async () => {
         const browser = browserOf(app)
         const back = await comeBack('stateless', browser)
         back.searchParams.delete('state')
@@ -259,7 +265,7 @@ describe('sign-in through a provider', () => {
         )
       })
 
-      test('a callback in another browser, with or without a sign-in of its own', async () => {
+      testOnce('a callback in another browser, with or without a sign-in of its own', async () => {
         const back = await comeBack('attacker', browserOf(app))
         assert.equal(await refusedCallback(browserOf(app), back), 'invalid_state')
         const victim = browserOf(app)
@@ -270,7 +276,7 @@ describe('sign-in through a provider', () => {
         assert.ok((await victim.visit(own.href)).fragment['token'])
       })
 
-      test('a callback that comes a second time, even with its cookie', async () => {
+      testOnce('a callback that comes a second time, even with its cookie', async () => {
         issuer.people.set('replayed', { email: 'replayed@example.com', email_verified: true })
         const browser = browserOf(app)
         const back = await comeBack('replayed', browser)
@@ -284,21 +290,21 @@ describe('sign-in through a provider', () => {
         issuer.people.set('double', { email: 'double@example.com', email_verified: true })
         const browser = browserOf(app)
         const back = await comeBack('double', browser)
-        const asked = tokenRequests()
+        const requestsBefore = tokenRequests()
         const pages = await Promise.all(Array.from({ length: 10 }, () => browser.visit(back.href)))
         assert.equal(pages.filter(({ fragment }) => fragment['token']).length, 1)
         assert.equal(pages.filter(({ fragment }) => fragment['error'] === 'invalid_state').length, 9)
-        assert.equal(tokenRequests(), asked + 1)
+        assert.equal(tokenRequests(), requestsBefore + 1)
       })
 
-      test('a sign-in that began at idpa and ends at idpb', async () => {
+      testOnce('a sign-in that began at idpa and ends at idpb', async () => {
         const browser = browserOf(app)
         const back = await comeBack('mixed', browser)
         const other = back.href.replace('/auth/idpa/', '/auth/idpb/')
         assert.equal(await refusedCallback(browser, other), 'invalid_state')
       })
 
-      test('a cookie that was changed or was made elsewhere', async () => {
+      testOnce('a cookie that was changed or was made elsewhere', async () => {
         const browser = browserOf(app)
         const back = await comeBack('tampered', browser)
         const [name, value] = browser.cookies(back.href).split('=') as [string, string]
@@ -316,7 +322,7 @@ describe('sign-in through a provider', () => {
         }
       })
 
-      test('a sign-in that took ten minutes', async () => {
+      testOnce('a sign-in that took ten minutes', async () => {
         const browser = browserOf(app)
         const back = await comeBack('slow', browser)
         app.clock.advance(600_000)
@@ -324,7 +330,7 @@ describe('sign-in through a provider', () => {
       })
     })
 
-    test('tells nobody a secret: not the log, not the database, not the fragment of a failure', async () => {
+    testOnce('leaves no secret in the log, the database or the fragment of a failure', async () => {
       issuer.people.set('secret', { email: 'secret@example.com', email_verified: true })
       const browser = browserOf(app)
       const back = await comeBack('secret', browser)

@@ -3,7 +3,7 @@ import { before, describe, test } from 'node:test'
 
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { login, me, PASSWORD } from '../../../../testing/auth.ts'
-import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../../testing/engines.ts'
 import { quietQueue, startMailbox, tokenOf, withMail, type TestMailbox } from '../../../../testing/mailbox.ts'
 import { startOidcIssuer, type OidcIssuer } from '../../../../testing/oidc-issuer.ts'
 import {
@@ -16,7 +16,7 @@ import {
 } from '../../../../testing/provider-login.ts'
 
 describe('mails of sign-ins through a provider', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const ending = endOfSuite()
     let issuer: OidcIssuer
     let mailbox: TestMailbox

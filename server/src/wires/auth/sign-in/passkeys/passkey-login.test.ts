@@ -11,7 +11,7 @@ import {
   type Credential,
   type TestPasskey,
 } from '../../../../testing/authenticator.ts'
-import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { eachEngine, endOfSuite, testOnOne } from '../../../../testing/engines.ts'
 import {
   addPasskey,
   creationOptions,
@@ -26,6 +26,7 @@ const MINUTE_MS = 60_000
 
 describe('a sign-in with a passkey', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const ending = endOfSuite()
     let app: TestApp
     let replica: TestApp
@@ -47,15 +48,15 @@ describe('a sign-in with a passkey', () => {
       assert.deepEqual([answered.status, answered.code], [401, 'INVALID_PASSKEY'], why)
     }
 
-    test('needs no address, and proves a second factor', async () => {
-      const asked = await options()
-      assert.deepEqual(asked, {
-        challenge: asked.challenge,
+    testOnce('needs no address, and proves a second factor', async () => {
+      const request = await options()
+      assert.deepEqual(request, {
+        challenge: request.challenge,
         rpId: 'localhost',
         timeout: 300_000,
         userVerification: 'preferred',
       })
-      const answered = await sendAssertion(app, key.sign(asked))
+      const answered = await sendAssertion(app, key.sign(request))
       assert.equal(answered.status, 200, answered.text)
       assert.equal(answered.headers.get('cache-control'), 'no-store')
       assert.deepEqual(answered.body.user, { _id: ada._id, email: ada.email })
@@ -65,7 +66,7 @@ describe('a sign-in with a passkey', () => {
       assert.equal((await send(app, 'POST /auth/passkeys/options', { token, body: {} })).status, 200)
     })
 
-    test('is listed as the last use, with whether the passkey is synchronised by now', async () => {
+    testOnce('is listed as the last use, with whether the passkey is synchronised by now', async () => {
       app.clock.advance(MINUTE_MS)
       const { body } = await signInWith(app, key, { isSynced: true })
       const [passkey] = await listPasskeys(app, body.token)
@@ -73,8 +74,8 @@ describe('a sign-in with a passkey', () => {
       assert.ok(Date.parse(passkey!.lastUsedAt!) - Date.parse(passkey!.createdAt) >= MINUTE_MS)
     })
 
-    test('is refused if anything of it is wrong, which uses nothing up', async () => {
-      const asked = await options()
+    testOnce('is refused if anything of it is wrong, which uses nothing up', async () => {
+      const request = await options()
       const bob = await app.register()
       const wrong: Record<string, Ceremony> = {
         'a page of another origin': { origin: 'https://evil.example' },
@@ -87,12 +88,13 @@ describe('a sign-in with a passkey', () => {
         'no account': { userHandle: null },
         'another account': { userHandle: Buffer.from(bob._id).toString('base64url') },
       }
-      for (const [why, ceremony] of Object.entries(wrong)) await assertRefused(key.sign(asked, ceremony), why)
-      await assertRefused(createTestPasskey().sign(asked, { userHandle: 'AAAA' }), 'an unknown passkey')
+      for (const [why, ceremony] of Object.entries(wrong))
+        await assertRefused(key.sign(request, ceremony), why)
+      await assertRefused(createTestPasskey().sign(request, { userHandle: 'AAAA' }), 'an unknown passkey')
 
-      const signed = key.sign(asked)
+      const signed = key.sign(request)
       const { response } = signed
-      const tampered = { ...response, signature: key.sign(asked, { counter: 9 }).response['signature'] }
+      const tampered = { ...response, signature: key.sign(request, { counter: 9 }).response['signature'] }
       await assertRefused({ ...signed, response: tampered }, 'the signature of something else')
       await assertRefused({ ...signed, rawId: 'AAAA' }, 'two ids')
       const garbage = { ...response, clientDataJSON: 'bm9wZQ' }
@@ -102,7 +104,7 @@ describe('a sign-in with a passkey', () => {
       assert.equal((await sendAssertion(app, signed)).status, 200)
     })
 
-    test('answers a challenge of a sign-in, within 5 minutes', async () => {
+    testOnce('answers a challenge of a sign-in, within 5 minutes', async () => {
       const creation = await creationOptions(app, (await signInWith(app, key)).body.token)
       const confirm = await optionsOf(app, '/auth/confirm/passkey-options', { token: ada.token })
       for (const { challenge } of [creation, confirm])
@@ -130,22 +132,22 @@ describe('a sign-in with a passkey', () => {
       for (const counter of [4, 3, 0]) assert.equal((await signIn(counter)).code, 'INVALID_PASSKEY')
       assert.match(app.log(), /its counter of signatures did not grow, so there may be a copy of it/)
 
-      const asked = [await options(), await options()]
-      const both = asked.map((one, at) =>
+      const requests = [await options(), await options()]
+      const both = requests.map((one, at) =>
         sendAssertion(at === 0 ? app : replica, counting.sign(one, { counter: 5 })),
       )
       assert.deepEqual(statuses(await Promise.all(both)), { 200: 1, 401: 1 })
       assert.equal((await signIn(6)).status, 200)
     })
 
-    test('counts on each device on its own if it is synced, so its counter refuses nothing', async () => {
+    testOnce('counts on each device on its own if it is synced, so its counter refuses nothing', async () => {
       const { token } = (await signInWith(app, key)).body
       const { key: synced } = await addPasskey(app, token, { counter: 5, isSynced: true })
       for (const counter of [10, 7, 7, 0])
         assert.equal((await signInWith(app, synced, { counter, isSynced: true })).status, 200)
     })
 
-    test('needs another factor if the authenticator did not verify its user', async () => {
+    testOnce('needs another factor if the authenticator did not verify its user', async () => {
       const signed = key.sign(await options(), { isVerified: false })
       const challenge = challengeOf(await sendAssertion(app, signed))
       await assertRefused(signed, 'again')
@@ -157,7 +159,7 @@ describe('a sign-in with a passkey', () => {
       assert.equal(finished.status, 200, finished.text)
     })
 
-    test('verifies its user if the account has nothing else', async () => {
+    testOnce('verifies its user if the account has nothing else', async () => {
       const { _id, token } = await app.register()
       const { key: only } = await addPasskey(app, token)
       await app.app.db.write(sql`delete from auth_recovery_codes where user_id = ${_id}`)

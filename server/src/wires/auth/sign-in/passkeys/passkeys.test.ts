@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test'
 
 import { login, send, statuses } from '../../../../testing/auth.ts'
 import { createTestPasskey, type Ceremony, type TestPasskey } from '../../../../testing/authenticator.ts'
-import { eachEngine } from '../../../../testing/engines.ts'
+import { eachEngine, testOnOne } from '../../../../testing/engines.ts'
 import { appWithMailbox, nextAbout } from '../../../../testing/mailbox.ts'
 import {
   addPasskey,
@@ -25,6 +25,7 @@ const APPLE = 'fbfc3007154e4ecc8c0b6e020557d7bd'
 
 describe('the passkeys of an account', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const started = appWithMailbox(engine, { config: { auth: { secondFactor: 'admins' } } })
     const app = () => started().app
     let admin: { email: string }
@@ -71,7 +72,7 @@ describe('the passkeys of an account', () => {
       assert.match(parsed.text!, /passkey “Apple Passwords”/)
     })
 
-    test('are several, which the browser does not offer to add again', async () => {
+    testOnce('are several, which the browser does not offer to add again', async () => {
       const token = await adasToken()
       const second = await add(token, { name: ' Key of the office ' })
       assert.deepEqual([second.passkey.name, second.recoveryCodes], ['Key of the office', undefined])
@@ -87,7 +88,7 @@ describe('the passkeys of an account', () => {
       assert.equal((await remove(token, second)).status, 200)
     })
 
-    test('sign with ES256, EdDSA or RS256', async () => {
+    testOnce('sign with ES256, EdDSA or RS256', async () => {
       const token = await adasToken()
       for (const algorithm of ['EdDSA', 'RS256'] as const) {
         const added = await add(token, { key: createTestPasskey(algorithm) })
@@ -98,7 +99,7 @@ describe('the passkeys of an account', () => {
       assert.equal((await sendPasskey(app(), token, other)).code, 'INVALID_PASSKEY')
     })
 
-    test('are refused if anything of the registration is wrong, with the reason', async () => {
+    testOnce('are refused if anything of the registration is wrong, with the reason', async () => {
       const token = await adasToken()
       const options = await creationOptions(app(), token)
       const key = createTestPasskey()
@@ -144,7 +145,7 @@ describe('the passkeys of an account', () => {
         assert.equal((await send(app(), route, { token: bob.token, body })).status, 404)
     })
 
-    test('have names that their owner may change', async () => {
+    testOnce('have names that their owner may change', async () => {
       const token = await adasToken()
       const rename = (name: string) =>
         send(app(), `PATCH /auth/passkeys/${first.passkey._id}`, { token, body: { name } })
@@ -167,7 +168,7 @@ describe('the passkeys of an account', () => {
       assert.deepEqual([refused.status, refused.code], [409, 'CONFLICT'])
     })
 
-    test('finish a sign-in with a password, and need not verify their user then', async () => {
+    testOnce('finish a sign-in with a password, and need not verify their user then', async () => {
       const challenge = await challenged(app(), ada.email)
       const options = await optionsOf(app(), '/auth/second-factor/passkey-options', { body: { challenge } })
       assert.ok(options.allowCredentials?.some(({ id }) => id === first.key.id))
@@ -183,7 +184,7 @@ describe('the passkeys of an account', () => {
       assert.equal((await finish(app(), { challenge: again, passkey })).code, 'INVALID_PASSKEY')
     })
 
-    test('finish no sign-in to another account', async () => {
+    testOnce('finish no sign-in to another account', async () => {
       const { key } = await add(bob.token)
       const challenge = await challenged(app(), ada.email)
       const options = await optionsOf(app(), '/auth/second-factor/passkey-options', { body: { challenge } })
@@ -201,7 +202,7 @@ describe('the passkeys of an account', () => {
       assert.equal((await finish(app(), { challenge, passkey })).status, 200)
     })
 
-    test('are changed only within 10 minutes of a proof, which another account’s passkey is none of', async () => {
+    testOnce('are changed within 10 minutes of a proof by the same account only', async () => {
       const token = await adasToken()
       const { key } = await add(bob.token)
       app().clock.advance(10 * MINUTE_MS)

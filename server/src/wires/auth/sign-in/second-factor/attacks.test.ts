@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { appForAll, login, PASSWORD, refresh, send, statuses, times } from '../../../../testing/auth.ts'
-import { anyEngine, eachEngine } from '../../../../testing/engines.ts'
+import { anyEngine, someEngine } from '../../../../testing/engines.ts'
 import { appWithMailbox, codeOf, nextAbout, nextToken, quietQueue } from '../../../../testing/mailbox.ts'
 import { addPasskey } from '../../../../testing/passkeys.ts'
 import {
@@ -19,7 +19,7 @@ import { appWithTexts } from '../../messages/sms.fixture.ts'
 const MINUTES_10 = 600_000
 
 describe('a second factor', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const { app, mailbox } = appWithTexts(engine)
 
     test('has no more tries for who reads the mail: a code by email does not clear the count', async () => {
@@ -100,7 +100,7 @@ describe('a second factor', () => {
 })
 
 describe('a person who registered the address of another one', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const passkeys = { rpId: 'localhost', origins: ['http://localhost:5173'] }
     const started = appWithMailbox(engine, { config: { auth: { passkeys } } })
     const app = () => started().app

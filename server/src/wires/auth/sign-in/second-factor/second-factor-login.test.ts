@@ -13,7 +13,7 @@ import {
   times,
 } from '../../../../testing/auth.ts'
 import { createTestPasskey } from '../../../../testing/authenticator.ts'
-import { eachEngine } from '../../../../testing/engines.ts'
+import { eachEngine, someEngine, testOnOne } from '../../../../testing/engines.ts'
 import { appWithMailbox, nextAbout, nextToken } from '../../../../testing/mailbox.ts'
 import { creationOptions, optionsOf, sendPasskey } from '../../../../testing/passkeys.ts'
 import {
@@ -33,10 +33,11 @@ const OTHER_PASSWORD = 'another horse battery'
 
 describe('a sign-in to an account with a second factor', () => {
   eachEngine((engine) => {
+    const testOnce = testOnOne(engine)
     const started = appWithMailbox(engine)
     const app = () => started().app
 
-    test('is challenged after the password, and goes on with a code', async () => {
+    testOnce('is challenged after the password, and goes on with a code', async () => {
       const { _id, email, authenticator } = await registerWithFactor(app())
       const first = await login(app(), email)
       const details = first.body.error.details as unknown as Record<string, unknown>
@@ -51,7 +52,7 @@ describe('a sign-in to an account with a second factor', () => {
       assert.equal((await refresh(app(), refreshToken)).status, 200)
     })
 
-    test('is challenged after a link too, and after a reset of the password', async () => {
+    testOnce('is challenged after a link too, and after a reset of the password', async () => {
       const { email, authenticator } = await registerWithFactor(app())
       const { mailbox } = started()
       const verify = await nextToken(mailbox, email, 'verify')
@@ -72,7 +73,7 @@ describe('a sign-in to an account with a second factor', () => {
       assert.equal((await finish(app(), { challenge: again, code: authenticator.code() })).status, 200)
     })
 
-    test('needs exactly one proof, and a challenge of its own', async () => {
+    testOnce('needs exactly one proof, and a challenge of its own', async () => {
       const one = await registerWithFactor(app())
       const other = await registerWithFactor(app())
       const challenge = await challenged(app(), one.email)
@@ -296,7 +297,7 @@ describe('a sign-in to an account with a second factor', () => {
 const IGNORING = new Set(['/auth/verify-email', '/auth/verify-email-change', '/messaging/email/bounce'])
 
 describe('a challenge', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const started = appWithMailbox(engine)
 
     test('opens no route of the application', async () => {
