@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 
-import { startApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { startApp, type TestApp } from '../../../testing/app.ts'
+import { endOfSuite, someEngine } from '../../../testing/engines.ts'
 import { sql } from '../../../db/sql.ts'
 import { storedColumn, storedSql } from '../documents/storage/sql/document-rows.ts'
-import { follow, pathOf, readable, shortOf } from './changes.fixture.ts'
+import { caughtUp, follow, pathOf, shortOf } from './changes.fixture.ts'
 import { randomFrom } from './random-writes.fixture.ts'
 
 const SEED = Number(process.env['SEED'] ?? randomInt(2 ** 31))
@@ -16,17 +16,25 @@ const FORGED = 60
 const collections = {
   tasks: { read: ['owner', { members: '$$user._id' }], create: 'user', update: 'user' },
   books: { read: 'public', create: 'user' },
+  notes: { read: 'public', create: 'user', hidden: ['cost'], showTo: { phone: 'owner' } },
 } as const
 
-eachEngine((engine) => {
+someEngine((engine) => {
+  const ending = endOfSuite()
+  let app: TestApp
+  let admin: { token: string }
+  before(async () => {
+    app = await startApp(ending, engine, { config: { store: { collections } } })
+    admin = await app.register()
+  })
+
   test('of 1,000 changes that a user may not see nothing arrives; of a document that leaves, only its id', async (t) => {
-    const app = await startApp(t, engine, { config: { store: { collections } } })
     const [ada, bob] = [await app.register(), await app.register()]
     const create = async (body: unknown) =>
       (await app.request('POST', '/store/tasks', { token: ada.token, body })).body
     const shared = await create({ title: 'shared', members: [bob._id] })
     const foreign = await create({ title: 'foreign' })
-    await readable(app)
+    await caughtUp(t, app, { token: ada.token, collection: 'books' })
     const stream = await follow(t, app.url, { token: bob.token, query: { collection: 'tasks' } })
     await stream.receives('ready')
     const write = (document: Record<string, unknown>) => sql`
@@ -45,7 +53,6 @@ eachEngine((engine) => {
   test('a cursor that is forged, damaged or of another server tells nothing', async (t) => {
     t.diagnostic(`seed ${SEED}`)
     const random = randomFrom(SEED)
-    const app = await startApp(t, engine, { config: { store: { collections } } })
     const stranger = await startApp(t, engine, {
       config: { store: { collections } },
       environment: { SIXWIRE_SECRET: 'another secret of the tests, long enough' },
@@ -96,16 +103,11 @@ eachEngine((engine) => {
   })
 
   test('two callers with different views get their own, over many changes', async (t) => {
-    const declared = {
-      notes: { read: 'public', create: 'user', hidden: ['cost'], showTo: { phone: 'owner' } },
-    } as const
-    const app = await startApp(t, engine, { config: { store: { collections: declared } } })
-    const admin = await app.register()
     const [ada, bob] = [await app.register(), await app.register()]
     const { _id } = (
       await app.request('POST', '/store/notes', { token: ada.token, body: { n: 0, phone: 1 } })
     ).body
-    await readable(app)
+    await caughtUp(t, app, { token: ada.token, collection: 'books' })
     const streams = await Promise.all(
       [admin, ada, bob].map(({ token }) => follow(t, app.url, { token, query: { collection: 'notes' } })),
     )

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../testing/engines.ts'
 import { contentPath, upload, type Uploaded } from './file-content.fixture.ts'
 
-eachEngine((engine) => {
+someEngine((engine) => {
   let app: TestApp
   let token: string
   let file: Uploaded

@@ -9,7 +9,7 @@ import sharp, { type Metadata } from 'sharp'
 
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
+import { endOfSuite, someEngine, temporaryFolder } from '../../../testing/engines.ts'
 import { contentPath, upload, type Uploaded } from './file-content.fixture.ts'
 
 type Bytes = Uint8Array<ArrayBuffer>
@@ -38,7 +38,7 @@ function pngHeader(width: number, height: number, isInterlaced = false): Bytes {
   return new Uint8Array(Buffer.concat([start, chunk('IHDR', size), rows, chunk('IEND', Buffer.alloc(0))]))
 }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   let app: TestApp
   let token: string
   let folder: string

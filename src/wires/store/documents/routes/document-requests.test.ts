@@ -7,7 +7,7 @@ import { Ajv } from 'ajv'
 import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestAnswer, type RequestOptions, type TestApp } from '../../../../testing/app.ts'
 import { resolved } from '../../../../testing/description.ts'
-import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../../testing/engines.ts'
 import { deleteSql } from '../storage/sql/document-rows.ts'
 import { withoutIndexes } from '../storage/sql/index-rows.ts'
 
@@ -16,7 +16,7 @@ const UNKNOWN_ID = '0'.repeat(26)
 /** A document as it is answered, without the fields of the service. */
 const own = (text: string): string => text.replaceAll(/"(?:_id|createdAt|updatedAt)":"[^"]*",?/g, '')
 
-eachEngine((engine) => {
+someEngine((engine) => {
   let app: TestApp
   let token: string
   const ending = endOfSuite()

@@ -4,7 +4,7 @@ import { before, test } from 'node:test'
 import type { Config } from '../../../../app.ts'
 import { defineErrors } from '../../../../base/errors.ts'
 import { startApp, type TestAnswer, type TestApp } from '../../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../../testing/engines.ts'
 import { until } from '../../../../testing/until.ts'
 import { assertEntries } from '../storage/indexes/indexes.fixture.ts'
 import type { Hooks } from '../definition/hooks.ts'
@@ -13,7 +13,7 @@ const errors = defineErrors({ sold_out: [409, 'There are no more of these.'] })
 
 type Person = Awaited<ReturnType<TestApp['register']>>
 
-eachEngine((engine) => {
+someEngine((engine) => {
   const events: { name: string; [key: string]: unknown }[] = []
   let [changed, attempts]: [boolean, number] = [false, 0]
   const note = (name: string, call: object): void => {

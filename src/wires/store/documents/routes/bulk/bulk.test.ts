@@ -7,7 +7,7 @@ import { Type } from '../../../../../base/schema.ts'
 import { defineErrors } from '../../../../../base/errors.ts'
 import { sql } from '../../../../../db/sql.ts'
 import { startApp, type TestAnswer, type TestApp } from '../../../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../../../testing/engines.ts'
 import { assertEntries, readyIndexes } from '../../storage/indexes/indexes.fixture.ts'
 
 const refusals = defineErrors({ is_kept: [409, 'This book is kept.'] })
@@ -33,7 +33,7 @@ const config = {
 
 type Loose = TestAnswer['body']
 
-eachEngine((engine) => {
+someEngine((engine) => {
   const ending = endOfSuite()
   let app: TestApp
   let [admin, ann]: { _id: string; token: string }[] = []

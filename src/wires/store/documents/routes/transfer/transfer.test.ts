@@ -9,7 +9,7 @@ import { newId } from '../../../../../base/ids.ts'
 import { Type } from '../../../../../base/schema.ts'
 import { sql } from '../../../../../db/sql.ts'
 import { startApp, type TestAnswer, type TestApp } from '../../../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../../../testing/engines.ts'
 import { readyIndexes } from '../../storage/indexes/indexes.fixture.ts'
 
 const hooksRun: string[] = []
@@ -85,7 +85,7 @@ const documents = fc.array(fc.dictionary(name, value, { maxKeys: 5, noNullProtot
 
 type Loose = TestAnswer['body']
 
-eachEngine((engine) => {
+someEngine((engine) => {
   const ending = endOfSuite()
   let app: TestApp
   let [admin, ann]: { _id: string; token: string }[] = []
