@@ -210,7 +210,7 @@ eachEngine((engine) => {
         first.socket.destroy()
       })
 
-      test('lets the first of those that leave no room for each other in', async () => {
+      test('admits the first of two uploads that do not both fit', async () => {
         const { _id, token } = await one.register()
         const { hostname, port } = new URL(one.url)
         const chunk = (bytes: Buffer) =>

@@ -56,7 +56,7 @@ eachEngine((engine) => {
     shared = { app, databaseUrl, admin: await app.register() }
   })
 
-  test('tells of what is created, changed and deleted, as a list would show it', async (t) => {
+  test('a stream delivers creations, changes and deletions as a list shows them', async (t) => {
     const { app, create, patch, remove } = await setUp(t, shared)
     const stream = await follow(t, app.url, { query: { collection: 'books' } })
     await stream.receives('ready')
@@ -79,7 +79,7 @@ eachEngine((engine) => {
     assert.ok(stream.events.every(({ id }) => id))
   })
 
-  test('a document that leaves the filter is gone, and one that enters it comes', async (t) => {
+  test('a stream with a filter delivers put for a document that enters it and gone for one that leaves it', async (t) => {
     const { app, create, patch } = await setUp(t, shared)
     const query = { collection: 'books', filter: { year: { $gte: 2000 } } }
     const stream = await follow(t, app.url, { query })
@@ -132,7 +132,7 @@ eachEngine((engine) => {
     ])
   })
 
-  test('several watches of one stream, each with its filter and fields', async (t) => {
+  test('a stream with several watches applies the filter and fields of each', async (t) => {
     const { app, create, patch } = await setUp(t, shared)
     const watch = [
       { collection: 'books', filter: { year: 1 }, fields: 'title' },
@@ -160,7 +160,7 @@ eachEngine((engine) => {
     )
   })
 
-  test('goes on behind the last event, with what each document is now', async (t) => {
+  test('a stream that is resumed continues after its last event, with the current documents', async (t) => {
     const { app, create, patch, remove } = await setUp(t, shared)
     const query = { collection: 'books' }
     const stream = await follow(t, app.url, { query })
@@ -186,7 +186,7 @@ eachEngine((engine) => {
     assert.ok(!byCursor.held.has(kept._id))
   })
 
-  test('a cursor of other watches, of another caller, or of no server', async (t) => {
+  test('a cursor of other watches or another caller is answered with a reset, an invalid one with 400', async (t) => {
     const { app, ada, bob } = await setUp(t, shared)
     const stream = await follow(t, app.url, { token: ada.token, query: { collection: 'projects' } })
     await stream.receives('ready')
@@ -226,7 +226,7 @@ eachEngine((engine) => {
     assert.deepEqual(reset.body.changes, [{ event: 'reset', reason: 'changed' }])
   })
 
-  test('documents that are written by SQL are events as well', async (t) => {
+  test('a stream delivers documents that are written by SQL', async (t) => {
     const { app, databaseUrl } = await setUp(t, shared)
     const stream = await follow(t, app.url, { query: { collection: 'books' } })
     await stream.receives('ready')
@@ -257,7 +257,7 @@ eachEngine((engine) => {
     )
   })
 
-  test('what cannot be followed is refused as a list is', async (t) => {
+  test('changes with wrong parameters or without access are refused as a list is', async (t) => {
     const { app, ada } = await setUp(t, shared)
     const patterns = Array.from({ length: 10 }, (_, i) => ({ title: { $regex: String(i) } }))
     const cases: [query: Record<string, unknown>, status: number, path?: string, token?: string][] = [

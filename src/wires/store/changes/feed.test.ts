@@ -59,7 +59,7 @@ eachEngine((engine) => {
     shared = await startServer(ending, engine)
   })
 
-  test('a feed that nobody has followed for a while goes on while others write', async (t) => {
+  test('a feed without followers for 31 seconds delivers to a new one while others write', async (t) => {
     const { app, token, create } = await setUp(t, shared)
     const query = { collection: 'books' }
     const first = await follow(t, app.url, { query })
@@ -79,7 +79,7 @@ eachEngine((engine) => {
     await writes
   })
 
-  test('what a stream read behind its id does not come to it again', async (t) => {
+  test('a stream that is resumed by its last id receives no event twice', async (t) => {
     const { app, create } = await setUp(t, shared)
     const query = { collection: 'books' }
     for (const title of ['a', 'b', 'c', 'd', 'e']) {
@@ -95,7 +95,7 @@ eachEngine((engine) => {
     }
   })
 
-  test('an id between the events of one change brings both again', async (t) => {
+  test('a stream that is resumed between two events of one change receives both again', async (t) => {
     const { app, create } = await setUp(t, shared)
     const watch = [{ collection: 'books' }, { collection: 'books', fields: 'title' }]
     const stream = await follow(t, app.url, { query: { watch } })
@@ -109,7 +109,7 @@ eachEngine((engine) => {
     )
   })
 
-  test('a cursor of another log leads to a list, wherever that log was', async (t) => {
+  test('a cursor of another log is answered with a reset, wherever that log was', async (t) => {
     const { app, db, create } = await setUp(t, await startServer(t, engine))
     const query = { collection: 'books' }
     await create('books', { title: 'a' })
@@ -127,7 +127,7 @@ eachEngine((engine) => {
     assert.equal(shortOf(again.events[0]!), 'reset restored')
   })
 
-  test('who loses a team is not shown what was written behind that, in the same moment', async (t) => {
+  test('a user who loses a team receives nothing that the same transaction wrote afterwards', async (t) => {
     const { app, db, user, token, create } = await setUp(t, shared)
     const membership = await create('memberships', { user, team: 'a' })
     const stream = await follow(t, app.url, { token, query: { collection: 'tasks' } })
@@ -153,7 +153,7 @@ eachEngine((engine) => {
     await stream.receives('ready', 'put a', 'reset changed', 'reset changed', 'put c')
   })
 
-  test('who loses a team and is in it again, before the feed knows of either, lists again', async (t) => {
+  test('a user who leaves and joins a team again in one transaction is told to list again', async (t) => {
     const { app, db, user, token, create } = await setUp(t, shared)
     const membership = await create('memberships', { user, team: 'a' })
     const query = { collection: 'tasks' }
@@ -189,7 +189,7 @@ eachEngine((engine) => {
     await receives(stream, 'put a\nb')
   })
 
-  test('a page of the log is bounded by its bytes, and the pages are the log', async () => {
+  test('a page of the log is bounded by its bytes, and all pages together are the log', async () => {
     const { db } = shared
     const numbers = Array.from({ length: 9 }, (_, i) => i)
     for (const i of numbers) {
@@ -209,7 +209,7 @@ eachEngine((engine) => {
     )
   })
 
-  test('what a client has missed is read by scans in its share, and no page twice', async (t) => {
+  test('missed changes are read by scans that count for their caller, each page once', async (t) => {
     const { app, db, user, token, create } = await setUp(t, shared)
     const poll = async (cursor?: string) =>
       (
@@ -244,7 +244,7 @@ eachEngine((engine) => {
 
   if (engine.name !== 'sqlite') return
 
-  test('SQLite reads the documents of a page, and of no row behind it; one document once', async (t) => {
+  test('SQLite reads each document of a page once, and none of rows after it', async (t) => {
     const { db, databaseUrl } = await startServer(t, engine)
     const text = 'x'.repeat(100_000)
     const ids = Array.from({ length: 30 }, (_, n) => String(n))

@@ -9,7 +9,7 @@ import { until } from '../../../testing/until.ts'
 import { startReceiver } from '../../../testing/webhook-receiver.ts'
 
 eachEngine((engine) => {
-  test('what is written while no server runs is published by the next, once over two of them', async (t) => {
+  test('changes that are written while no server runs are published once by two that start later', async (t) => {
     const receiver = await startReceiver(t)
     const { url, secret } = receiver
     const databaseUrl = await engine.migratedUrl()
@@ -68,12 +68,12 @@ someEngine((engine) => {
     t.after(() => db.close())
     await db.write(sql`delete from store_documents where id = ${_id}`)
     await receiver.arrived(3)
-    const told = receiver.events.map(({ type, data }) => [
+    const deliveries = receiver.events.map(({ type, data }) => [
       type,
       data['_id'],
       (data['document'] as typeof book).title,
     ])
-    assert.deepEqual(told, [
+    assert.deepEqual(deliveries, [
       ['store.books.created', _id, 'a'],
       ['store.books.updated', _id, 'b'],
       ['store.books.deleted', _id, 'b'],
@@ -81,7 +81,7 @@ someEngine((engine) => {
     assert.deepEqual(receiver.events[0]!.data, { collection: 'books', _id, document: book })
   })
 
-  test('a server without the webhook that starts beside ends nothing', async (t) => {
+  test('a replica that starts without the webhook does not end its deliveries', async (t) => {
     const receiver = await startReceiver(t)
     const { url, secret } = receiver
     const databaseUrl = await engine.migratedUrl()

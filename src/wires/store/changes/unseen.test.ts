@@ -4,6 +4,7 @@ import { before, test } from 'node:test'
 
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { endOfSuite, someEngine } from '../../../testing/engines.ts'
+import { until } from '../../../testing/until.ts'
 import { sql } from '../../../db/sql.ts'
 import { storedColumn, storedSql } from '../documents/storage/sql/document-rows.ts'
 import { caughtUp, follow, pathOf, shortOf } from './changes.fixture.ts'
@@ -28,7 +29,7 @@ someEngine((engine) => {
     admin = await app.register()
   })
 
-  test('of 1,000 changes that a user may not see nothing arrives; of a document that leaves, only its id', async (t) => {
+  test('a stream delivers none of 1,000 changes that its user may not read, and only the id of a document that leaves', async (t) => {
     const [ada, bob] = [await app.register(), await app.register()]
     const create = async (body: unknown) =>
       (await app.request('POST', '/store/tasks', { token: ada.token, body })).body
@@ -50,7 +51,7 @@ someEngine((engine) => {
     assert.ok(!JSON.stringify(stream.events).includes('secret'))
   })
 
-  test('a cursor that is forged, damaged or of another server tells nothing', async (t) => {
+  test('a cursor that is forged, damaged or of another server is refused or answered with a reset', async (t) => {
     t.diagnostic(`seed ${SEED}`)
     const random = randomFrom(SEED)
     const stranger = await startApp(t, engine, {
@@ -102,7 +103,7 @@ someEngine((engine) => {
     assert.equal(whole.body.changes[0].document.title, 'a secret')
   })
 
-  test('two callers with different views get their own, over many changes', async (t) => {
+  test('callers with different views receive their own over many changes', async (t) => {
     const [ada, bob] = [await app.register(), await app.register()]
     const { _id } = (
       await app.request('POST', '/store/notes', { token: ada.token, body: { n: 0, phone: 1 } })
@@ -117,14 +118,14 @@ someEngine((engine) => {
         token: admin.token,
         body: { n, title: `${n}`, cost: n, phone: n },
       })
-    const shown = [['cost', 'phone'], ['phone'], []]
+    const fieldsOfStreams = [['cost', 'phone'], ['phone'], []]
     for (const [i, stream] of streams.entries()) {
-      while (stream.held.get(_id)?.n !== 30) await new Promise((resolve) => setTimeout(resolve, 5))
+      await until(() => stream.held.get(_id)?.n === 30)
       for (const { data, event } of stream.events)
         if (event === 'put')
           assert.deepEqual(
             ['cost', 'phone'].filter((name) => name in data.document),
-            shown[i],
+            fieldsOfStreams[i],
             shortOf({ event, data, id: undefined }),
           )
     }

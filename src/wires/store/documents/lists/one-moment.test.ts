@@ -4,12 +4,13 @@ import { before, test } from 'node:test'
 
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { isLongRun } from '../../../../testing/long-run.ts'
 import { readyIndexes } from '../storage/indexes/indexes.fixture.ts'
 
 /** Created and deleted at once, so that a list shows all of them or none. */
 const BATCH = 7
 const BATCHES = 40
-const CONNECTIONS = 128
+const CONNECTIONS = isLongRun ? 128 : 64
 
 type List = { data: { batch: number }[]; total: number }
 

@@ -119,13 +119,13 @@ someEngine((engine) => {
 
   test('what is answered can be sent back', async () => {
     const fields = '"n":[1152921504606847000,123456789012345680000,1e+21,-0.1],"":{"toString":1}'
-    const made = await create(`{${fields}}`)
-    assert.equal(made.status, 201, made.text)
+    const answer = await create(`{${fields}}`)
+    assert.equal(answer.status, 201, answer.text)
     for (const [method, path] of [
       ['POST', 'things'],
-      ...['PUT', 'PATCH'].map((name) => [name, `things/${made.body._id}`]),
+      ...['PUT', 'PATCH'].map((name) => [name, `things/${answer.body._id}`]),
     ]) {
-      const { text, status } = await ask(method!, path!, { raw: made.text })
+      const { text, status } = await ask(method!, path!, { raw: answer.text })
       assert.ok(status < 300 && text.endsWith(`${fields}}`), text)
     }
     for (const refused of ['9007199254740993', '1152921504606847001'])

@@ -83,10 +83,10 @@ eachEngine((engine) => {
     })
 
     test('is read as it was answered', async () => {
-      const made = await create({ name: 'lamp' })
-      const { status, text, headers } = await read(made.body._id)
+      const answer = await create({ name: 'lamp' })
+      const { status, text, headers } = await read(answer.body._id)
       assert.equal(status, 200)
-      assert.equal(text, made.text)
+      assert.equal(text, answer.text)
       assert.equal(headers.get('etag'), '"1"')
     })
 
@@ -107,16 +107,16 @@ eachEngine((engine) => {
 
     test('is found by the typed client', async () => {
       const params = { collection: 'things' }
-      const made = await app().client.call('POST /store/:collection', {
+      const document = await app().client.call('POST /store/:collection', {
         params,
         body: { n: 7 },
         token: token(),
       })
-      const found = await app().client.call('GET /store/:collection/:id', {
-        params: { ...params, id: made._id },
+      const stored = await app().client.call('GET /store/:collection/:id', {
+        params: { ...params, id: document._id },
         token: token(),
       })
-      assert.deepEqual(found, made)
+      assert.deepEqual(stored, document)
     })
   })
 
@@ -136,11 +136,11 @@ eachEngine((engine) => {
       ['every literal', '{"a":null,"b":true,"c":false,"d":[null,true,false]}'],
     ] as const)
       test(what, async () => {
-        const made = await ask('POST', 'things', { raw: sent })
-        assert.equal(made.status, 201, made.text)
-        assert.equal(ownFields(made.text), sent)
-        assert.equal((await read(made.body._id)).text, made.text)
-        assert.ok((await ask('GET', 'things?limit=1')).text.includes(made.text))
+        const answer = await ask('POST', 'things', { raw: sent })
+        assert.equal(answer.status, 201, answer.text)
+        assert.equal(ownFields(answer.text), sent)
+        assert.equal((await read(answer.body._id)).text, answer.text)
+        assert.ok((await ask('GET', 'things?limit=1')).text.includes(answer.text))
       })
 
     // What a JSON parser takes for the same value is written in one way.
@@ -155,9 +155,9 @@ eachEngine((engine) => {
       ['escapes that are not needed go', String.raw`{"\u0061":"\u00e9\ud83d\ude00\/"}`, '{"a":"é😀/"}'],
     ] as const)
       test(`but ${what}`, async () => {
-        const made = await ask('POST', 'things', { raw: sent })
-        assert.equal(made.status, 201, made.text)
-        assert.equal(ownFields(made.text), kept)
+        const answer = await ask('POST', 'things', { raw: sent })
+        assert.equal(answer.status, 201, answer.text)
+        assert.equal(ownFields(answer.text), kept)
       })
 
     // ECMAScript orders keys so; see OrdinaryOwnPropertyKeys.
@@ -181,11 +181,11 @@ eachEngine((engine) => {
       await fc.assert(
         fc.asyncProperty(fc.dictionary(key, json, { noNullPrototype: true }), async (fields) => {
           const sent = JSON.stringify(fields)
-          const made = await ask('POST', 'random', { raw: sent })
-          assert.equal(made.status, 201, made.text)
-          const { _id, createdAt, updatedAt, ...own } = made.body
+          const answer = await ask('POST', 'random', { raw: sent })
+          assert.equal(answer.status, 201, answer.text)
+          const { _id, createdAt, updatedAt, ...own } = answer.body
           assert.equal(JSON.stringify(own), sent)
-          assert.equal((await ask('GET', `random/${_id}`)).text, made.text)
+          assert.equal((await ask('GET', `random/${_id}`)).text, answer.text)
         }),
         { numRuns: 50 },
       )

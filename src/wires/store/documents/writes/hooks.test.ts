@@ -146,9 +146,9 @@ someEngine((engine) => {
     const bug = await ask('POST', 'goods', [{}, { bug: true }])
     assert.deepEqual([bug.status, bug.body.error.code], [500, 'INTERNAL_ERROR'])
     assert.match(app.log(), /a bug in the hook/)
-    const kept = await made({ kept: true })
-    assert.equal((await ask('DELETE', `goods/${kept}`)).body.error.message, 'This one is kept.')
-    assert.equal((await ask('GET', `goods/${kept}`)).status, 200)
+    const document = await made({ kept: true })
+    assert.equal((await ask('DELETE', `goods/${document}`)).body.error.message, 'This one is kept.')
+    assert.equal((await ask('GET', `goods/${document}`)).status, 200)
   })
 
   test('a hook may rely on the schema: what it throws at a document that is refused is no bug', async () => {

@@ -366,7 +366,7 @@ someEngine((engine) => {
     return does.kind === 'delete' ? remove(model, who, does) : change(model, who, does)
   }
 
-  test('whoever asks for whatever gets what the rules say', async (t) => {
+  test('every request of every caller gets what the rules say', async (t) => {
     t.diagnostic(`seed ${SEED}`)
     await fc.assert(
       fc.asyncProperty(scenario, async (one) => {

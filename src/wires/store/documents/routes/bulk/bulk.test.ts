@@ -73,13 +73,13 @@ someEngine((engine) => {
 
   test('a dry run tells the exact number, and another number is refused', async () => {
     await twenty()
-    const wanted = { filter: { n: { $lt: 7 } }, action: 'delete' }
-    const dry = await bulk({ ...wanted, dryRun: true })
+    const request = { filter: { n: { $lt: 7 } }, action: 'delete' }
+    const dry = await bulk({ ...request, dryRun: true })
     assert.deepEqual([dry.status, dry.body.matched, dry.body.remaining], [200, 7, 7], dry.text)
-    const refused = await bulk({ ...wanted, expected: 6 })
+    const refused = await bulk({ ...request, expected: 6 })
     assert.deepEqual([refused.status, refused.body.error.details], [409, { documents: 7 }])
     assert.equal((await books()).length, 20)
-    const { body } = await bulk({ ...wanted, expected: 7 })
+    const { body } = await bulk({ ...request, expected: 7 })
     assert.deepEqual(body, { matched: 7, changed: 7, skipped: 0, failed: 0, remaining: 0, errors: [] })
     assert.deepEqual(
       (await books()).map(({ n }) => n),
