@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 
 import { ApiError } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
+import { sample } from '../../../testing/long-run.ts'
 import { readArchive, type ArchiveSink } from './archive-reader.ts'
 import type { ArchivedDocument, ArchivedFile } from './archive-lines.ts'
 import {
@@ -73,13 +74,13 @@ async function contentOf(bytes: Buffer): Promise<string> {
 describe('an archive', () => {
   test('that others wrote is read as the store writes documents', async () => {
     const document = documentOf(String.raw`"b":1.50,"1":"\u00e9\/" , "e": 1E2 `)
-    const seen: ArchivedDocument[] = []
+    const documentsRead: ArchivedDocument[] = []
     await read(await archiveOf(entriesOf({ c: [document] })), {
-      documents: async (_, batch) => void seen.push(...batch),
+      documents: async (_, batch) => void documentsRead.push(...batch),
       files: async () => undefined,
       content: async () => undefined,
     })
-    assert.equal(seen[0]!.body, document.text.replace(/"b".*/, '"1":"é/","b":1.5,"e":100}'))
+    assert.equal(documentsRead[0]!.body, document.text.replace(/"b".*/, '"1":"é/","b":1.5,"e":100}'))
   })
 
   test('is read as it was written, in pieces of any length', async () => {
@@ -126,7 +127,7 @@ describe('an archive', () => {
 
   test('is refused if a byte is another one, unless it says the same', async () => {
     const bytes = await archiveOf(sampleEntries())
-    const wanted = await contentOf(bytes)
+    const expected = await contentOf(bytes)
     // Some bits of a compressed block mean nothing: the sum of what is decompressed is right then.
     let harmless = 0
     const seed = randomInt(2 ** 31)
@@ -145,7 +146,7 @@ describe('an archive', () => {
       })
       if (content === undefined) continue
       harmless++
-      assert.equal(content, wanted, what)
+      assert.equal(content, expected, what)
     }
     assert.ok(harmless <= places.size / 20, `seed ${seed}: ${harmless} changes were taken`)
   })
@@ -199,15 +200,17 @@ describe('an archive', () => {
   test('is refused for a byte of the tar that changes what it says', async () => {
     const tar = await tarOf(sampleEntries())
     let harmless = 0
-    const wanted = await contentOf(compressed(tar))
-    for (let place = 0; place < tar.length; place += place < 1024 ? 3 : 211) {
+    const expected = await contentOf(compressed(tar))
+    const places: number[] = []
+    for (let place = 0; place < tar.length; place += place < 1024 ? 3 : 211) places.push(place)
+    for (const place of sample(places, 150)) {
       const flipped = Buffer.from(tar)
       flipped[place]! ^= 0x11
-      const got = await contentOf(compressed(flipped)).catch((error: unknown) => {
+      const content = await contentOf(compressed(flipped)).catch((error: unknown) => {
         assert.equal((error as ApiError).code, 'BACKUP_DAMAGED', `byte ${place} of the tar`)
       })
-      if (got === undefined) continue
-      assert.equal(got, wanted, `byte ${place} of the tar`)
+      if (content === undefined) continue
+      assert.equal(content, expected, `byte ${place} of the tar`)
       // The padding of an entry; of the rest nothing but the manifest's own version and time is in no checksum.
       if (tar[place] !== 0) harmless++
     }
@@ -256,7 +259,7 @@ describe('an archive', () => {
     await faultOf(await archiveOf([]), 'no entries')
   })
 
-  test('is refused for a manifest that lies', async () => {
+  test('is refused for a manifest that does not match the archive', async () => {
     const entries = sampleEntries()
     const manifest = JSON.parse(entries.at(-1)!.bytes!.toString()) as Record<string, unknown>
     const lies: unknown[] = [
@@ -291,7 +294,7 @@ describe('an archive', () => {
       }
       lies.push({ ...manifest, [key]: undefined })
     }
-    for (const lie of lies) {
+    for (const lie of sample(lies, 60)) {
       if (JSON.stringify(lie) === JSON.stringify(manifest)) continue
       entries.at(-1)!.bytes = Buffer.from(JSON.stringify(lie))
       await faultOf(await archiveOf(entries), JSON.stringify(lie))

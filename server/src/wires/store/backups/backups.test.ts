@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { newId } from '../../../base/ids.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, testClock, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
+import { eachEngine, endOfSuite, someEngine, temporaryFolder } from '../../../testing/engines.ts'
 import { upload, type Uploaded } from '../files/file-content.fixture.ts'
 import { download, holdAt, pathOf, readWhole, type Archived } from './backups.fixture.ts'
 import { insertSql } from './restore-rows.ts'
@@ -36,7 +36,7 @@ eachEngine((engine) => {
   const archives = () => readdir(join(folder, 'backups')).catch((): string[] => [])
   const read = async (id: string) => readWhole(await download(app, token, id))
 
-  test('a backup of nothing, and one of everything', async () => {
+  test('a backup holds every document and file, and none where there are none', async () => {
     const nothing = await backUp()
     assert.equal(nothing.status, 201, nothing.text)
     assert.partialDeepStrictEqual(nothing.body, {
@@ -104,7 +104,7 @@ eachEngine((engine) => {
     assert.deepEqual(health, { enabled: false, lastBackup: backup.completedAt })
   })
 
-  test('it is one moment in time, while writes go on', async () => {
+  test('a backup shows one moment in time while writes go on', async () => {
     const state = { isOver: false, created: 0, files: 0 }
     // Each `b` is created after its `a`, and deleted before it; each `ref` has its file.
     async function writePairs(writer: number): Promise<void> {
@@ -128,21 +128,21 @@ eachEngine((engine) => {
       }
     }
     const writers = [writePairs(0), writePairs(1), writePairs(2), writeFiles()]
-    const made: { id: string; first: Map<number, number>; last: Map<number, number> }[] = []
+    const moments: { id: string; first: Map<number, number>; last: Map<number, number> }[] = []
     try {
       for (let i = 0; i < 3; i++) {
         await until(() => state.created > 20 * (i + 1))
         const first = await lastOfWriters()
         const { status, body, text } = await backUp()
         assert.equal(status, 201, text)
-        made.push({ id: body._id, first, last: await lastOfWriters() })
+        moments.push({ id: body._id, first, last: await lastOfWriters() })
       }
     } finally {
       state.isOver = true
       await Promise.all(writers)
     }
     assert.ok(state.files > 2)
-    for (const { id, first, last } of made) checkMoment(await read(id), first, last)
+    for (const { id, first, last } of moments) checkMoment(await read(id), first, last)
   })
 
   /** How far each writer is, at this moment or later. */
@@ -186,9 +186,9 @@ eachEngine((engine) => {
 
   describe('one that takes long', () => {
     const hold = async (t: TestContext) => {
-      const held = await holdAt(pathOf(folder, await upload(app, token, { bytes: '' })))
-      t.after(() => held.end())
-      return held
+      const gate = await holdAt(pathOf(folder, await upload(app, token, { bytes: '' })))
+      t.after(() => gate.end())
+      return gate
     }
 
     test('is answered with 202, is alone, and keeps the files that are deleted meanwhile', async (t) => {
@@ -244,10 +244,10 @@ eachEngine((engine) => {
       assert.match(record.error, reason)
       assert.deepEqual(await archives(), stored)
       assert.equal((await app.request('GET', `/store/backups/${record._id}/archive`, { token })).status, 409)
-      const left = await app.app.db.all(
+      const unclaimed = await app.app.db.all(
         sql`select key from store_unclaimed where storage = 'backups' and state = 'writing'`,
       )
-      assert.deepEqual(left, [])
+      assert.deepEqual(unclaimed, [])
     }
     let file: Uploaded
     before(async () => {
@@ -281,7 +281,7 @@ eachEngine((engine) => {
     })
   })
 
-  test('lists, deletes, and repeats a call under its key', async () => {
+  test('backups are listed and deleted, and a repeated call with an Idempotency-Key makes none', async () => {
     const headers = { 'idempotency-key': newId() }
     const [first, again] = [
       await app.request('POST', '/store/backup', { token, headers }),
@@ -305,83 +305,7 @@ eachEngine((engine) => {
     await until(async () => !(await archives()).includes(`${first.body._id}.tar.zst`))
   })
 
-  test('only administrators and keys with their scope reach backups under guarded', async (t) => {
-    const guarded = await startApp(t, engine, { environment: { SIXWIRE_POLICY: 'guarded' } })
-    // The first account is an administrator.
-    const { token: admin } = await guarded.register()
-    const { token: user } = await guarded.register()
-    const { keys } = guarded.app.service('auth')
-    const { key: backups } = await keys.create('backups', ['store:backup'])
-    const { key: store } = await keys.create('store', ['store'])
-    const { key: reading } = await keys.create('reading', ['store:read'])
-    const { key: other } = await keys.create('other', ['pay'])
-    const made = await guarded.request('POST', '/store/backup', { token: backups })
-    assert.equal(made.status, 201, made.text)
-    const path = `/store/backups/${made.body._id}`
-    for (const [token, expected] of [
-      [undefined, [401, 401, 401, 401, 401, 401, 401]],
-      [user, [403, 403, 403, 403, 403, 403, 403]],
-      [other, [403, 403, 403, 403, 403, 403, 403]],
-      [reading, [200, 200, 200, 200, 403, 403, 403]],
-      // It replaces documents, which its scope does not reach.
-      [backups, [200, 200, 200, 200, 403, 201, 200]],
-      [store, [200, 404, 404, 404, 404, 201, 404]],
-      [admin, [200, 404, 404, 404, 404, 201, 404]],
-    ] as const) {
-      const answers = []
-      for (const [method, to] of [
-        ['GET', '/store/backups'],
-        ['GET', path],
-        ['GET', `${path}/archive`],
-        ['GET', `${path}/check`],
-        ['POST', `/store/backup/${made.body._id}/restore`],
-        ['POST', '/store/backup'],
-        ['DELETE', path],
-      ] as const)
-        answers.push((await guarded.request(method, to, { ...(token && { token }) })).status)
-      assert.deepEqual(answers, expected)
-    }
-  })
-
-  test('under open in production only administrators restore or delete backups', async (t) => {
-    const environment = { NODE_ENV: 'production', HOST: '127.0.0.1', SIXWIRE_POLICY: 'open' }
-    const production = await startApp(t, engine, { environment })
-    const { token } = await production.register()
-    const boss = await production.register()
-    await production.app.service('auth').users.promote(boss.email)
-    const made = await production.request('POST', '/store/backup', { token })
-    assert.equal(made.status, 201, made.text)
-    const path = `/store/backups/${made.body._id}`
-    assert.equal((await production.request('GET', path, { token })).status, 200)
-    const statuses = async (as: string) => {
-      const restored = await production.request('POST', `/store/backup/${made.body._id}/restore`, {
-        token: as,
-      })
-      return [restored.status, (await production.request('DELETE', path, { token: as })).status]
-    }
-    assert.deepEqual(await statuses(token), [403, 403])
-    assert.deepEqual(await statuses(boss.token), [200, 200])
-  })
-
-  test('one that is made while the server ends has failed', async (t) => {
-    const databaseUrl = await engine.migratedUrl()
-    const DATA_DIR = await temporaryFolder(t)
-    const start = () => startApp(t, engine, { databaseUrl, environment: { DATA_DIR } })
-    const ended = await start()
-    const { token } = await ended.register()
-    await upload(ended, token, { bytes: Buffer.alloc(2_000_000, 'a') })
-    let closing: Promise<void> | undefined
-    const { id, done } = await ended.app.service('store').backups.create('manual', {
-      onProgress: () => void (closing ??= ended.app.close()),
-    })
-    await assert.rejects(done, /It was stopped before it was finished/)
-    await closing
-    const { app } = await start()
-    assert.equal((await app.service('store').backups.get(id)).status, 'failed')
-    assert.deepEqual(await readdir(join(DATA_DIR, 'backups')), [])
-  })
-
-  test('surplus ones are kept while a restore runs: it may read one of them', async () => {
+  test('surplus backups are kept while a restore runs', async () => {
     const { backups } = app.app.service('store')
     const manual = () =>
       app.app.db.all(sql`select status from store_backups where kind = 'manual' order by status`)
@@ -396,7 +320,7 @@ eachEngine((engine) => {
     assert.deepEqual(await manual(), [{ status: 'completed' }, { status: 'failed' }])
   })
 
-  test('scheduled ones are made by one of two replicas, and so many are kept', async (t) => {
+  test('scheduled backups are made by one of two replicas, and the newest are kept', async (t) => {
     const databaseUrl = await engine.migratedUrl()
     const clock = testClock()
     const options = {
@@ -416,24 +340,102 @@ eachEngine((engine) => {
         select id from sixwire_jobs
         where id = 'every-store.backup' and claimed_by is null and run_at > ${clock.now()}`)
       ).length === 1
-    const seen = new Set<string>()
+    const seenIds = new Set<string>()
     for (let round = 1; round <= 4; round++) {
       await until(isPlanned)
       clock.advance(10 * MINUTE_MS)
       await until(async () => {
         const [last, ...earlier] = await list()
-        if (last && !seen.has(last._id))
-          assert.equal(earlier.filter(({ _id }: { _id: string }) => !seen.has(_id)).length, 0)
-        return last?.status === 'completed' && !seen.has(last._id)
+        if (last && !seenIds.has(last._id))
+          assert.equal(earlier.filter(({ _id }: { _id: string }) => !seenIds.has(_id)).length, 0)
+        return last?.status === 'completed' && !seenIds.has(last._id)
       })
       for (const { _id, kind } of await list()) {
         assert.equal(kind, 'scheduled')
-        seen.add(_id)
+        seenIds.add(_id)
       }
     }
-    assert.equal(seen.size, 4)
+    assert.equal(seenIds.size, 4)
     await until(async () => (await list()).length === 2)
     const { backup } = (await one.request('GET', '/store/health')).body
     assert.equal(backup.enabled, true)
+  })
+})
+
+someEngine((engine) => {
+  test('only administrators and keys with their scope reach backups under guarded', async (t) => {
+    const guarded = await startApp(t, engine, { environment: { SIXWIRE_POLICY: 'guarded' } })
+    // The first account is an administrator.
+    const { token: admin } = await guarded.register()
+    const { token: user } = await guarded.register()
+    const { keys } = guarded.app.service('auth')
+    const { key: backups } = await keys.create('backups', ['store:backup'])
+    const { key: store } = await keys.create('store', ['store'])
+    const { key: reading } = await keys.create('reading', ['store:read'])
+    const { key: other } = await keys.create('other', ['pay'])
+    const backup = await guarded.request('POST', '/store/backup', { token: backups })
+    assert.equal(backup.status, 201, backup.text)
+    const path = `/store/backups/${backup.body._id}`
+    for (const [token, expected] of [
+      [undefined, [401, 401, 401, 401, 401, 401, 401]],
+      [user, [403, 403, 403, 403, 403, 403, 403]],
+      [other, [403, 403, 403, 403, 403, 403, 403]],
+      [reading, [200, 200, 200, 200, 403, 403, 403]],
+      // It replaces documents, which its scope does not reach.
+      [backups, [200, 200, 200, 200, 403, 201, 200]],
+      [store, [200, 404, 404, 404, 404, 201, 404]],
+      [admin, [200, 404, 404, 404, 404, 201, 404]],
+    ] as const) {
+      const answers = []
+      for (const [method, to] of [
+        ['GET', '/store/backups'],
+        ['GET', path],
+        ['GET', `${path}/archive`],
+        ['GET', `${path}/check`],
+        ['POST', `/store/backup/${backup.body._id}/restore`],
+        ['POST', '/store/backup'],
+        ['DELETE', path],
+      ] as const)
+        answers.push((await guarded.request(method, to, { ...(token && { token }) })).status)
+      assert.deepEqual(answers, expected)
+    }
+  })
+
+  test('under open in production only administrators restore or delete backups', async (t) => {
+    const environment = { NODE_ENV: 'production', HOST: '127.0.0.1', SIXWIRE_POLICY: 'open' }
+    const production = await startApp(t, engine, { environment })
+    const { token } = await production.register()
+    const boss = await production.register()
+    await production.app.service('auth').users.promote(boss.email)
+    const backup = await production.request('POST', '/store/backup', { token })
+    assert.equal(backup.status, 201, backup.text)
+    const path = `/store/backups/${backup.body._id}`
+    assert.equal((await production.request('GET', path, { token })).status, 200)
+    const statuses = async (as: string) => {
+      const restored = await production.request('POST', `/store/backup/${backup.body._id}/restore`, {
+        token: as,
+      })
+      return [restored.status, (await production.request('DELETE', path, { token: as })).status]
+    }
+    assert.deepEqual(await statuses(token), [403, 403])
+    assert.deepEqual(await statuses(boss.token), [200, 200])
+  })
+
+  test('a backup that runs while the server ends fails', async (t) => {
+    const databaseUrl = await engine.migratedUrl()
+    const DATA_DIR = await temporaryFolder(t)
+    const start = () => startApp(t, engine, { databaseUrl, environment: { DATA_DIR } })
+    const first = await start()
+    const { token } = await first.register()
+    await upload(first, token, { bytes: Buffer.alloc(2_000_000, 'a') })
+    let closing: Promise<void> | undefined
+    const { id, done } = await first.app.service('store').backups.create('manual', {
+      onProgress: () => void (closing ??= first.app.close()),
+    })
+    await assert.rejects(done, /It was stopped before it was finished/)
+    await closing
+    const { app } = await start()
+    assert.equal((await app.service('store').backups.get(id)).status, 'failed')
+    assert.deepEqual(await readdir(join(DATA_DIR, 'backups')), [])
   })
 })

@@ -41,6 +41,24 @@ export const pathOf = (query: Record<string, unknown>): string =>
 export const readable = ({ app: { db } }: Pick<TestApp, 'app'>): Promise<void> =>
   until(async () => (await db.get(selectStateSql()))!.is_held === 0)
 
+/**
+ * Waits until the feed of a server that several tests share has come to what was written before: streams that begin later
+ * receive nothing of it.
+ *
+ * @param collection public, in which the owner of the token may create documents
+ */
+export async function caughtUp(
+  t: TestContext,
+  app: TestApp,
+  { token, collection }: { token: string; collection: string },
+): Promise<void> {
+  const stream = await follow(t, app.url, { query: { collection } })
+  await until(() => stream.events.some(({ event }) => event === 'ready'))
+  const { body } = await app.request('POST', `/store/${collection}`, { token, body: {} })
+  await until(() => stream.held.has(body._id))
+  stream.close()
+}
+
 /** Follows changes until the test ends. */
 export async function follow(
   t: TestContext,

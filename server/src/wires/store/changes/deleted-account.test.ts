@@ -24,7 +24,7 @@ const ownersIn = async ({ app: { db } }: TestApp): Promise<string[]> =>
   (await db.all<{ owner: string }>(sql`select distinct owner from store_changes`)).map(({ owner }) => owner)
 
 eachEngine((engine) => {
-  test('an account that is deleted takes its changes out of the log, and who has not read them lists again', async (t) => {
+  test('the log loses the changes of a deleted account, and clients that have not read them list again', async (t) => {
     const app = await startApp(t, engine, { config })
     const { _id: admin, token: adminToken } = await app.register()
     const leaving = await app.register()

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
+import { before, test, type TestContext } from 'node:test'
 
+import type { Database } from '../../../db/database.ts'
 import { openDatabase } from '../../../db/open.ts'
 import { sql } from '../../../db/sql.ts'
 import { SqliteConnection } from '../../../db/sqlite-connection.ts'
-import { startApp, type StartOptions } from '../../../testing/app.ts'
-import { eachEngine, type Engine } from '../../../testing/engines.ts'
+import { startApp, type TestApp } from '../../../testing/app.ts'
+import { eachEngine, endOfSuite, type Ending, type Engine } from '../../../testing/engines.ts'
 import { until } from '../../../testing/until.ts'
 import { storedColumn, storedSql } from '../documents/storage/sql/document-rows.ts'
-import { follow, pathOf, readable, shortOf, type Stream } from './changes.fixture.ts'
+import { caughtUp, follow, pathOf, readable, shortOf, type Stream } from './changes.fixture.ts'
 import { selectChangesSql } from './log-rows.ts'
 import { readPage, type ChangePage } from './log.ts'
 import { LOG_START } from './position.ts'
@@ -24,27 +25,42 @@ const store = {
   },
 } as const
 
-async function setUp(t: TestContext, engine: Engine, options: StartOptions = {}) {
+type Server = { app: TestApp; db: Database; databaseUrl: string }
+
+/** A server, and its database as others write to it. */
+async function startServer(ending: Ending, engine: Engine): Promise<Server> {
   const databaseUrl = await engine.migratedUrl()
-  const app = await startApp(t, engine, { config: { store }, databaseUrl, ...options })
+  const app = await startApp(ending, engine, { config: { store }, databaseUrl })
   const db = await openDatabase(databaseUrl)
-  t.after(() => db.close())
-  await app.register()
+  ending.after(() => db.close())
+  await app.register() // an administrator
+  return { app, db, databaseUrl }
+}
+
+/** A new user of a server, none of whose changes is still to be read. */
+async function setUp(t: TestContext, { app, db }: Server) {
   const { _id: user, token } = await app.register()
+  await caughtUp(t, app, { token, collection: 'books' })
   const create = async (collection: string, body: unknown) => {
     const answer = await app.request('POST', `/store/${collection}`, { token, body })
     assert.equal(answer.status, 201, answer.text)
     return answer.body
   }
-  return { app, db, databaseUrl, user, token, create }
+  return { app, db, user, token, create }
 }
 
 const receives = (stream: Stream, ...texts: string[]) =>
   until(() => texts.every((text) => stream.events.map(shortOf).includes(text)))
 
 eachEngine((engine) => {
-  test('a feed that nobody has followed for a while goes on while others write', async (t) => {
-    const { app, token, create } = await setUp(t, engine)
+  const ending = endOfSuite()
+  let shared: Server
+  before(async () => {
+    shared = await startServer(ending, engine)
+  })
+
+  test('a feed without followers for 31 seconds delivers to a new one while others write', async (t) => {
+    const { app, token, create } = await setUp(t, shared)
     const query = { collection: 'books' }
     const first = await follow(t, app.url, { query })
     await receives(first, 'ready')
@@ -63,8 +79,8 @@ eachEngine((engine) => {
     await writes
   })
 
-  test('what a stream read behind its id does not come to it again', async (t) => {
-    const { app, create } = await setUp(t, engine)
+  test('a stream that is resumed by its last id receives no event twice', async (t) => {
+    const { app, create } = await setUp(t, shared)
     const query = { collection: 'books' }
     for (const title of ['a', 'b', 'c', 'd', 'e']) {
       const first = await follow(t, app.url, { query })
@@ -79,8 +95,8 @@ eachEngine((engine) => {
     }
   })
 
-  test('an id between the events of one change brings both again', async (t) => {
-    const { app, create } = await setUp(t, engine)
+  test('a stream that is resumed between two events of one change receives both again', async (t) => {
+    const { app, create } = await setUp(t, shared)
     const watch = [{ collection: 'books' }, { collection: 'books', fields: 'title' }]
     const stream = await follow(t, app.url, { query: { watch } })
     await create('books', { title: 'a', pages: 1 })
@@ -93,8 +109,8 @@ eachEngine((engine) => {
     )
   })
 
-  test('a cursor of another log leads to a list, wherever that log was', async (t) => {
-    const { app, db, create } = await setUp(t, engine)
+  test('a cursor of another log is answered with a reset, wherever that log was', async (t) => {
+    const { app, db, create } = await setUp(t, await startServer(t, engine))
     const query = { collection: 'books' }
     await create('books', { title: 'a' })
     const stream = await follow(t, app.url, { query })
@@ -111,8 +127,8 @@ eachEngine((engine) => {
     assert.equal(shortOf(again.events[0]!), 'reset restored')
   })
 
-  test('who loses a team is not shown what was written behind that, in the same moment', async (t) => {
-    const { app, db, user, token, create } = await setUp(t, engine)
+  test('a user who loses a team receives nothing that the same transaction wrote afterwards', async (t) => {
+    const { app, db, user, token, create } = await setUp(t, shared)
     const membership = await create('memberships', { user, team: 'a' })
     const stream = await follow(t, app.url, { token, query: { collection: 'tasks' } })
     await receives(stream, 'ready')
@@ -137,8 +153,8 @@ eachEngine((engine) => {
     await stream.receives('ready', 'put a', 'reset changed', 'reset changed', 'put c')
   })
 
-  test('who loses a team and is in it again, before the feed knows of either, lists again', async (t) => {
-    const { app, db, user, token, create } = await setUp(t, engine)
+  test('a user who leaves and joins a team again in one transaction is told to list again', async (t) => {
+    const { app, db, user, token, create } = await setUp(t, shared)
     const membership = await create('memberships', { user, team: 'a' })
     const query = { collection: 'tasks' }
     const stream = await follow(t, app.url, { token, query })
@@ -164,27 +180,27 @@ eachEngine((engine) => {
   })
 
   test('an event is one line, however the document was written', async (t) => {
-    const { app, db } = await setUp(t, engine)
+    const { app, db } = await setUp(t, shared)
     const stream = await follow(t, app.url, { query: { collection: 'books' } })
     await receives(stream, 'ready')
     await db.write(sql`
       insert into store_documents (collection, id, owner, version, index_set, ${storedColumn})
-      values ('books', 'a', 'nobody', 1, 0, ${storedSql('{\n"_id": "a",\r\n"title":\r"a\\nb"}')})`)
+      values ('books', 'lines', 'nobody', 1, 0, ${storedSql('{\n"_id": "lines",\r\n"title":\r"a\\nb"}')})`)
     await receives(stream, 'put a\nb')
   })
 
-  test('a page of the log is bounded by its bytes, and the pages are the log', async (t) => {
-    const { db } = await setUp(t, engine)
+  test('a page of the log is bounded by its bytes, and all pages together are the log', async () => {
+    const { db } = shared
     const numbers = Array.from({ length: 9 }, (_, i) => i)
     for (const i of numbers) {
       const text = JSON.stringify({ n: i, text: i % 2 === 0 ? '' : Buffer.alloc(MIB, i).toString('base64') })
       await db.write(sql`
         insert into store_documents (collection, id, owner, version, index_set, ${storedColumn})
-        values ('books', ${String(i).padStart(2, '0')}, 'nobody', 1, 0, ${storedSql(text)})`)
+        values ('pages', ${String(i).padStart(2, '0')}, 'nobody', 1, 0, ${storedSql(text)})`)
     }
     const pages: ChangePage[] = []
     let page: ChangePage
-    do pages.push((page = await readPage(db, pages.at(-1)?.next ?? LOG_START, ['books'])))
+    do pages.push((page = await readPage(db, pages.at(-1)?.next ?? LOG_START, ['pages'])))
     while (page.isFull || page.isHeld)
     assert.ok(pages.every(({ bytes }) => bytes < 6 * MIB))
     assert.deepEqual(
@@ -193,8 +209,8 @@ eachEngine((engine) => {
     )
   })
 
-  test('what a client has missed is read by scans in its share, and no page twice', async (t) => {
-    const { app, db, user, token, create } = await setUp(t, engine)
+  test('missed changes are read by scans that count for their caller, each page once', async (t) => {
+    const { app, db, user, token, create } = await setUp(t, shared)
     const poll = async (cursor?: string) =>
       (
         await app.request('GET', pathOf({ collection: 'books', ...(cursor !== undefined && { cursor }) }), {
@@ -228,8 +244,8 @@ eachEngine((engine) => {
 
   if (engine.name !== 'sqlite') return
 
-  test('SQLite reads the documents of a page, and of no row behind it; one document once', async (t) => {
-    const { db, databaseUrl } = await setUp(t, engine)
+  test('SQLite reads each document of a page once, and none of rows after it', async (t) => {
+    const { db, databaseUrl } = await startServer(t, engine)
     const text = 'x'.repeat(100_000)
     const ids = Array.from({ length: 30 }, (_, n) => String(n))
     await db.batch([

@@ -44,7 +44,7 @@ async function createAll(app: TestApp, ...titles: string[]): Promise<void> {
 }
 
 eachEngine((engine) => {
-  test('cursors from after the copy that was put back lead to a list, earlier ones go on', async (t) => {
+  test('cursors newer than a restored copy of the database are reset, older ones continue', async (t) => {
     const databaseUrl = await engine.migratedUrl()
     const first = await startApp(t, engine, { config, databaseUrl })
     await createAll(first, 'kept')
@@ -57,22 +57,22 @@ eachEngine((engine) => {
     const stream = await follow(t, lost.url, { query, lastEventId: early.lastId() })
     await createAll(lost, 'a', 'b')
     await stream.receives('ready', 'put a', 'put b')
-    const ended = await follow(t, lost.url, { query })
-    await ended.receives('ready')
+    const lostStream = await follow(t, lost.url, { query })
+    await lostStream.receives('ready')
     await lost.stop()
 
     const app = await startApp(t, engine, { config, databaseUrl: copy })
     await createAll(app, 'c', 'd', 'e')
-    const later = [stream.events[1]!.id, stream.events[2]!.id, ended.lastId()]
+    const later = [stream.events[1]!.id, stream.events[2]!.id, lostStream.lastId()]
     for (const lastEventId of later) {
       const again = await follow(t, app.url, { query, lastEventId })
       await again.receives('reset restored')
     }
-    const kept = await follow(t, app.url, { query, lastEventId: early.lastId() })
-    await kept.receives('ready', 'put c', 'put d', 'put e')
+    const earlyStream = await follow(t, app.url, { query, lastEventId: early.lastId() })
+    await earlyStream.receives('ready', 'put c', 'put d', 'put e')
   })
 
-  test('streams of a server whose database has lost its latest changes lead to a list', async (t) => {
+  test('streams of a server whose database has lost its latest changes are reset', async (t) => {
     const app = await startApp(t, engine, { config })
     const { db } = app.app
     await createAll(app, 'kept')

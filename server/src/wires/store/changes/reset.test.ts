@@ -41,7 +41,7 @@ const isKept = (app: TestApp, isEnough: (rows: number) => boolean): Promise<void
   })
 
 eachEngine((engine) => {
-  test('a restore leads everybody to a list, by the rights that came with it', async (t) => {
+  test('a restore resets every stream, by the rights that came with it', async (t) => {
     const [one, other] = await startReplicas(t, engine, {
       config: { store },
       environment: { DATA_DIR: await temporaryFolder(t) },
@@ -88,7 +88,7 @@ eachEngine((engine) => {
     assert.ok(!JSON.stringify(tasks.events).includes('not theirs'))
   })
 
-  test('changes are kept for some hours, and who comes later lists again', async (t) => {
+  test('changes are kept for some hours, and a client that comes later lists again', async (t) => {
     const [app, other] = await startReplicas(t, engine, { config: { store } })
     const { token } = await app.register()
     const query = { collection: 'books' }
@@ -115,11 +115,11 @@ eachEngine((engine) => {
     await create(app, newToken, 'books', { title: 'c' })
     await receives(late, 'put c')
     await receives(stream, 'put c')
-    const told = stream.events.map(shortOf).filter((one) => one !== 'ping')
-    assert.deepEqual(told, ['ready', 'put a', 'put b', 'put c'])
+    const eventTexts = stream.events.map(shortOf).filter((one) => one !== 'ping')
+    assert.deepEqual(eventTexts, ['ready', 'put a', 'put b', 'put c'])
   })
 
-  test('not more than so many bytes of changes are kept, while others write', async (t) => {
+  test('no more than keepBytes of changes are kept while others write', async (t) => {
     const config = { store: { ...store, changes: { keepBytes: '1MB' } } }
     const [app, other] = await startReplicas(t, engine, { config })
     const { token } = await app.register()

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import { openDatabase } from '../../../db/open.ts'
 import { startApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { someEngine } from '../../../testing/engines.ts'
 import { isLongRun } from '../../../testing/long-run.ts'
 import { agree, mirror } from './mirror.fixture.ts'
 import { randomFrom, writeByRequests, writeByTransactions, type Pool } from './random-writes.fixture.ts'
@@ -34,7 +34,7 @@ const store = {
   },
 } as const
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test('after many cuts under load, each client holds what its list shows', async (t) => {
     t.diagnostic(`seed ${SEED}`)
     const random = randomFrom(SEED)

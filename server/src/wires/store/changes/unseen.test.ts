@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
-import { test } from 'node:test'
+import { before, test } from 'node:test'
 
-import { startApp } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { startApp, type TestApp } from '../../../testing/app.ts'
+import { endOfSuite, someEngine } from '../../../testing/engines.ts'
+import { until } from '../../../testing/until.ts'
 import { sql } from '../../../db/sql.ts'
 import { storedColumn, storedSql } from '../documents/storage/sql/document-rows.ts'
-import { follow, pathOf, readable, shortOf } from './changes.fixture.ts'
+import { caughtUp, follow, pathOf, shortOf } from './changes.fixture.ts'
 import { randomFrom } from './random-writes.fixture.ts'
 
 const SEED = Number(process.env['SEED'] ?? randomInt(2 ** 31))
@@ -16,17 +17,25 @@ const FORGED = 60
 const collections = {
   tasks: { read: ['owner', { members: '$$user._id' }], create: 'user', update: 'user' },
   books: { read: 'public', create: 'user' },
+  notes: { read: 'public', create: 'user', hidden: ['cost'], showTo: { phone: 'owner' } },
 } as const
 
-eachEngine((engine) => {
-  test('of 1,000 changes that a user may not see nothing arrives; of a document that leaves, only its id', async (t) => {
-    const app = await startApp(t, engine, { config: { store: { collections } } })
+someEngine((engine) => {
+  const ending = endOfSuite()
+  let app: TestApp
+  let admin: { token: string }
+  before(async () => {
+    app = await startApp(ending, engine, { config: { store: { collections } } })
+    admin = await app.register()
+  })
+
+  test('a stream delivers none of 1,000 changes that its user may not read, and only the id of a document that leaves', async (t) => {
     const [ada, bob] = [await app.register(), await app.register()]
     const create = async (body: unknown) =>
       (await app.request('POST', '/store/tasks', { token: ada.token, body })).body
     const shared = await create({ title: 'shared', members: [bob._id] })
     const foreign = await create({ title: 'foreign' })
-    await readable(app)
+    await caughtUp(t, app, { token: ada.token, collection: 'books' })
     const stream = await follow(t, app.url, { token: bob.token, query: { collection: 'tasks' } })
     await stream.receives('ready')
     const write = (document: Record<string, unknown>) => sql`
@@ -42,10 +51,9 @@ eachEngine((engine) => {
     assert.ok(!JSON.stringify(stream.events).includes('secret'))
   })
 
-  test('a cursor that is forged, damaged or of another server tells nothing', async (t) => {
+  test('a cursor that is forged, damaged or of another server is refused or answered with a reset', async (t) => {
     t.diagnostic(`seed ${SEED}`)
     const random = randomFrom(SEED)
-    const app = await startApp(t, engine, { config: { store: { collections } } })
     const stranger = await startApp(t, engine, {
       config: { store: { collections } },
       environment: { SIXWIRE_SECRET: 'another secret of the tests, long enough' },
@@ -95,17 +103,12 @@ eachEngine((engine) => {
     assert.equal(whole.body.changes[0].document.title, 'a secret')
   })
 
-  test('two callers with different views get their own, over many changes', async (t) => {
-    const declared = {
-      notes: { read: 'public', create: 'user', hidden: ['cost'], showTo: { phone: 'owner' } },
-    } as const
-    const app = await startApp(t, engine, { config: { store: { collections: declared } } })
-    const admin = await app.register()
+  test('callers with different views receive their own over many changes', async (t) => {
     const [ada, bob] = [await app.register(), await app.register()]
     const { _id } = (
       await app.request('POST', '/store/notes', { token: ada.token, body: { n: 0, phone: 1 } })
     ).body
-    await readable(app)
+    await caughtUp(t, app, { token: ada.token, collection: 'books' })
     const streams = await Promise.all(
       [admin, ada, bob].map(({ token }) => follow(t, app.url, { token, query: { collection: 'notes' } })),
     )
@@ -115,14 +118,14 @@ eachEngine((engine) => {
         token: admin.token,
         body: { n, title: `${n}`, cost: n, phone: n },
       })
-    const shown = [['cost', 'phone'], ['phone'], []]
+    const fieldsOfStreams = [['cost', 'phone'], ['phone'], []]
     for (const [i, stream] of streams.entries()) {
-      while (stream.held.get(_id)?.n !== 30) await new Promise((resolve) => setTimeout(resolve, 5))
+      await until(() => stream.held.get(_id)?.n === 30)
       for (const { data, event } of stream.events)
         if (event === 'put')
           assert.deepEqual(
             ['cost', 'phone'].filter((name) => name in data.document),
-            shown[i],
+            fieldsOfStreams[i],
             shortOf({ event, data, id: undefined }),
           )
     }

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
+import { endOfSuite, someEngine, temporaryFolder } from '../../../testing/engines.ts'
 import { startMailServer, type MailServer } from '../../../testing/mail-server.ts'
 import { environmentOf } from '../../messaging/providers.fixture.ts'
 import { upload } from './files.fixture.ts'
 
-eachEngine((engine) => {
+someEngine((engine) => {
   describe('a stored file', () => {
     let app: TestApp
     let mail: MailServer

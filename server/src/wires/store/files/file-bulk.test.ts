@@ -3,14 +3,14 @@ import { before, describe, test } from 'node:test'
 
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
+import { endOfSuite, someEngine, temporaryFolder } from '../../../testing/engines.ts'
 import { until } from '../../../testing/until.ts'
 import { storedObjects, upload } from './files.fixture.ts'
 
 const MINUTE_MS = 60_000
 const UNKNOWN_ID = '01arz3ndektsv4rrffq69g5fav'
 
-eachEngine((engine) => {
+someEngine((engine) => {
   describe('many files', () => {
     const ending = endOfSuite()
     let folder: string

@@ -6,11 +6,11 @@ import { before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { anyEngine, eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
+import { anyEngine, endOfSuite, someEngine, temporaryFolder } from '../../../testing/engines.ts'
 import { contentPath, upload, type NewFile, type Uploaded } from './file-content.fixture.ts'
 import { dispositionOf } from './disposition.ts'
 
-eachEngine((engine) => {
+someEngine((engine) => {
   let app: TestApp
   let token: string
   let folder: string

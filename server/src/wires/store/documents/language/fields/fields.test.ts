@@ -3,7 +3,7 @@ import { before, test } from 'node:test'
 
 import type { Config } from '../../../../../app.ts'
 import { startApp, type RequestOptions, type TestAnswer, type TestApp } from '../../../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../../../testing/engines.ts'
 
 const config = {
   store: {
@@ -31,7 +31,7 @@ const SECRET = {
   ],
 }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   let app: TestApp
   let [ann, bob, admin]: Person[] = []
   let id: string

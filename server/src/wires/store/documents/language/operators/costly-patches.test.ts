@@ -3,9 +3,9 @@ import { before, test } from 'node:test'
 
 import type { Config } from '../../../../../app.ts'
 import { startApp, type TestApp } from '../../../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../../../testing/engines.ts'
 
-eachEngine((engine) => {
+someEngine((engine) => {
   let app: TestApp
   let running = 0
   let most = 0

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { eachEngine } from '../../../../../testing/engines.ts'
+import { isLongRun } from '../../../../../testing/long-run.ts'
 import { NoKeyError } from './document-keys.ts'
 import { openDocuments, type Documents } from './documents.fixture.ts'
 import { keyOf } from './key.ts'
@@ -32,7 +33,7 @@ test('any documents compare by their keys as the rules say', () => {
       )
       assert.deepEqual(order <= 0 && (order < 0 || !keys[0]!.descending) ? [0, 1] : [1, 0], expected)
     }),
-    { numRuns: 10_000 },
+    { numRuns: isLongRun ? 10_000 : 1_000 },
   )
 })
 

@@ -136,7 +136,7 @@ eachEngine((engine) => {
     assert.equal(second.body.data[0].bytes, Buffer.byteLength(JSON.stringify(data[0])))
   })
 
-  test('it is for administrators and service keys of the store, whatever the policy', async () => {
+  test('only administrators and service keys of the store read the overview, whatever the policy', async () => {
     const { keys } = app.app.service('auth')
     const keyOf = async (scope: string) => (await keys.create('key', [scope])).key
     assert.equal((await list('', undefined)).status, 401)

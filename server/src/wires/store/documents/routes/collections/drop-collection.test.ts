@@ -63,7 +63,7 @@ eachEngine((engine) => {
       assert.equal((await ask('DELETE', `${name}?documents=${await total(app!, name)}`)).status, 200)
   })
 
-  test('all documents go with their entries and counts, on every replica, and new ones come', async () => {
+  test('a dropped collection loses documents, entries and counts on every replica, and takes new ones', async () => {
     const { data } = await made('books', books(30))
     await made('books', { slug: 'ann', sequelOf: data[0]._id }, ann)
     await made('films', { title: 'Momo' })
@@ -90,12 +90,12 @@ eachEngine((engine) => {
     await made('books', books(2))
     const again = await ask('POST', 'books', books(1)[0], replica)
     assert.deepEqual([again.status, again.body.error.details], [409, { fields: ['slug'] }])
-    const found = await ask('GET', 'books?filter={"year":1901}', undefined, replica)
-    assert.equal(found.body.total, 1)
+    const list = await ask('GET', 'books?filter={"year":1901}', undefined, replica)
+    assert.equal(list.body.total, 1)
     await assertEntries(app!)
   })
 
-  test('another number is answered 409 with the right one, and nothing goes', async () => {
+  test('a wrong number of documents is answered 409 with the right one, and drops nothing', async () => {
     await made('books', books(3))
     for (const documents of [0, 2, 4]) {
       const { status, body } = await drop(documents)
@@ -106,7 +106,7 @@ eachEngine((engine) => {
     assert.equal(await total(app!), 3)
   })
 
-  test('documents that others refer to stay, whatever the relation does on deletions', async () => {
+  test('a collection that others refer to is not dropped, whatever onDelete is', async () => {
     const { data } = await made('books', books(2))
     const loan = await made('loans', { book: data[1]._id })
     const { status, body } = await drop(2)
@@ -118,7 +118,7 @@ eachEngine((engine) => {
     assert.equal((await drop(2)).status, 200)
   })
 
-  test('it is for administrators and service keys that may write to the store', async () => {
+  test('only administrators and service keys that may write to the store drop a collection', async () => {
     const { keys } = app!.app.service('auth')
     await made('books', books(1))
     const keyOf = async (scope: string) => (await keys.create('key', [scope])).key
@@ -128,7 +128,7 @@ eachEngine((engine) => {
     assert.equal((await drop(1, app, await keyOf('store'))).status, 200)
   })
 
-  test('while an index is built it has to wait', async () => {
+  test('a collection is not dropped while an index of it is built', async () => {
     await made('films', { title: 'Jim Knopf' })
     const { db } = app!.app
     const definition = {
@@ -147,7 +147,7 @@ eachEngine((engine) => {
     await db.write(sql`delete from store_indexes where collection = 'films'`)
   })
 
-  test('a reference that comes at the same moment leads to a document, or is refused', async () => {
+  test('a reference that is written during the drop leads to a document, or is refused', async () => {
     for (let i = 0; i < 20; i++) {
       const { data } = await made('books', books(20))
       const loan = () => ask('POST', 'loans', { book: data[i]._id }, replica)

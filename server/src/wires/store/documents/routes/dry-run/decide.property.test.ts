@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 
 import { startApp, type TestApp } from '../../../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../../../testing/engines.ts'
 import { isLongRun } from '../../../../../testing/long-run.ts'
 import type { CollectionDeclaration, UpdateRuleOption } from '../../definition/collection-option.ts'
 import type { Fields } from '../../language/document-json.ts'
@@ -81,7 +81,7 @@ const scenario = fc.record({
   ),
 })
 
-eachEngine((engine) => {
+someEngine((engine) => {
   const ending = endOfSuite()
   const seed = Date.now() % 2 ** 31
   const collections = fc.sample(declaration, { seed, numRuns: COLLECTIONS })

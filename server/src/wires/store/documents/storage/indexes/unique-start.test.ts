@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test'
 import type { Config } from '../../../../../app.ts'
 import { sql } from '../../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../../testing/app.ts'
-import { eachEngine } from '../../../../../testing/engines.ts'
+import { eachEngine, someEngine, type Engine } from '../../../../../testing/engines.ts'
 import { until } from '../../../../../testing/until.ts'
 import { declaredIndexes } from '../entries/index-definition.ts'
 import { assertEntries, indexesOf, readyIndexes } from './indexes.fixture.ts'
@@ -13,20 +13,22 @@ import { uniqueIndexes } from './unique-indexes.ts'
 
 const UNIQUE = { books: { unique: ['isbn'] } }
 
+/** Starts servers on one database, one after the other or at once. */
+const startsOnFor = (engine: Engine) => async (t: TestContext) => {
+  const databaseUrl = await engine.migratedUrl()
+  return (collections: NonNullable<Config['store']>['collections'] = {}): Promise<TestApp> =>
+    startApp(t, engine, { databaseUrl, config: { store: { collections } } })
+}
+
+const send = async (app: TestApp, token: string, method: string, path: string, body?: unknown) => {
+  const answered = await app.request(method, `/store/${path}`, { token, body })
+  assert.ok(answered.status < 300, answered.text)
+  return answered.body
+}
+const statesOf = async (app: TestApp) => (await indexesOf(app)).map(({ names, state }) => `${names} ${state}`)
+
 eachEngine((engine) => {
-  /** Starts servers on one database, one after the other or at once. */
-  async function startsOn(t: TestContext) {
-    const databaseUrl = await engine.migratedUrl()
-    return (collections: NonNullable<Config['store']>['collections'] = {}): Promise<TestApp> =>
-      startApp(t, engine, { databaseUrl, config: { store: { collections } } })
-  }
-  const send = async (app: TestApp, token: string, method: string, path: string, body?: unknown) => {
-    const answered = await app.request(method, `/store/${path}`, { token, body })
-    assert.ok(answered.status < 300, answered.text)
-    return answered.body
-  }
-  const statesOf = async (app: TestApp) =>
-    (await indexesOf(app)).map(({ names, state }) => `${names} ${state}`)
+  const startsOn = startsOnFor(engine)
 
   test('a start is refused if two documents have the same values, until one is changed or the option removed', async (t) => {
     const start = await startsOn(t)
@@ -62,19 +64,6 @@ eachEngine((engine) => {
     assert.equal((await last.request('POST', '/store/books', { token, body: { isbn: 3 } })).status, 409)
   })
 
-  test('a start that is refused leaves no other unique field behind', async (t) => {
-    const start = await startsOn(t)
-    const first = await start()
-    const { token } = await first.register()
-    await send(first, token, 'POST', 'books', [{ isbn: 1 }, { isbn: 1 }])
-    await send(first, token, 'POST', 'pens', { name: 'x' })
-    await assert.rejects(start({ ...UNIQUE, pens: { unique: ['name'] } }), { name: 'StartError' })
-    await send(first, token, 'POST', 'pens', { name: 'x' })
-    const next = await start()
-    await readyIndexes(next)
-    assert.deepEqual(await statesOf(next), [])
-  })
-
   test('of two replicas that start at the same time one checks the documents, and both wait', async (t) => {
     const start = await startsOn(t)
     const first = await start()
@@ -99,6 +88,50 @@ eachEngine((engine) => {
     // The replica that has not heard of the option.
     assert.equal((await first.request('POST', '/store/books', { token, body: { isbn: '0 0' } })).status, 409)
     await assertEntries(first)
+  })
+
+  test('a backup is restored although its documents do not fit, and the next start is refused', async (t) => {
+    const app = await (await startsOn(t))()
+    const { token } = await app.register()
+    const { indexes } = app.app.service('store')
+    /** What a start does. */
+    const declare = async (): Promise<void> => {
+      await indexes.declare(uniqueIndexes('books', ['isbn'], []))
+      await indexes.complete(() => undefined)
+    }
+    const first = await send(app, token, 'POST', 'books', { isbn: 'A' })
+    const second = await send(app, token, 'POST', 'books', { isbn: 'A' })
+    const backup = await send(app, token, 'POST', 'backup')
+    await send(app, token, 'DELETE', `books/${second._id}`)
+    await declare()
+    assert.equal((await app.request('POST', '/store/books', { token, body: { isbn: 'A' } })).status, 409)
+
+    await send(app, token, 'POST', `backup/${backup._id}/restore`)
+    const reason = `the documents ${first._id} and ${second._id} have the same isbn`
+    assert.ok(app.log().includes(`an index fails with the restored documents: ${reason}`))
+    await send(app, token, 'POST', 'books', { isbn: 'B' })
+    await assert.rejects(declare(), (error: Error) => error.message.includes(reason))
+    await send(app, token, 'DELETE', `books/${second._id}`)
+    await declare()
+    assert.equal((await app.request('POST', '/store/books', { token, body: { isbn: 'B' } })).status, 409)
+    await assertEntries(app)
+  })
+})
+
+someEngine((engine) => {
+  const startsOn = startsOnFor(engine)
+
+  test('a start that is refused leaves no other unique field behind', async (t) => {
+    const start = await startsOn(t)
+    const first = await start()
+    const { token } = await first.register()
+    await send(first, token, 'POST', 'books', [{ isbn: 1 }, { isbn: 1 }])
+    await send(first, token, 'POST', 'pens', { name: 'x' })
+    await assert.rejects(start({ ...UNIQUE, pens: { unique: ['name'] } }), { name: 'StartError' })
+    await send(first, token, 'POST', 'pens', { name: 'x' })
+    const next = await start()
+    await readyIndexes(next)
+    assert.deepEqual(await statesOf(next), [])
   })
 
   test('a server does not write without its unique fields, which one with another configuration has dropped', async (t) => {
@@ -147,32 +180,5 @@ eachEngine((engine) => {
     app.clock.advance(2_000)
     await indexes.complete(() => undefined)
     assert.deepEqual(await statesOf(app), ['isbn ready', 'author ready'])
-  })
-
-  test('a backup is restored although its documents do not fit, and the next start is refused', async (t) => {
-    const app = await (await startsOn(t))()
-    const { token } = await app.register()
-    const { indexes } = app.app.service('store')
-    /** What a start does. */
-    const declare = async (): Promise<void> => {
-      await indexes.declare(uniqueIndexes('books', ['isbn'], []))
-      await indexes.complete(() => undefined)
-    }
-    const first = await send(app, token, 'POST', 'books', { isbn: 'A' })
-    const second = await send(app, token, 'POST', 'books', { isbn: 'A' })
-    const backup = await send(app, token, 'POST', 'backup')
-    await send(app, token, 'DELETE', `books/${second._id}`)
-    await declare()
-    assert.equal((await app.request('POST', '/store/books', { token, body: { isbn: 'A' } })).status, 409)
-
-    await send(app, token, 'POST', `backup/${backup._id}/restore`)
-    const reason = `the documents ${first._id} and ${second._id} have the same isbn`
-    assert.ok(app.log().includes(`an index fails with the restored documents: ${reason}`))
-    await send(app, token, 'POST', 'books', { isbn: 'B' })
-    await assert.rejects(declare(), (error: Error) => error.message.includes(reason))
-    await send(app, token, 'DELETE', `books/${second._id}`)
-    await declare()
-    assert.equal((await app.request('POST', '/store/books', { token, body: { isbn: 'B' } })).status, 409)
-    await assertEntries(app)
   })
 })

@@ -1,0 +1,3 @@
+// What sort.property.test.ts does at each run, in full: see server/src/testing/long-run.ts.
+process.env['LONG_RUN'] = 'on'
+await import('./sort.property.test.ts')
