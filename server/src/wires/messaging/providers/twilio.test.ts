@@ -103,7 +103,7 @@ describe('a check', () => {
 
 const contracts =
   process.env['SIXWIRE_CONTRACTS'] ??
-  fileURLToPath(new URL('../../../../../../../shared/contracts', import.meta.url))
+  fileURLToPath(new URL('../../../../../../shared/contracts', import.meta.url))
 const contractFile = join(contracts, 'twilio-messages.json')
 
 describe(

@@ -32,7 +32,7 @@ import { ISSUES } from './paypal-outcome.ts'
 
 const folder =
   process.env['SIXWIRE_CONTRACTS'] ??
-  fileURLToPath(new URL('../../../../../../../../shared/contracts', import.meta.url))
+  fileURLToPath(new URL('../../../../../../../shared/contracts', import.meta.url))
 const FILES = [
   'checkout_orders_v2',
   'payments_payment_v2',

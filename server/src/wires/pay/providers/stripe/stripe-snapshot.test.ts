@@ -278,7 +278,7 @@ describe('a snapshot', () => {
 
 const contracts =
   process.env['SIXWIRE_CONTRACTS'] ??
-  fileURLToPath(new URL('../../../../../../../../shared/contracts', import.meta.url))
+  fileURLToPath(new URL('../../../../../../../shared/contracts', import.meta.url))
 const samples = join(contracts, 'stripe-fixtures.json')
 
 test(

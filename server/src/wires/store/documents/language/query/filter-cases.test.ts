@@ -15,7 +15,7 @@ type Cases = {
 // MongoDB's own answers, outside of the project.
 const file =
   process.env['SIXWIRE_FILTER_CASES'] ??
-  fileURLToPath(new URL('../../../../../../../../../shared/spec/filter-cases.json', import.meta.url))
+  fileURLToPath(new URL('../../../../../../../../shared/spec/filter-cases.json', import.meta.url))
 const skip = existsSync(file) ? false : `there is no ${file}: SIXWIRE_FILTER_CASES names it`
 
 describe('a list over HTTP answers as MongoDB does', { skip }, () => {
