@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { createTransport } from 'nodemailer'
 
 import { startApp } from '../testing/app.ts'
+import { appForAll } from '../testing/auth.ts'
 import { createBrowser } from '../testing/browser.ts'
 import { someEngine } from '../testing/engines.ts'
 import { exchange } from '../testing/exchange.ts'
@@ -28,6 +29,17 @@ const outside = Object.values(networkInterfaces())
   .find((one) => one && !one.internal && one.family === 'IPv4')
 
 someEngine((engine) => {
+  /** Open under one more host name. */
+  const shop = appForAll(engine, {
+    sandbox: true,
+    environment: {
+      HOST: '0.0.0.0',
+      PUBLIC_URL: 'https://shop.example',
+      SIXWIRE_SANDBOX_HOST: 'Shop.example',
+    },
+  })
+  const everywhere = appForAll(engine, { sandbox: true, environment: { HOST: '0.0.0.0' } })
+
   test('it answers this machine only: neither what a proxy or tunnel forwards, nor under another host name', async (t) => {
     // A tunnel that adds no headers is known by the host name alone, which PUBLIC_URL says.
     const app = await startApp(t, engine, {
@@ -84,15 +96,8 @@ someEngine((engine) => {
     assert.equal((await ask('/health', { host: '10.0.0.1', via: '1.1 proxy' })).status, 200)
   })
 
-  test('SIXWIRE_SANDBOX_HOST opens it under one more host name, through proxies too, and the start warns', async (t) => {
-    const app = await startApp(t, engine, {
-      sandbox: true,
-      environment: {
-        HOST: '0.0.0.0',
-        PUBLIC_URL: 'https://shop.example',
-        SIXWIRE_SANDBOX_HOST: 'Shop.example',
-      },
-    })
+  test('SIXWIRE_SANDBOX_HOST opens it under one more host name, through proxies too, and the start warns', async () => {
+    const app = shop()
     const ask = (path: string, headers: Record<string, string>) =>
       exchange(app.url, { method: 'GET', path, headers, body: undefined })
     const forwarded = { host: 'shop.example', 'x-forwarded-for': '203.0.113.7' }
@@ -205,8 +210,8 @@ someEngine((engine) => {
   test(
     'a server that listens on every interface shows its sandbox to its own machine only',
     { skip: outside ? false : 'this machine has no address but loopback' },
-    async (t) => {
-      const app = await startApp(t, engine, { sandbox: true, environment: { HOST: '0.0.0.0' } })
+    async () => {
+      const app = everywhere()
       const { port } = new URL(app.url)
       const ask = (path: string, address: string) =>
         exchange(`http://${address}:${port}`, {
@@ -308,19 +313,15 @@ someEngine((engine) => {
     'its mail server listens on loopback unless it is open to a network',
     { skip: outside ? false : 'this machine has no address but loopback' },
     async (t) => {
-      const app = await startApp(t, engine, {
-        sandbox: true,
-        environment: { HOST: '0.0.0.0', SIXWIRE_SANDBOX_HOST: 'shop.example' },
-      })
-      const { mail } = (await app.request('GET', '/sandbox/api')).body
+      const { mail } = (await shop().request('GET', '/sandbox/api')).body
       const mailer = createTransport(mail.variables.SMTP_URL.replace('127.0.0.1', outside!.address))
       t.after(() => mailer.close())
       await assert.rejects(mailer.verify(), { code: 'ESOCKET' })
     },
   )
 
-  test('a method that none of its pages has is 404, whatever it sends', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true })
+  test('a method that none of its pages has is 404, whatever it sends', async () => {
+    const app = everywhere()
     for (const method of ['QUERY', 'PROPFIND'])
       for (const path of ['/sandbox', '/sandbox/nowhere']) {
         const { status } = await exchange(app.url, { method, path, headers: {}, body: Buffer.from('x') })

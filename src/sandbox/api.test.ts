@@ -131,11 +131,9 @@ someEngine((engine) => {
   })
 
   test('faults count calls across servers', async (t) => {
-    const databaseUrl = await engine.migratedUrl()
-    const servers = [
-      await startApp(t, engine, { sandbox: true, databaseUrl }),
-      await startApp(t, engine, { sandbox: true, databaseUrl }),
-    ]
+    const first = await empty()
+    const { databaseUrl } = first.app.settings
+    const servers = [first, await startApp(t, engine, { sandbox: true, databaseUrl })]
     await servers[0]!.request('PUT', '/sandbox/api/faults/phone', { body: { error: 500, times: 5 } })
     const { phone } = (await servers[0]!.request('GET', '/sandbox/api')).body
     const authorization = `Basic ${Buffer.from(`${phone.accountSid}:${phone.authToken}`).toString('base64')}`

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import type { TestAnswer } from '../testing/app.ts'
+import { runHere } from '../testing/command.ts'
 import { startWatched } from '../testing/loaded-modules.ts'
-import { applicationFolder, startProgram } from '../testing/program.ts'
+import { applicationFolder } from '../testing/program.ts'
 import { until } from '../testing/until.ts'
 
 type Json = TestAnswer['body']
@@ -49,7 +50,7 @@ describe('the sandbox', () => {
 
   test('cannot be switched on in production', async (t) => {
     const folder = await applicationFolder(t, {})
-    const program = startProgram(t, ['start'], {
+    const { code, errors } = await runHere(['start'], {
       folder,
       environment: {
         NODE_ENV: 'production',
@@ -57,7 +58,7 @@ describe('the sandbox', () => {
         SIXWIRE_SECRET: 'a secret of the tests that is long enough',
       },
     })
-    assert.notEqual(await program.ended, 0)
-    assert.match(program.errors(), /SIXWIRE_SANDBOX: there is no sandbox in production/)
+    assert.notEqual(code, 0)
+    assert.match(errors, /SIXWIRE_SANDBOX: there is no sandbox in production/)
   })
 })

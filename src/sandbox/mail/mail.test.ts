@@ -230,8 +230,8 @@ someEngine((engine) => {
   })
 
   test('later@ takes a message at its second try, also from another server on the same database', async (t) => {
-    const databaseUrl = await engine.migratedUrl()
-    const one = await begin(t, engine, { databaseUrl })
+    const one = await mailOf(t, await empty())
+    const { databaseUrl } = one.app.app.settings
     const two = await begin(t, engine, { databaseUrl })
     const mail = { messageId: '<1@example.com>' }
     await assert.rejects(one.send('later@example.com', mail), { responseCode: 451 })

@@ -4,7 +4,15 @@ import { test } from 'node:test'
 import { crc32 } from 'node:zlib'
 
 import { someEngine } from '../../testing/engines.ts'
-import { pay, refund, startWallet, walletForAll, type Json, type Received, type WalletServer } from './walletpay.fixture.ts'
+import {
+  pay,
+  refund,
+  startWallet,
+  walletForAll,
+  type Json,
+  type Received,
+  type WalletServer,
+} from './walletpay.fixture.ts'
 
 const typesOf = (received: readonly Received[]): string[] =>
   received.map(({ event }) => event.event_type as string).toSorted()
