@@ -40,7 +40,7 @@ someEngine((engine) => {
   })
   const everywhere = appForAll(engine, { sandbox: true, environment: { HOST: '0.0.0.0' } })
 
-  test('it answers this machine only: neither what a proxy or tunnel forwards, nor under another host name', async (t) => {
+  test('the sandbox answers this machine only: no forwarded request and no other host name', async (t) => {
     // A tunnel that adds no headers is known by the host name alone, which PUBLIC_URL says.
     const app = await startApp(t, engine, {
       sandbox: true,
@@ -96,7 +96,7 @@ someEngine((engine) => {
     assert.equal((await ask('/health', { host: '10.0.0.1', via: '1.1 proxy' })).status, 200)
   })
 
-  test('SIXWIRE_SANDBOX_HOST opens it under one more host name, through proxies too, and the start warns', async () => {
+  test('SIXWIRE_SANDBOX_HOST opens the sandbox under one more host name, through proxies too, and the start warns', async () => {
     const app = shop()
     const ask = (path: string, headers: Record<string, string>) =>
       exchange(app.url, { method: 'GET', path, headers, body: undefined })
@@ -122,7 +122,7 @@ someEngine((engine) => {
     assert.equal(app.app.settings.appUrl, 'https://shop.example/sandbox/app')
   })
 
-  test('where PUBLIC_URL leads elsewhere, its stand-ins are used from this machine, and the start says so', async (t) => {
+  test('if PUBLIC_URL is another host, the stand-ins are used from this machine, and the start says so', async (t) => {
     const app = await startApp(t, engine, {
       sandbox: true,
       environment: { PUBLIC_URL: 'https://shop.example/api' },
@@ -171,7 +171,7 @@ someEngine((engine) => {
     )
   })
 
-  test('its API is read by its own pages, the application’s and those of this machine, and by no others', async (t) => {
+  test('the sandbox API is read by its own pages, the application’s and those of this machine, and by no others', async (t) => {
     const app = await startApp(t, engine, {
       sandbox: true,
       environment: {
@@ -233,7 +233,7 @@ someEngine((engine) => {
 
   // As a container sees another one, or its host, in a Docker network.
   test(
-    'SIXWIRE_SANDBOX_HOST opens it to a network: to its callers, by names that the public DNS does not have',
+    'SIXWIRE_SANDBOX_HOST opens the sandbox to the callers of a network, by names that the public DNS does not have',
     { skip: outside ? false : 'this machine has no address but loopback' },
     async (t) => {
       const { address } = outside!
@@ -283,7 +283,7 @@ someEngine((engine) => {
   )
 
   test(
-    'callers of other networks are refused, and its mail server refuses them as well',
+    'the sandbox and its mail server refuse callers of other networks',
     { skip: outside ? false : 'this machine has no address but loopback' },
     async (t) => {
       const { address } = outside!
@@ -310,7 +310,7 @@ someEngine((engine) => {
   )
 
   test(
-    'its mail server listens on loopback unless it is open to a network',
+    'the mail server of the sandbox listens on loopback unless the sandbox is open to a network',
     { skip: outside ? false : 'this machine has no address but loopback' },
     async (t) => {
       const { mail } = (await shop().request('GET', '/sandbox/api')).body
@@ -320,7 +320,7 @@ someEngine((engine) => {
     },
   )
 
-  test('a method that none of its pages has is 404, whatever it sends', async () => {
+  test('a method that no page of the sandbox has is answered 404, whatever the request sends', async () => {
     const app = everywhere()
     for (const method of ['QUERY', 'PROPFIND'])
       for (const path of ['/sandbox', '/sandbox/nowhere']) {

@@ -79,7 +79,7 @@ someEngine((engine) => {
     assert.equal((await stateOf(app)).magic['returned@…'], 'accepted, and reported as bounced a moment later')
   })
 
-  test('one such receiver of several is enough; of other mail nothing is reported', async () => {
+  test('a mail with one returned@ receiver of several bounces; other mail is not reported', async () => {
     const { app, token } = await withKey(await empty())
     await send(app, token, 'ada@example.com')
     assert.equal(await waiting(app), 0)
@@ -185,7 +185,7 @@ someEngine((engine) => {
     assert.deepEqual(await all(), [0, 0])
   })
 
-  test('where messaging is not loaded the mail is taken, and nobody is told', async (t) => {
+  test('if messaging is not loaded, a returned@ mail is accepted and not reported', async (t) => {
     const app = await startApp(t, engine, { sandbox: true, environment: { SIXWIRE_WIRES: 'auth' } })
     const mail = await stateOf(app)
     const mailer = createTransport(mail.variables.SMTP_URL)

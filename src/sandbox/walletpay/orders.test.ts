@@ -61,7 +61,7 @@ someEngine((engine) => {
     assert.deepEqual(issuesOf(refused), ['PAYPAL_REQUEST_ID_REQUIRED'])
   })
 
-  test('of 10 captures at the same moment one captures, and a repeated one answers the first answer', async () => {
+  test('10 captures at once capture once, and a repeated one gets the first answer', async () => {
     const wallet = await empty()
     const { id } = await createOrder(wallet)
     await wallet.drive('POST', `/walletpay/orders/${id}/approve`)
@@ -169,7 +169,7 @@ someEngine((engine) => {
     assert.equal((await wallet.call('GET', `/v2/checkout/orders/${id}`)).body.status, 'APPROVED')
   })
 
-  test('an order that is given up cannot be paid', async () => {
+  test('a voided order cannot be paid', async () => {
     const wallet = await empty()
     const { id } = await createOrder(wallet)
     assert.equal(

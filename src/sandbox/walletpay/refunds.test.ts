@@ -30,7 +30,7 @@ someEngine((engine) => {
     assert.deepEqual((await wallet.state()).balance, { EUR: { available: '-0.36', onHold: '0.00' } })
   })
 
-  test('of 30 refunds at the same moment as many succeed as the capture has money for', async () => {
+  test('30 refunds at once succeed until the money of the capture is used up', async () => {
     const wallet = await empty()
     const { id, captureId } = await pay(wallet, 'balance', orderBody('10.00'))
     const keys = Array.from({ length: 15 }, newKey)

@@ -100,7 +100,7 @@ anyEngine((engine) => {
     assert.deepEqual(issuesOf(long), ['INVALID_STRING_LENGTH'])
   })
 
-  test('what PayPal takes is taken: no decimals, the largest amount, items with tax and discount', async () => {
+  test('an order may have no decimals, the largest amount, items with tax and discount', async () => {
     const wallet = await empty()
     const breakdown = {
       item_total: euros('12.30'),

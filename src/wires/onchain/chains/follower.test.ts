@@ -173,7 +173,7 @@ describe('a follower', () => {
       await assertCopied(app, node, 0)
     })
 
-    test('what is many blocks away is skipped by a consumer that can', async (t) => {
+    test('blocks that are far away are skipped by a consumer that can skip', async (t) => {
       const app = await startFollowing(t, engine, { url: node.url, maxGap: 10 })
       const from = await follow(app)
       await node.mine(2)

@@ -179,7 +179,7 @@ someEngine((engine) => {
       assert.equal((await later(() => minedNow(hash), 2_000)).reason, undefined)
     })
 
-  test('what a node had once is not given up where all refuse it later', async () => {
+  test('a transaction that a node had is not given up if all nodes refuse it later', async () => {
     const { node } = chain
     const wallet = await chain.wallet()
     await node.client.setAutomine(false)
@@ -373,7 +373,7 @@ someEngine((engine) => {
     assert.equal(await node.client.getTransactionCount({ address: wallet.address }), 3)
   })
 
-  test('what was mined while no server ran is found, however many blocks there are since', async () => {
+  test('a transaction that was mined while no server ran is found, however many blocks there are since', async () => {
     const { node } = chain
     const wallet = await chain.wallet()
     await node.client.setAutomine(false)

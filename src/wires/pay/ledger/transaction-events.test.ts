@@ -44,7 +44,7 @@ someEngine((engine) => {
     assert.deepEqual(typesOf(receiver, disputed), ['created', 'completed', 'disputed'])
   })
 
-  test('what a provider refuses is not published', async (t) => {
+  test('a refund that the provider refuses is not published', async (t) => {
     const receiver = await startReceiver(t)
     const { url, secret } = receiver
     const till = await startTill(t, engine, { config: { webhooks: [{ url, secret, events: ['pay.*'] }] } })
