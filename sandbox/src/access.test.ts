@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { createTransport } from 'nodemailer'
 
 import { startApp } from '../../server/src/testing/app.ts'
+import { appForAll } from '../../server/src/testing/auth.ts'
 import { createBrowser } from '../../server/src/testing/browser.ts'
 import { someEngine } from '../../server/src/testing/engines.ts'
 import { exchange } from '../../server/src/testing/exchange.ts'
@@ -28,7 +29,18 @@ const outside = Object.values(networkInterfaces())
   .find((one) => one && !one.internal && one.family === 'IPv4')
 
 someEngine((engine) => {
-  test('it answers this machine only: neither what a proxy or tunnel forwards, nor under another host name', async (t) => {
+  /** Open under one more host name. */
+  const shop = appForAll(engine, {
+    sandbox: true,
+    environment: {
+      HOST: '0.0.0.0',
+      PUBLIC_URL: 'https://shop.example',
+      SIXWIRE_SANDBOX_HOST: 'Shop.example',
+    },
+  })
+  const everywhere = appForAll(engine, { sandbox: true, environment: { HOST: '0.0.0.0' } })
+
+  test('the sandbox answers this machine only: no forwarded request and no other host name', async (t) => {
     // A tunnel that adds no headers is known by the host name alone, which PUBLIC_URL says.
     const app = await startApp(t, engine, {
       sandbox: true,
@@ -84,15 +96,8 @@ someEngine((engine) => {
     assert.equal((await ask('/health', { host: '10.0.0.1', via: '1.1 proxy' })).status, 200)
   })
 
-  test('SIXWIRE_SANDBOX_HOST opens it under one more host name, through proxies too, and the start warns', async (t) => {
-    const app = await startApp(t, engine, {
-      sandbox: true,
-      environment: {
-        HOST: '0.0.0.0',
-        PUBLIC_URL: 'https://shop.example',
-        SIXWIRE_SANDBOX_HOST: 'Shop.example',
-      },
-    })
+  test('SIXWIRE_SANDBOX_HOST opens the sandbox under one more host name, through proxies too, and the start warns', async () => {
+    const app = shop()
     const ask = (path: string, headers: Record<string, string>) =>
       exchange(app.url, { method: 'GET', path, headers, body: undefined })
     const forwarded = { host: 'shop.example', 'x-forwarded-for': '203.0.113.7' }
@@ -117,7 +122,7 @@ someEngine((engine) => {
     assert.equal(app.app.settings.appUrl, 'https://shop.example/sandbox/app')
   })
 
-  test('where PUBLIC_URL leads elsewhere, its stand-ins are used from this machine, and the start says so', async (t) => {
+  test('if PUBLIC_URL is another host, the stand-ins are used from this machine, and the start says so', async (t) => {
     const app = await startApp(t, engine, {
       sandbox: true,
       environment: { PUBLIC_URL: 'https://shop.example/api' },
@@ -166,7 +171,7 @@ someEngine((engine) => {
     )
   })
 
-  test('its API is read by its own pages, the application’s and those of this machine, and by no others', async (t) => {
+  test('the sandbox API is read by its own pages, the application’s and those of this machine, and by no others', async (t) => {
     const app = await startApp(t, engine, {
       sandbox: true,
       environment: {
@@ -205,8 +210,8 @@ someEngine((engine) => {
   test(
     'a server that listens on every interface shows its sandbox to its own machine only',
     { skip: outside ? false : 'this machine has no address but loopback' },
-    async (t) => {
-      const app = await startApp(t, engine, { sandbox: true, environment: { HOST: '0.0.0.0' } })
+    async () => {
+      const app = everywhere()
       const { port } = new URL(app.url)
       const ask = (path: string, address: string) =>
         exchange(`http://${address}:${port}`, {
@@ -228,7 +233,7 @@ someEngine((engine) => {
 
   // As a container sees another one, or its host, in a Docker network.
   test(
-    'SIXWIRE_SANDBOX_HOST opens it to a network: to its callers, by names that the public DNS does not have',
+    'SIXWIRE_SANDBOX_HOST opens the sandbox to the callers of a network, by names that the public DNS does not have',
     { skip: outside ? false : 'this machine has no address but loopback' },
     async (t) => {
       const { address } = outside!
@@ -278,7 +283,7 @@ someEngine((engine) => {
   )
 
   test(
-    'callers of other networks are refused, and its mail server refuses them as well',
+    'the sandbox and its mail server refuse callers of other networks',
     { skip: outside ? false : 'this machine has no address but loopback' },
     async (t) => {
       const { address } = outside!
@@ -305,22 +310,18 @@ someEngine((engine) => {
   )
 
   test(
-    'its mail server listens on loopback unless it is open to a network',
+    'the mail server of the sandbox listens on loopback unless the sandbox is open to a network',
     { skip: outside ? false : 'this machine has no address but loopback' },
     async (t) => {
-      const app = await startApp(t, engine, {
-        sandbox: true,
-        environment: { HOST: '0.0.0.0', SIXWIRE_SANDBOX_HOST: 'shop.example' },
-      })
-      const { mail } = (await app.request('GET', '/sandbox/api')).body
+      const { mail } = (await shop().request('GET', '/sandbox/api')).body
       const mailer = createTransport(mail.variables.SMTP_URL.replace('127.0.0.1', outside!.address))
       t.after(() => mailer.close())
       await assert.rejects(mailer.verify(), { code: 'ESOCKET' })
     },
   )
 
-  test('a method that none of its pages has is 404, whatever it sends', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true })
+  test('a method that no page of the sandbox has is answered 404, whatever the request sends', async () => {
+    const app = everywhere()
     for (const method of ['QUERY', 'PROPFIND'])
       for (const path of ['/sandbox', '/sandbox/nowhere']) {
         const { status } = await exchange(app.url, { method, path, headers: {}, body: Buffer.from('x') })

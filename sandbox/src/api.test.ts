@@ -65,7 +65,7 @@ someEngine((engine) => {
       assert.ok(!one.log().includes(secret))
   })
 
-  test('everything can be forgotten', async () => {
+  test('DELETE /sandbox/api deletes mails, messages and faults', async () => {
     const app = await empty()
     await fill(app)
     await app.request('PUT', '/sandbox/api/faults/mail', { body: { error: 450 } })
@@ -131,11 +131,9 @@ someEngine((engine) => {
   })
 
   test('faults count calls across servers', async (t) => {
-    const databaseUrl = await engine.migratedUrl()
-    const servers = [
-      await startApp(t, engine, { sandbox: true, databaseUrl }),
-      await startApp(t, engine, { sandbox: true, databaseUrl }),
-    ]
+    const first = await empty()
+    const { databaseUrl } = first.app.settings
+    const servers = [first, await startApp(t, engine, { sandbox: true, databaseUrl })]
     await servers[0]!.request('PUT', '/sandbox/api/faults/phone', { body: { error: 500, times: 5 } })
     const { phone } = (await servers[0]!.request('GET', '/sandbox/api')).body
     const authorization = `Basic ${Buffer.from(`${phone.accountSid}:${phone.authToken}`).toString('base64')}`
@@ -149,7 +147,7 @@ someEngine((engine) => {
     assert.equal(answers.filter(({ status }) => status === 500).length, 5)
   })
 
-  test('what is wrong is said in the envelope of every other route', async () => {
+  test('errors of the sandbox API have the envelope of every other route', async () => {
     const app = await empty()
     for (const [method, path, options, status, code, where] of [
       ['GET', '/sandbox/api/mail?limit=0', {}, 400, 'VALIDATION_ERROR', '/query/limit'],

@@ -55,7 +55,7 @@ someEngine((engine) => {
     assert.match((await logged(app, token, 'channel=sms', 'failed')).error, /30003/)
   })
 
-  test('its answers that are lost lead to no second message', async () => {
+  test('a lost answer of the phone stand-in leads to no second message', async () => {
     const app = await empty()
     const { token } = await app.register()
     await app.request('PUT', '/sandbox/api/faults/phone', { body: { loseAnswer: true, times: 1 } })

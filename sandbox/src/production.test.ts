@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import type { TestAnswer } from '../../server/src/testing/app.ts'
+import { runHere } from '../../server/src/testing/command.ts'
 import { startWatched } from '../../server/src/testing/loaded-modules.ts'
-import { applicationFolder, startProgram } from '../../server/src/testing/program.ts'
+import { applicationFolder } from '../../server/src/testing/program.ts'
 import { until } from '../../server/src/testing/until.ts'
 
 type Json = TestAnswer['body']
@@ -49,7 +50,7 @@ describe('the sandbox', () => {
 
   test('cannot be switched on in production', async (t) => {
     const folder = await applicationFolder(t, {})
-    const program = startProgram(t, ['start'], {
+    const { code, errors } = await runHere(['start'], {
       folder,
       environment: {
         NODE_ENV: 'production',
@@ -57,7 +58,7 @@ describe('the sandbox', () => {
         SIXWIRE_SECRET: 'a secret of the tests that is long enough',
       },
     })
-    assert.notEqual(await program.ended, 0)
-    assert.match(program.errors(), /SIXWIRE_SANDBOX: there is no sandbox in production/)
+    assert.notEqual(code, 0)
+    assert.match(errors, /SIXWIRE_SANDBOX: there is no sandbox in production/)
   })
 })

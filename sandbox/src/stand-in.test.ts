@@ -46,7 +46,7 @@ const IDPA = { IDPA_CLIENT_ID: 'own', IDPA_CLIENT_SECRET: 'own' }
 const TWILIO = { TWILIO_ACCOUNT_SID: 'AC1', TWILIO_AUTH_TOKEN: 'own' }
 
 someEngine((engine) => {
-  test('what the stand-ins set fits the options of the wires, which do not check it again', async (t) => {
+  test('the variables of the stand-ins fit the options of the wires', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })
     const {
       people,
@@ -119,7 +119,7 @@ someEngine((engine) => {
     )
   })
 
-  test('its port is free again after the end, and mail is accepted there', async (t) => {
+  test('the mail stand-in accepts mail, and its port is free after the end', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })
     const { mail } = await stateOf(app)
     const mailer = createTransport(mail.variables.SMTP_URL)

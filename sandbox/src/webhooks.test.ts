@@ -216,7 +216,7 @@ someEngine((engine) => {
     assert.deepEqual(statusesOf(await sandbox.logged()), ['delivered', 'dropped', 'delivered'])
   })
 
-  test('one that is dropped while it is being sent stays dropped, and shows what was answered', async () => {
+  test('a webhook that is dropped while it is sent stays dropped, and shows the answer', async () => {
     const drop = Promise.withResolvers<void>()
     receiver.answer = () => {
       void (async () => {
@@ -281,7 +281,7 @@ someEngine((engine) => {
     )
   })
 
-  test('of two servers on one database each webhook is sent by one', async (t) => {
+  test('two servers on one database send each webhook once', async (t) => {
     const receiver = await startReceiver(t)
     const databaseUrl = await engine.migratedUrl()
     const one = await startSandbox(t, engine, { ...receiver, databaseUrl })

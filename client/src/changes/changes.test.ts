@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test'
 import fc from 'fast-check'
 
 import { startApp, type TestApp } from '../../../server/src/testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../server/src/testing/engines.ts'
+import { someEngine, endOfSuite } from '../../../server/src/testing/engines.ts'
 import { until } from '../../../server/src/testing/until.ts'
 import { document, sort } from '../../../server/src/wires/store/documents/language/query/sort.fixture.ts'
 import { createClient, isError } from '../index.ts'
@@ -14,7 +14,7 @@ type Book = { title: string; year?: number }
 const PASSWORD = 'correct horse battery'
 let people = 0
 
-eachEngine((engine) => {
+someEngine((engine) => {
   describe('changes of the server', () => {
     let app: TestApp
     const ending = endOfSuite()

@@ -43,7 +43,7 @@ someEngine((engine) => {
     assert.notEqual((await create({}, { idempotencyKey: 'order-1' })).id, first.id)
   })
 
-  test('of calls at once under one key one does the work; the others are told to wait, or get its answer', async () => {
+  test('of calls at once with one key one runs; the others are told to wait, or get its answer', async () => {
     const answers = await Promise.allSettled(
       Array.from({ length: 8 }, () => create({}, { idempotencyKey: 'order-2' })),
     )
@@ -97,7 +97,7 @@ someEngine((engine) => {
     )
   })
 
-  test('what cannot be a session is refused with its parameter', async () => {
+  test('a session with a wrong parameter is refused with that parameter', async () => {
     const url = 'https://shop.example/'
     const items = (...list: Item[]): Partial<Create> => ({ line_items: list })
     for (const [params, param, code] of [

@@ -4,13 +4,15 @@ import { test } from 'node:test'
 
 import Stripe from 'stripe'
 
-import { startApp } from '../../../server/src/testing/app.ts'
+import { appForAll } from '../../../server/src/testing/auth.ts'
 import { stillClock } from '../../../server/src/testing/clock.ts'
 import { someEngine } from '../../../server/src/testing/engines.ts'
 import { orderOf, paid, startCardpay } from './cardpay.fixture.ts'
 import { LATER_MS } from './change.ts'
 
 someEngine((engine) => {
+  const app = appForAll(engine, { sandbox: true })
+
   test('everything survives a restart: objects, stored answers, and what is still to happen', async (t) => {
     const databaseUrl = await engine.migratedUrl()
     // Still: on a slow machine the dispute would be opened before the second server is asked.
@@ -73,37 +75,35 @@ someEngine((engine) => {
     assert.equal(types.length, 1, 'the event is listed, although its webhook is lost')
   })
 
-  test('with nothing configured the application reaches it', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true })
-    const { cardpay } = (await app.request('GET', '/sandbox/api')).body
+  test('with nothing configured the application reaches it', async () => {
+    const { cardpay } = (await app().request('GET', '/sandbox/api')).body
     assert.equal(cardpay.inUse, true)
     assert.deepEqual(cardpay.variables, {
-      STRIPE_API_BASE: `${app.app.settings.sandboxUrl}/cardpay`,
+      STRIPE_API_BASE: `${app().app.settings.sandboxUrl}/cardpay`,
       STRIPE_SECRET_KEY: cardpay.secretKey,
       STRIPE_WEBHOOK_SECRET: cardpay.webhookSecret,
     })
     assert.match(cardpay.secretKey, /^sk_test_\w{24,}$/)
-    const health = await app.request('GET', '/pay/health')
+    const health = await app().request('GET', '/pay/health')
     assert.equal(health.body.providers.cardpay, 'connected')
   })
 
   test('Stripe’s library, which takes no path, reaches it by its host name', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true })
-    const { cardpay } = (await app.request('GET', '/sandbox/api')).body
+    const { cardpay } = (await app().request('GET', '/sandbox/api')).body
     const agent = new Agent({
       lookup: (_name, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]),
     })
     t.after(() => agent.destroy())
-    const { port } = new URL(app.url)
+    const { port } = new URL(app().url)
     const stripe = new Stripe(cardpay.secretKey, {
       host: 'stripe.localhost',
       port,
       protocol: 'http',
       httpAgent: agent,
     })
-    const session = await stripe.checkout.sessions.create(orderOf(app))
+    const session = await stripe.checkout.sessions.create(orderOf(app()))
     assert.equal((await stripe.checkout.sessions.retrieve(session.id)).status, 'open')
-    const elsewhere = await app.request('GET', '/v1/checkout/sessions')
+    const elsewhere = await app().request('GET', '/v1/checkout/sessions')
     assert.equal(elsewhere.status, 404)
   })
 })

@@ -166,7 +166,7 @@ someEngine((engine) => {
     assert.equal(refused.code, 'payment_intent_unexpected_state')
   })
 
-  test('of 10 attempts to pay a session at once one succeeds', async () => {
+  test('10 payments of a session at once pay it once', async () => {
     const { stripe } = cardpay
     const { id } = await stripe.checkout.sessions.create(orderOf(cardpay))
     const answers = await Promise.all(Array.from({ length: 10 }, () => pay(id)))

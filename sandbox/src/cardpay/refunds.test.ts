@@ -55,7 +55,7 @@ someEngine((engine) => {
     ])
   })
 
-  test('of 20 refunds at once as many succeed as there is money for', async () => {
+  test('20 refunds at once succeed until the money is used up', async () => {
     const { stripe } = cardpay
     const { intent, charge } = await paid(cardpay, { amount: 1_000 })
     const answers = await Promise.allSettled(
@@ -65,7 +65,7 @@ someEngine((engine) => {
     assert.equal((await stripe.charges.retrieve(charge)).amount_refunded, 900)
   })
 
-  test('what cannot be refunded is refused with the parameter', async () => {
+  test('a refund that is not possible is refused with the parameter', async () => {
     const { stripe } = cardpay
     const { intent, charge } = await paid(cardpay, { amount: 5_000, currency: 'kwd' })
     for (const [params, param, code] of [

@@ -6,9 +6,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Address } from '../../../server/src/base/hex.ts'
 import { startApp, type TestAnswer, type StartOptions, type TestApp } from '../../../server/src/testing/app.ts'
+import { appForAll } from '../../../server/src/testing/auth.ts'
 import { CONTRACTS } from '../../../server/src/testing/contracts.ts'
 import { anyEngine, someEngine, temporaryFolder, type Engine } from '../../../server/src/testing/engines.ts'
 import { startTestNode, testClient } from '../../../server/src/testing/node.ts'
+import { sandboxForAll } from '../sandbox.fixture.ts'
 
 type Json = TestAnswer['body']
 
@@ -74,8 +76,10 @@ const startIn = (
   })
 
 someEngine((engine) => {
-  test('a chain is started by its first call, and driven by the API', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true })
+  const empty = sandboxForAll(engine)
+
+  test('a chain is started by its first call, and driven by the API', async () => {
+    const app = await empty()
     const chains = await api(app, 'GET', '')
     assert.deepEqual(Object.keys(chains), ['ethereum', 'arbitrum', 'base'])
     const { ethereum } = chains
@@ -177,8 +181,8 @@ someEngine((engine) => {
       assert.equal((await app.request('GET', `/sandbox/api/chains${path}`)).status, 404)
   })
 
-  test('a fault of "chains" delays, refuses, or loses answers; a page is told of new blocks', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true })
+  test('a fault of "chains" delays, refuses, or loses answers; a page is told of new blocks', async () => {
+    const app = await empty()
     await rpc(app, 'eth_chainId')
     const fault = (body: Json) => app.request('PUT', '/sandbox/api/faults/chains', { body })
     const ask = () =>
@@ -221,8 +225,10 @@ someEngine((engine) => {
 
 // Chains are in files of their nodes, whatever the database.
 anyEngine((engine) => {
-  test('blocks follow a transaction until it is final, and then no more', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true, environment: { BASE_CONFIRMATIONS: '4' } })
+  const shared = appForAll(engine, { sandbox: true, environment: { BASE_CONFIRMATIONS: '4' } })
+
+  test('blocks follow a transaction until it is final, and then no more', async () => {
+    const app = shared()
     const { hash } = await api(app, 'POST', '/base/pay', { to: NOBODY, amount: '1' })
     const { blockNumber } = await rpc(app, 'eth_getTransactionReceipt', [hash], 'base')
     const depth = async (): Promise<number> =>
@@ -236,8 +242,8 @@ anyEngine((engine) => {
     assert.equal(await depth(), 8)
   })
 
-  test('an open payment request is listed, and paid as a whole', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true })
+  test('an open payment request is listed, and paid as a whole', async () => {
+    const app = shared()
     const { token } = await app.register()
     for (const symbol of ['USDC', 'ETH']) {
       const body = { amount: '12.5', token: symbol, chain: 'arbitrum' }
@@ -273,7 +279,7 @@ anyEngine((engine) => {
     assert.ok(!exists(pid))
 
     // Several times: a node adds a first block of its own to the state that it loads.
-    for (let times = 0; times < 3; times++) {
+    for (let times = 0; times < 2; times++) {
       const next = await startIn(t, engine, folder, { databaseUrl })
       assert.deepEqual(await rpc(next, 'eth_getBlockByNumber', ['0x0', false]), genesis)
       await api(next, 'POST', '/ethereum/mine')

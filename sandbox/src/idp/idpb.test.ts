@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 
 import { randomToken } from '../../../server/src/base/crypto.ts'
 import { sql } from '../../../server/src/db/sql.ts'
-import { startApp, type TestApp } from '../../../server/src/testing/app.ts'
+import type { TestApp } from '../../../server/src/testing/app.ts'
 import { appForAll } from '../../../server/src/testing/auth.ts'
 import { someEngine } from '../../../server/src/testing/engines.ts'
 import { ADDED_KEPT } from './people.ts'
@@ -74,6 +74,10 @@ const read = (app: TestApp, path: string, token: string) =>
 describe('identity provider B', () => {
   someEngine((engine) => {
     const app = appForAll(engine, { sandbox: true })
+    async function empty(): Promise<TestApp> {
+      assert.equal((await app().request('DELETE', '/sandbox/api')).status, 200)
+      return app()
+    }
 
     test('signs somebody in as GitHub does', async () => {
       const { url, verifier } = await begin(app())
@@ -240,8 +244,8 @@ describe('identity provider B', () => {
       assert.equal(JSON.parse((await exchange(app(), form)).text).error, 'bad_verification_code')
     })
 
-    test('lets go of what has expired when somebody else comes, and of the oldest tokens', async (t) => {
-      const app = await startApp(t, engine, { sandbox: true })
+    test('lets go of what has expired when somebody else comes, and of the oldest tokens', async () => {
+      const app = await empty()
       const { db } = app.app
       const kept = async () => {
         const { codes, tokens } = (await db.get<{ codes: number; tokens: number }>(sql`
@@ -267,8 +271,8 @@ describe('identity provider B', () => {
       assert.equal((await read(app, '/user', token)).status, 200)
     })
 
-    test('of people who were added the newest are kept, and those for whom something was granted', async (t) => {
-      const app = await startApp(t, engine, { sandbox: true })
+    test('of people who were added the newest are kept, and those for whom something was granted', async () => {
+      const app = await empty()
       const add = (email: string) => app.request('POST', '/sandbox/api/people', { body: { email } })
       await add('granted@example.com')
       await add('expired@example.com')

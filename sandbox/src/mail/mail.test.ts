@@ -72,7 +72,7 @@ async function speak(address: string, lines: readonly string[]): Promise<string[
 someEngine((engine) => {
   const empty = sandboxForAll(engine)
 
-  test('what a real client sends is in the inbox when it is told so', async (t) => {
+  test('a mail is in the inbox when its client is answered', async (t) => {
     const { app, mail, send } = await mailOf(t, await empty())
     const info = await send('Ada <ada@example.com>', {
       subject: 'Grüße',
@@ -95,7 +95,7 @@ someEngine((engine) => {
     })
   })
 
-  test('the newest is first, and each receiver of the envelope finds it, in whatever case', async (t) => {
+  test('the inbox lists the newest mail first, and finds it by each receiver of the envelope in any case', async (t) => {
     const { app, send } = await mailOf(t, await empty())
     await send('ada@example.com', { subject: 'one' })
     await send('bob@example.com', {
@@ -206,7 +206,7 @@ someEngine((engine) => {
     assert.deepEqual(await inbox(app, 'ada@example.com'), [])
   })
 
-  test('nothing is taken from a client that does not sign in, or wrongly', async (t) => {
+  test('the mail server refuses a client that does not sign in, or with wrong credentials', async (t) => {
     const { app, mail } = await mailOf(t, await empty())
     assert.deepEqual(await speak(mail.variables.SMTP_URL, ['EHLO x', 'MAIL FROM:<a@example.com>']), [
       '220',
@@ -230,8 +230,8 @@ someEngine((engine) => {
   })
 
   test('later@ takes a message at its second try, also from another server on the same database', async (t) => {
-    const databaseUrl = await engine.migratedUrl()
-    const one = await begin(t, engine, { databaseUrl })
+    const one = await mailOf(t, await empty())
+    const { databaseUrl } = one.app.app.settings
     const two = await begin(t, engine, { databaseUrl })
     const mail = { messageId: '<1@example.com>' }
     await assert.rejects(one.send('later@example.com', mail), { responseCode: 451 })
@@ -273,7 +273,7 @@ someEngine((engine) => {
     assert.deepEqual(await subjects(app), ['next', 'lost'])
   })
 
-  test('faults: it answers late', async (t) => {
+  test('faults: the mail server answers late', async (t) => {
     const { app, send } = await mailOf(t, await empty())
     await setFault(app, { delayMs: 300 })
     const before = performance.now()
@@ -320,7 +320,7 @@ someEngine((engine) => {
     await assert.rejects(second.send('ada@example.com'), { responseCode: 450 })
   })
 
-  test('its port is the same after a restart, and another one where that is taken', async (t) => {
+  test('the port of the mail server is the same after a restart, and another one if it is taken', async (t) => {
     const portOf = ({ mail }: Json): string => new URL(mail.variables.SMTP_URL).port
     const seen: string[][] = []
     // A stranger may hold the port that is drawn for a database: then another database's turn comes.
@@ -389,7 +389,7 @@ someEngine((engine) => {
     await send('later@example.com', { messageId: '<1@example.com>' })
   })
 
-  test('of a client that breaks off in the middle nothing is kept, and one that stops there holds nothing up', async (t) => {
+  test('a mail that breaks off is not kept, and a client that stops in the middle does not hold up the end', async (t) => {
     const { app, mail, send } = await begin(t, engine)
     const credentials = Buffer.from(`\0${mail.user}\0${mail.password}`).toString('base64')
     const lines = [
@@ -414,7 +414,7 @@ someEngine((engine) => {
     stuck.destroy()
   })
 
-  test('a client that keeps its connection does not hold up the end', async (t) => {
+  test('a client that keeps its connection does not hold up the end of the mail server', async (t) => {
     const { app, mail } = await begin(t, engine)
     const pooled = createTransport({ url: mail.variables.SMTP_URL, pool: true } as Json)
     t.after(async () => pooled.close())

@@ -161,7 +161,7 @@ someEngine((engine) => {
     assert.equal((await client.api.v2010.accounts(phone.accountSid).fetch()).status, 'active')
   })
 
-  test('what cannot be sent is refused with its code, and nothing is kept', async () => {
+  test('a message that cannot be sent is refused with Twilio’s code, and not kept', async () => {
     const { app, client, phone } = await withPhone(await empty())
     const good = { to: ADA, from: phone.from, body: 'x' }
     const refused: [code: number, status: number, message: Record<string, unknown>][] = [

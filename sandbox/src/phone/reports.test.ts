@@ -141,7 +141,7 @@ someEngine((engine) => {
     )
   })
 
-  test('one that nobody answers holds up no others', async (t) => {
+  test('a callback that is not answered does not hold up others', async (t) => {
     const { client, phone } = await withPhone(await empty())
     const [silent, listener] = [await startListener(t), await startListener(t)]
     silent.isSilent = true
@@ -190,7 +190,7 @@ someEngine((engine) => {
     assert.deepEqual(listener.statuses(), ['queued', 'sent', 'delivered'])
   })
 
-  test('of two servers on one database each callback is sent by one', async (t) => {
+  test('two servers on one database send each callback once', async (t) => {
     const databaseUrl = await engine.migratedUrl()
     const servers = [await begin(t, engine, { databaseUrl }), await begin(t, engine, { databaseUrl })]
     const listener = await startListener(t)

@@ -4,7 +4,15 @@ import { test } from 'node:test'
 import { crc32 } from 'node:zlib'
 
 import { someEngine } from '../../../server/src/testing/engines.ts'
-import { pay, refund, startWallet, type Json, type Received, type WalletServer } from './walletpay.fixture.ts'
+import {
+  pay,
+  refund,
+  startWallet,
+  walletForAll,
+  type Json,
+  type Received,
+  type WalletServer,
+} from './walletpay.fixture.ts'
 
 const typesOf = (received: readonly Received[]): string[] =>
   received.map(({ event }) => event.event_type as string).toSorted()
@@ -23,6 +31,8 @@ const statusOf = async (wallet: WalletServer, body: Json): Promise<string> =>
   (await wallet.call('POST', '/v1/notifications/verify-webhook-signature', body)).body.verification_status
 
 someEngine((engine) => {
+  const empty = walletForAll(engine)
+
   test('webhooks are signed for the configured webhook, and their certificate proves it', async (t) => {
     const webhookId = '8PT597110X687430LKGECATA'
     const wallet = await startWallet(t, engine, { webhookId })
@@ -49,8 +59,8 @@ someEngine((engine) => {
     assert.deepEqual([webhook.id, webhook.url], [webhookId, `${wallet.url}/pay/walletpay/webhook`])
   })
 
-  test('verify-webhook-signature succeeds for what was sent, and for nothing else', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('verify-webhook-signature succeeds for what was sent, and for nothing else', async () => {
+    const wallet = await empty()
     await pay(wallet)
     const [one, other] = (await wallet.webhooks(3)) as [Received, Received]
     const { webhookId } = await wallet.state()
@@ -73,8 +83,8 @@ someEngine((engine) => {
     assert.equal(refused.status, 400)
   })
 
-  test('every change of a payment is an event', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('every change of a payment is an event', async () => {
+    const wallet = await empty()
     const drive = (path: string, body?: unknown) => wallet.drive('POST', `/walletpay/${path}`, body)
     const { captureId } = await pay(wallet, 'pending')
     await drive(`captures/${captureId}/settle`, { status: 'completed' })
@@ -115,8 +125,8 @@ someEngine((engine) => {
     assert.equal(dispute.resource.dispute_outcome.outcome_code, 'RESOLVED_BUYER_FAVOUR')
   })
 
-  test('events are listed in pages, by type and time, and sent again', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('events are listed in pages, by type and time, and sent again', async () => {
+    const wallet = await empty()
     await pay(wallet)
     const sent = await wallet.webhooks(3)
     const path = '/v1/notifications/webhooks-events'
@@ -147,8 +157,8 @@ someEngine((engine) => {
     assert.equal((await wallet.call('GET', path)).body.count, 0)
   })
 
-  test('webhooks are lost and doubled by faults, and sent again if they are refused', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('webhooks are lost and doubled by faults, and sent again if they are refused', async () => {
+    const wallet = await empty()
     await wallet.drive('PUT', '/faults/walletpay', { callback: 'lost' })
     await pay(wallet)
     assert.equal((await wallet.state()).webhooksWaiting, 0)

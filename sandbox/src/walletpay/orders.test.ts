@@ -11,6 +11,7 @@ import {
   pay,
   REPRESENTATION,
   startWallet,
+  walletForAll,
   type Json,
 } from './walletpay.fixture.ts'
 
@@ -23,8 +24,10 @@ const withContext = (): Json => {
 }
 
 someEngine((engine) => {
-  test('an order is created, approved and captured, and the books add up', async (t) => {
-    const wallet = await startWallet(t, engine)
+  const empty = walletForAll(engine)
+
+  test('an order is created, approved and captured, and the books add up', async () => {
+    const wallet = await empty()
     const order = await createOrder(wallet)
     assert.match(order.id, /^[0-9A-Z]{17}$/)
     assert.equal(order.status, 'PAYER_ACTION_REQUIRED')
@@ -48,8 +51,8 @@ someEngine((engine) => {
     assert.deepEqual((await wallet.call('GET', `/v2/checkout/orders/${order.id}`)).body, captured.body)
   })
 
-  test('an order with an application context is CREATED and has the link approve', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('an order with an application context is CREATED and has the link approve', async () => {
+    const wallet = await empty()
     const { status, body } = await wallet.call('POST', '/v2/checkout/orders', withContext())
     assert.deepEqual([status, body.status], [201, 'CREATED'])
     assert.equal(linkOf(body, 'approve'), `${wallet.address}/approve?token=${body.id}`)
@@ -58,8 +61,8 @@ someEngine((engine) => {
     assert.deepEqual(issuesOf(refused), ['PAYPAL_REQUEST_ID_REQUIRED'])
   })
 
-  test('of 10 captures at the same moment one captures, and a repeated one answers the first answer', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('10 captures at once capture once, and a repeated one gets the first answer', async () => {
+    const wallet = await empty()
     const { id } = await createOrder(wallet)
     await wallet.drive('POST', `/walletpay/orders/${id}/approve`)
     const keys = Array.from({ length: 10 }, newKey)
@@ -75,8 +78,8 @@ someEngine((engine) => {
     assert.match(again.headers.get('paypal-debug-id')!, /^[0-9a-f]{13}$/)
   })
 
-  test('the same PayPal-Request-Id creates one order, and is refused with another body', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('the same PayPal-Request-Id creates one order, and is refused with another body', async () => {
+    const wallet = await empty()
     const create = (body: Json) =>
       wallet.call('POST', '/v2/checkout/orders', body, { 'paypal-request-id': 'same' })
     const replies = await Promise.all(Array.from({ length: 5 }, () => create(orderBody())))
@@ -94,8 +97,8 @@ someEngine((engine) => {
     assert.equal((await create(orderBody('12.31'))).status, 201)
   })
 
-  test('a declined way to pay leaves the order open for another one', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('a declined way to pay leaves the order open for another one', async () => {
+    const wallet = await empty()
     for (const [body, status, issue] of [
       [orderBody(), 'PAYER_ACTION_REQUIRED', 'PAYER_ACTION_REQUIRED'],
       [withContext(), 'APPROVED', 'INSTRUMENT_DECLINED'],
@@ -115,8 +118,8 @@ someEngine((engine) => {
     }
   })
 
-  test('a pending capture completes the order, and is completed or denied later', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('a pending capture completes the order, and is completed or denied later', async () => {
+    const wallet = await empty()
     for (const [status, expected] of [
       ['completed', 'COMPLETED'],
       ['denied', 'DECLINED'],
@@ -136,8 +139,8 @@ someEngine((engine) => {
     assert.equal((await wallet.state()).balance.EUR.available, '11.94')
   })
 
-  test('orders that nobody approves are forgotten after 3 hours, approved ones after 72, paid ones never', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('orders that nobody approves are forgotten after 3 hours, approved ones after 72, paid ones never', async () => {
+    const wallet = await empty()
     const { id: paid } = await pay(wallet)
     const { id: approved } = await createOrder(wallet)
     const { id: open } = await createOrder(wallet)
@@ -156,8 +159,8 @@ someEngine((engine) => {
     assert.deepEqual([await statusOf(approved), await statusOf(paid)], [404, 200])
   })
 
-  test('an invoice id is captured once', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('an invoice id is captured once', async () => {
+    const wallet = await empty()
     const body = () => orderBody('5.00', 'EUR', { invoice_id: 'invoice-1' })
     await pay(wallet, 'balance', body())
     const { id } = await createOrder(wallet, body())
@@ -166,8 +169,8 @@ someEngine((engine) => {
     assert.equal((await wallet.call('GET', `/v2/checkout/orders/${id}`)).body.status, 'APPROVED')
   })
 
-  test('an order that is given up cannot be paid', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('a voided order cannot be paid', async () => {
+    const wallet = await empty()
     const { id } = await createOrder(wallet)
     assert.equal(
       (await wallet.drive('POST', `/walletpay/orders/${id}/cancel`)).body.status,
@@ -178,8 +181,8 @@ someEngine((engine) => {
     assert.deepEqual(issuesOf(await capture(wallet, id)), ['ORDER_NOT_APPROVED'])
   })
 
-  test('tokens expire, and nothing is answered without one', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('tokens expire, and nothing is answered without one', async () => {
+    const wallet = await empty()
     const { id } = await createOrder(wallet)
     const path = '/sandbox/walletpay/v1/oauth2/token'
     const { PAYPAL_CLIENT_ID, PAYPAL_CLIENT_SECRET } = (await wallet.state()).variables
@@ -228,8 +231,8 @@ someEngine((engine) => {
     assert.equal((await second.call('GET', '/v1/notifications/webhooks-events')).body.count, 0)
   })
 
-  test('faults delay, refuse, and lose answers', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('faults delay, refuse, and lose answers', async () => {
+    const wallet = await empty()
     await createOrder(wallet)
     const set = (fault: Json) => wallet.drive('PUT', '/faults/walletpay', fault)
     await set({ error: 503, times: 1 })

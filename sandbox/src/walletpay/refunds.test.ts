@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { someEngine } from '../../../server/src/testing/engines.ts'
-import { issuesOf, newKey, orderBody, pay, refund, startWallet, type Json } from './walletpay.fixture.ts'
+import { issuesOf, newKey, orderBody, pay, refund, walletForAll, type Json } from './walletpay.fixture.ts'
 
 someEngine((engine) => {
-  test('a capture is refunded in parts, and never more than was captured', async (t) => {
-    const wallet = await startWallet(t, engine)
+  const empty = walletForAll(engine)
+
+  test('a capture is refunded in parts, and never more than was captured', async () => {
+    const wallet = await empty()
     const { captureId } = await pay(wallet)
     const part = await refund(wallet, captureId, '2.30')
     assert.deepEqual([part.status, part.body.status, part.body.amount.value], [201, 'COMPLETED', '2.30'])
@@ -28,8 +30,8 @@ someEngine((engine) => {
     assert.deepEqual((await wallet.state()).balance, { EUR: { available: '-0.36', onHold: '0.00' } })
   })
 
-  test('of 30 refunds at the same moment as many succeed as the capture has money for', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('30 refunds at once succeed until the money of the capture is used up', async () => {
+    const wallet = await empty()
     const { id, captureId } = await pay(wallet, 'balance', orderBody('10.00'))
     const keys = Array.from({ length: 15 }, newKey)
     const replies = await Promise.all([...keys, ...keys].map((key) => refund(wallet, captureId, '1.00', key)))
@@ -41,8 +43,8 @@ someEngine((engine) => {
     assert.equal(order.purchase_units[0].payments.captures[0].status, 'REFUNDED')
   })
 
-  test('refunds of a bank payment are pending; one that fails can be made again', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('refunds of a bank payment are pending; one that fails can be made again', async () => {
+    const wallet = await empty()
     const { captureId } = await pay(wallet, 'pending')
     assert.deepEqual(issuesOf(await refund(wallet, captureId)), ['PENDING_CAPTURE'])
     await wallet.drive('POST', `/walletpay/captures/${captureId}/settle`, { status: 'completed' })
@@ -62,8 +64,8 @@ someEngine((engine) => {
     assert.equal((await wallet.state()).balance.EUR.available, '-0.36')
   })
 
-  test('a denied capture, another currency and other bad refunds are refused', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('a denied capture, another currency and other bad refunds are refused', async () => {
+    const wallet = await empty()
     const { captureId: denied } = await pay(wallet, 'pending')
     await wallet.drive('POST', `/walletpay/captures/${denied}/settle`, { status: 'denied' })
     assert.deepEqual(issuesOf(await refund(wallet, denied)), ['REFUND_NOT_ALLOWED'])
@@ -83,8 +85,8 @@ someEngine((engine) => {
     assert.equal((await wallet.state()).balance.EUR.available, '11.94')
   })
 
-  test('a refund from the dashboard and a reversal are shown; nothing is left after a reversal', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('a refund from the dashboard and a reversal are shown; nothing is left after a reversal', async () => {
+    const wallet = await empty()
     const { id, captureId } = await pay(wallet)
     const act = (what: string, body?: unknown) =>
       wallet.drive('POST', `/walletpay/orders/${id}/${what}`, body)
@@ -112,8 +114,8 @@ someEngine((engine) => {
     ['lost', 'RESOLVED_BUYER_FAVOUR', '-0.36'],
     ['accepted', 'ACCEPTED', '-0.36'],
   ] as const)
-    test(`a dispute holds the money until it is ${outcome}`, async (t) => {
-      const wallet = await startWallet(t, engine)
+    test(`a dispute holds the money until it is ${outcome}`, async () => {
+      const wallet = await empty()
       const { id, captureId } = await pay(wallet)
       const list = async () =>
         (await wallet.call('GET', `/v1/customer/disputes?disputed_transaction_id=${captureId}`)).body.items
@@ -147,8 +149,8 @@ someEngine((engine) => {
       assert.equal((await refund(wallet, captureId, '1.00')).status, 201)
     })
 
-  test('a dispute about a part leaves the rest, which is refunded as a whole while it is open', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('a dispute about a part leaves the rest, which is refunded as a whole while it is open', async () => {
+    const wallet = await empty()
     const { id, captureId } = await pay(wallet)
     const dispute = (amount: string) => wallet.drive('POST', `/walletpay/orders/${id}/dispute`, { amount })
     assert.equal((await dispute('12.31')).status, 400)

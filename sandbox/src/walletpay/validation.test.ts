@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { anyEngine } from '../../../server/src/testing/engines.ts'
-import { createOrder, issuesOf, newKey, orderBody, startWallet, type Json } from './walletpay.fixture.ts'
+import { createOrder, issuesOf, newKey, orderBody, walletForAll, type Json } from './walletpay.fixture.ts'
 
 const euros = (value: string): Json => ({ currency_code: 'EUR', value })
 const unit = (more: Json): Json => orderBody('12.30', 'EUR', more)
@@ -83,8 +83,10 @@ const REFUSED: [what: string, body: unknown, status: number, issue: string][] = 
 ]
 
 anyEngine((engine) => {
-  test('orders are refused as PayPal refuses them', async (t) => {
-    const wallet = await startWallet(t, engine)
+  const empty = walletForAll(engine)
+
+  test('orders are refused as PayPal refuses them', async () => {
+    const wallet = await empty()
     for (const [what, body, status, issue] of REFUSED) {
       const reply = await wallet.call('POST', '/v2/checkout/orders', body, { 'paypal-request-id': newKey() })
       assert.deepEqual([reply.status, issuesOf(reply)], [status, [issue]], what)
@@ -98,8 +100,8 @@ anyEngine((engine) => {
     assert.deepEqual(issuesOf(long), ['INVALID_STRING_LENGTH'])
   })
 
-  test('what PayPal takes is taken: no decimals, the largest amount, items with tax and discount', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('an order may have no decimals, the largest amount, items with tax and discount', async () => {
+    const wallet = await empty()
     const breakdown = {
       item_total: euros('12.30'),
       tax_total: euros('2.00'),
@@ -119,8 +121,8 @@ anyEngine((engine) => {
     }
   })
 
-  test('unknown paths, methods and media types answer in PayPal’s form', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('unknown paths, methods and media types answer in PayPal’s form', async () => {
+    const wallet = await empty()
     const { id } = await createOrder(wallet)
     for (const [method, path] of [
       ['GET', '/v2/checkout/orders/NOTHING'],
@@ -153,8 +155,8 @@ anyEngine((engine) => {
       )
   })
 
-  test('the sandbox’s own routes refuse bad input', async (t) => {
-    const wallet = await startWallet(t, engine)
+  test('the sandbox’s own routes refuse bad input', async () => {
+    const wallet = await empty()
     const { id } = await createOrder(wallet)
     for (const [path, body, status] of [
       [`orders/${id}/approve`, { funding: 'gold' }, 400],

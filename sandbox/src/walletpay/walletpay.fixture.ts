@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict'
+import { before } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { fastify } from 'fastify'
@@ -8,8 +10,9 @@ import { readMigrations } from '../../../server/src/db/migrations.ts'
 import { openDatabase } from '../../../server/src/db/open.ts'
 import type { TestAnswer } from '../../../server/src/testing/app.ts'
 import { testClock, type TestClock } from '../../../server/src/testing/clock.ts'
-import { temporaryFolder, type Ending, type Engine } from '../../../server/src/testing/engines.ts'
+import { endOfSuite, temporaryFolder, type Ending, type Engine } from '../../../server/src/testing/engines.ts'
 import { freePort } from '../../../server/src/testing/free-port.ts'
+import { until } from '../../../server/src/testing/until.ts'
 import { createSandbox } from '../index.ts'
 import { createWalletpay } from './index.ts'
 
@@ -181,6 +184,27 @@ export async function startWallet(
       return received
     },
     stop,
+  }
+}
+
+/**
+ * One server for all tests of a suite; call it where the suite is described.
+ *
+ * @returns what a test calls for the server, whose sandbox has forgotten everything but its credentials
+ */
+export function walletForAll(engine: Engine): () => Promise<WalletServer> {
+  const ending = endOfSuite()
+  let wallet: WalletServer
+  before(async () => {
+    wallet = await startWallet(ending, engine)
+  })
+  return async () => {
+    // A webhook under way would arrive in the next test.
+    await until(async () => (await wallet.state()).webhooksWaiting === 0)
+    const { status, text } = await wallet.drive('DELETE', '')
+    assert.equal(status, 200, text)
+    wallet.received.length = 0
+    return wallet
   }
 }
 

@@ -31,7 +31,7 @@ eachEngine((engine) => {
     return { db, other, amount, counted }
   }
 
-  test('what was remembered is never older than the last write of this program', async (t) => {
+  test('a cached value is never older than the last write of this program', async (t) => {
     const { db, amount } = await open(t)
     let writing = true
     // Read in the same turn of the event loop, before the write is known.
@@ -52,7 +52,7 @@ eachEngine((engine) => {
     assert.equal(await amount('a'), -100)
   })
 
-  test('what another program wrote is seen from the next turn of the event loop on', async (t) => {
+  test('a write of another program is seen from the next turn of the event loop on', async (t) => {
     const { other, amount } = await open(t)
     for (let left = 100; left > 80; left--) {
       await nextTurn()
@@ -61,7 +61,7 @@ eachEngine((engine) => {
     }
   })
 
-  test('it is read again only where something was written', async (t) => {
+  test('a cached value is read again only after a write', async (t) => {
     const { db, amount, counted } = await open(t)
     for (let round = 0; round < 5; round++) {
       assert.deepEqual([await amount('a'), await amount('nothing')], [100, undefined])

@@ -105,7 +105,7 @@ eachEngine((engine) => {
     assert.deepEqual(await db.get(sql`select n from items where id = 'k'`), { n: 0 })
   })
 
-  test('of inserts of one key that arrive together, one is done', async () => {
+  test('of inserts of one key at once, one succeeds', async () => {
     for (let round = 0; round < 5; round++) {
       const rows = await Promise.all(
         Array.from({ length: 30 }, (_, i) => db.write(insert(`same${round}-${i % 3}`, { n: i }))),

@@ -366,7 +366,7 @@ eachEngine((engine) => {
     assert.deepEqual(await db.get(sql`select text from texts`), { text: String.raw`\0` })
   })
 
-  test('of two that wait for each other, one is done again', async (t) => {
+  test('of two transactions in a deadlock, one is repeated', async (t) => {
     const { db, admin, terminate, someoneWaits, counters } = await setUp(t, engine)
     await admin.query(
       `do $$ begin execute format('alter database %I set deadlock_timeout = 10', current_database()); end $$`,

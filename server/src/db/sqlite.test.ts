@@ -22,7 +22,7 @@ async function open(url: string, t: { after(work: () => Promise<void>): void }):
   return db
 }
 
-test('what was acknowledged before kill -9 is there, whole', async (t) => {
+test('writes that were acknowledged before kill -9 are there, whole', async (t) => {
   const folder = await temporaryFolder(t)
   const url = urlOf(folder)
   const said = new Set<string>()

@@ -159,7 +159,7 @@ eachEngine((engine) => {
     )
   })
 
-  test('nothing runs through a transaction that has ended', async () => {
+  test('a transaction that has ended runs no statement', async () => {
     let ended: Transaction | undefined
     await db.transaction(async (tx) => {
       ended = tx
@@ -214,7 +214,7 @@ eachEngine((engine) => {
     assert.deepEqual(await ids(), ['a', 'b', 'later'])
   })
 
-  test('of transactions that read and then write what they read, none is lost', async () => {
+  test('no update is lost of transactions that read and then write', async () => {
     await Promise.all(
       Array.from({ length: 30 }, () =>
         db.transaction(async (tx) => {
@@ -226,7 +226,7 @@ eachEngine((engine) => {
     assert.equal(await read(db), 30)
   })
 
-  test('of two that each write because of what the other has not written, one sees it', async () => {
+  test('of two transactions with write skew, one sees the other', async () => {
     // Write skew: both read both rows, and each changes its own.
     const leave = (id: string) =>
       db.transaction(async (tx) => {
@@ -289,7 +289,7 @@ eachEngine((engine) => {
       assert.deepEqual(order, kinds)
     })
 
-  test('one that does not end is ended, and what waited for it goes on', async (t) => {
+  test('a transaction that does not end is ended, and others go on', async (t) => {
     const { promise: beginning, resolve: begun } = Promise.withResolvers<void>()
     let ended: Transaction | undefined
     const endless = db.transaction(async (tx) => {
@@ -309,7 +309,7 @@ eachEngine((engine) => {
     assert.equal(await read(db), 5)
   })
 
-  test('one that asks for more time has it, and so have its statements', async (t) => {
+  test('a transaction gets the time that it asks for, and so do its statements', async (t) => {
     const slow = sql.either({
       sqlite: sql`with recursive n (i) as (select 1 union all select i + 1 from n where i < 300000)
         select count(*) as n from n`,

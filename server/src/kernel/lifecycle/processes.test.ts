@@ -94,7 +94,7 @@ eachEngine((engine) => {
     assert.deepEqual(left, [], `of ${locks.join()}`)
   })
 
-  test('what a server holds that lives stays its own, whatever else starts beside it', async (t) => {
+  test('a live server keeps its jobs and keys when others start beside it', async (t) => {
     const databaseUrl = await engine.migratedUrl()
     const program = await startBusyServer(t, databaseUrl)
     const { next, done, order } = await startNext(t, engine, databaseUrl)
@@ -161,7 +161,7 @@ eachEngine((engine) => {
     assert.match(old.log(), /this server ends: the database is newer than it/)
   })
 
-  test('nobody counts as ended because the database was away, or the observer stood still', async (t) => {
+  test('no process counts as ended because the database was away, or the observer stood still', async (t) => {
     const { db: first, url } = await openFrame(engine)
     const clock = testClock()
     const dbs = [first, await openDatabase(url)] as const

@@ -84,7 +84,7 @@ eachEngine((engine) => {
     assert.equal(records.size, 25)
   })
 
-  test('of calls at the same moment one is new', async () => {
+  test('of calls with one key at once one is new', async () => {
     const other = await openDatabase(url)
     try {
       const { store, clock, caller } = setUp()

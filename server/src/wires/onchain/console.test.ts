@@ -4,14 +4,14 @@ import { before, describe, test } from 'node:test'
 
 import { sql } from '../../db/sql.ts'
 import { login, PASSWORD } from '../../testing/auth.ts'
-import { eachEngine, endOfSuite } from '../../testing/engines.ts'
+import { someEngine, endOfSuite } from '../../testing/engines.ts'
 import { SEND } from './transactions/nonce-queue.fixture.ts'
 import { eventuallyLater, startSending, type Sending } from './transactions/sending.fixture.ts'
 
 const TO = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const NOBODY = 'http://127.0.0.1:1'
 
-eachEngine((engine) => {
+someEngine((engine) => {
   const ending = endOfSuite()
   let chain: Sending
   let user: { _id: string; token: string }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { sql } from '../../../db/sql.ts'
 import { defineWire } from '../../../kernel/wire/wire.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite, type Ending, type Engine } from '../../../testing/engines.ts'
+import { eachEngine, endOfSuite, someEngine, type Ending, type Engine } from '../../../testing/engines.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
 import { startRpcProxy, type RpcProxy } from '../../../testing/rpc-proxy.ts'
 import { onchain, type Chain, type Consumer, type Follower } from '../index.ts'
@@ -96,7 +96,7 @@ const follow = async ({ app, follower, chain }: Follows): Promise<number> => {
   return head.number + 1
 }
 
-eachEngine((engine) => {
+describe('a follower', () => {
   const suite = endOfSuite()
   let node: TestNode
   let proxy: RpcProxy
@@ -106,87 +106,91 @@ eachEngine((engine) => {
     proxy = await startRpcProxy(suite, node.url)
   })
 
-  test('two replicas apply each block once, and take back what was reorganised', async (t) => {
-    const first = await startFollowing(t, engine, { url: node.url })
-    const second = await startFollowing(t, engine, {
-      url: node.url,
-      databaseUrl: first.app.settings.databaseUrl,
-    })
-    const from = await follow(first)
-    await follow(second)
-    await node.mine(60)
-    await assertCopied(first, node, from)
-    for (const depth of [1, 5, 40]) {
-      await node.reorg(depth)
+  eachEngine((engine) => {
+    test('two replicas apply each block once, and take back what was reorganised', async (t) => {
+      const first = await startFollowing(t, engine, { url: node.url })
+      const second = await startFollowing(t, engine, {
+        url: node.url,
+        databaseUrl: first.app.settings.databaseUrl,
+      })
+      const from = await follow(first)
+      await follow(second)
+      await node.mine(60)
       await assertCopied(first, node, from)
-    }
-    await first.stop()
-    await node.mine(3)
-    await node.reorg(2)
-    await assertCopied(second, node, from)
-  })
-
-  test('a reorganisation deeper than what is remembered begins at the oldest block of it', async (t) => {
-    const app = await startFollowing(t, engine, { url: node.url })
-    const from = await follow(app)
-    await node.mine(320)
-    await assertCopied(app, node, from)
-    await node.reorg(310)
-    await assertCopied(app, node, from + 25)
-  })
-
-  test('a node that is behind changes nothing', async (t) => {
-    const app = await startFollowing(t, engine, { url: proxy.url })
-    const from = await follow(app)
-    await node.mine(8)
-    await assertCopied(app, node, from)
-    const copiedBefore = await copied(app)
-    const old = await node.call('eth_getBlockByNumber', [`0x${(from + 1).toString(16)}`, false])
-    const heal = proxy.fault({
-      method: 'eth_getBlockByNumber',
-      when: ({ params }) => params?.[0] === 'latest',
-      lie: () => old,
+      for (const depth of [1, 5, 40]) {
+        await node.reorg(depth)
+        await assertCopied(first, node, from)
+      }
+      await first.stop()
+      await node.mine(3)
+      await node.reorg(2)
+      await assertCopied(second, node, from)
     })
-    proxy.forget()
-    while (proxy.calls() < 5) await delay(20)
-    assert.deepEqual(await copied(app), copiedBefore)
-    heal()
-    app.clock.advance(10_000)
-    await node.mine()
-    await assertCopied(app, node, from)
-    assert.doesNotMatch(app.log(), /was reorganised/)
   })
 
-  test('a chain that started again is followed from its first block', async (t) => {
-    const old = await startTestNode(t, { arguments: ['--timestamp', '1700000000'] })
-    await old.mine(5)
-    const front = await startRpcProxy(t, old.url)
-    const app = await startFollowing(t, engine, { url: front.url })
-    const from = await follow(app)
-    await old.mine(3)
-    await assertCopied(app, old, from)
-    front.forwardTo(node.url)
-    app.clock.advance(61_000)
-    await assertCopied(app, node, 0)
-  })
-
-  test('what is many blocks away is skipped by a consumer that can', async (t) => {
-    const app = await startFollowing(t, engine, { url: node.url, maxGap: 10 })
-    const from = await follow(app)
-    await node.mine(2)
-    await assertCopied(app, node, from)
-    await app.stop()
-    await node.mine(11)
-    const again = await startFollowing(t, engine, {
-      url: node.url,
-      maxGap: 10,
-      databaseUrl: app.app.settings.databaseUrl,
+  someEngine((engine) => {
+    test('a reorganisation deeper than what is remembered begins at the oldest block of it', async (t) => {
+      const app = await startFollowing(t, engine, { url: node.url })
+      const from = await follow(app)
+      await node.mine(320)
+      await assertCopied(app, node, from)
+      await node.reorg(310)
+      await assertCopied(app, node, from + 25)
     })
-    const head = Number(await node.call('eth_blockNumber'))
-    again.clock.advance(10_000)
-    while (again.skipped.length === 0) await delay(20)
-    await node.mine()
-    await assertCopied(again, node, head + 1)
-    assert.deepEqual(again.skipped, [head])
+
+    test('a node that is behind changes nothing', async (t) => {
+      const app = await startFollowing(t, engine, { url: proxy.url })
+      const from = await follow(app)
+      await node.mine(8)
+      await assertCopied(app, node, from)
+      const copiedBefore = await copied(app)
+      const old = await node.call('eth_getBlockByNumber', [`0x${(from + 1).toString(16)}`, false])
+      const heal = proxy.fault({
+        method: 'eth_getBlockByNumber',
+        when: ({ params }) => params?.[0] === 'latest',
+        lie: () => old,
+      })
+      proxy.forget()
+      while (proxy.calls() < 5) await delay(20)
+      assert.deepEqual(await copied(app), copiedBefore)
+      heal()
+      app.clock.advance(10_000)
+      await node.mine()
+      await assertCopied(app, node, from)
+      assert.doesNotMatch(app.log(), /was reorganised/)
+    })
+
+    test('a chain that started again is followed from its first block', async (t) => {
+      const old = await startTestNode(t, { arguments: ['--timestamp', '1700000000'] })
+      await old.mine(5)
+      const front = await startRpcProxy(t, old.url)
+      const app = await startFollowing(t, engine, { url: front.url })
+      const from = await follow(app)
+      await old.mine(3)
+      await assertCopied(app, old, from)
+      front.forwardTo(node.url)
+      app.clock.advance(61_000)
+      await assertCopied(app, node, 0)
+    })
+
+    test('blocks that are far away are skipped by a consumer that can skip', async (t) => {
+      const app = await startFollowing(t, engine, { url: node.url, maxGap: 10 })
+      const from = await follow(app)
+      await node.mine(2)
+      await assertCopied(app, node, from)
+      await app.stop()
+      await node.mine(11)
+      const again = await startFollowing(t, engine, {
+        url: node.url,
+        maxGap: 10,
+        databaseUrl: app.app.settings.databaseUrl,
+      })
+      const head = Number(await node.call('eth_blockNumber'))
+      again.clock.advance(10_000)
+      while (again.skipped.length === 0) await delay(20)
+      await node.mine()
+      await assertCopied(again, node, head + 1)
+      assert.deepEqual(again.skipped, [head])
+    })
   })
 })

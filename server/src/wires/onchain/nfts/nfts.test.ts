@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test'
 import { getAddress } from 'viem'
 
 import type { Address } from '../../../base/hex.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { someEngine, endOfSuite } from '../../../testing/engines.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
 import { startGallery, type Gallery } from './nft.fixture.ts'
 
@@ -20,7 +20,7 @@ describe('NFTs', () => {
     node = await startTestNode(ending)
   })
 
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const end = endOfSuite()
     let gallery: Gallery
     let erc721: Address

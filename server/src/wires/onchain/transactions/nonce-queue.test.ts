@@ -8,7 +8,7 @@ import { parseEther, parseGwei } from 'viem'
 import type { Address, Hex } from '../../../base/hex.ts'
 import { startApp } from '../../../testing/app.ts'
 import { runHere } from '../../../testing/command.ts'
-import { endOfSuite, eachEngine, temporaryFolder } from '../../../testing/engines.ts'
+import { endOfSuite, someEngine, temporaryFolder } from '../../../testing/engines.ts'
 import { sample } from '../../../testing/long-run.ts'
 import { startRpcProxy, type ProxyFault, type RpcProxy } from '../../../testing/rpc-proxy.ts'
 import { FAULTS, NOT_FOR_GOOD, refusal, REFUSALS, refuse, SEND } from './nonce-queue.fixture.ts'
@@ -23,7 +23,7 @@ import {
 
 const TO: Address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const STUCK_MS = 60_000
-eachEngine((engine) => {
+someEngine((engine) => {
   const ending = endOfSuite()
   let chain: Sending
   /** A node that is asked first, and behaves unless a test lets it lie. */
@@ -179,7 +179,7 @@ eachEngine((engine) => {
       assert.equal((await later(() => minedNow(hash), 2_000)).reason, undefined)
     })
 
-  test('what a node had once is not given up where all refuse it later', async () => {
+  test('a transaction that a node had is not given up if all nodes refuse it later', async () => {
     const { node } = chain
     const wallet = await chain.wallet()
     await node.client.setAutomine(false)
@@ -373,7 +373,7 @@ eachEngine((engine) => {
     assert.equal(await node.client.getTransactionCount({ address: wallet.address }), 3)
   })
 
-  test('what was mined while no server ran is found, however many blocks there are since', async () => {
+  test('a transaction that was mined while no server ran is found, however many blocks there are since', async () => {
     const { node } = chain
     const wallet = await chain.wallet()
     await node.client.setAutomine(false)

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { eachEngine } from '../../../testing/engines.ts'
+import { someEngine } from '../../../testing/engines.ts'
 import { startReceiver } from '../../../testing/webhook-receiver.ts'
 import { DEPTH, startSending } from './sending.fixture.ts'
 
 const TO = '0x00000000000000000000000000000000000000aa'
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test('a transaction is published when it is sent, mined, confirmed, and taken out of its block', async (t) => {
     const receiver = await startReceiver(t)
     const { url, secret } = receiver

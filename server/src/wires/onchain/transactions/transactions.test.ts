@@ -4,13 +4,13 @@ import { before, test } from 'node:test'
 
 import type { Address, Hex } from '../../../base/hex.ts'
 import { startApp, type TestAnswer } from '../../../testing/app.ts'
-import { endOfSuite, eachEngine } from '../../../testing/engines.ts'
+import { endOfSuite, someEngine } from '../../../testing/engines.ts'
 import { DEPTH, eventually, startSending, type Sending } from './sending.fixture.ts'
 
 const TO: Address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const GAS = 21_000n
 
-eachEngine((engine) => {
+someEngine((engine) => {
   const ending = endOfSuite()
   let chain: Sending
   before(async () => {

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
 import { sql } from '../../../db/sql.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { eachEngine, endOfSuite, someEngine } from '../../../testing/engines.ts'
 import { RETURN_URLS, startTill, URLS, type Till } from '../pay.fixture.ts'
 
 describe('a checkout', () => {
@@ -54,6 +54,59 @@ describe('a checkout', () => {
       assert.equal(history[1]!.cause, 'reconciliation')
     })
 
+    if (engine.name === 'postgres')
+      test('is not forgotten by a stalled process while another one makes its call again', async (t) => {
+        const databaseUrl = await engine.migratedUrl()
+        const till = await startTill(t, engine, { databaseUrl })
+        const claimed = new pg.Client({ connectionString: databaseUrl })
+        await claimed.connect()
+        t.after(() => claimed.end())
+        till.card.faults = ['refused']
+        till.card.hold = async () => {
+          till.card.hold = async () => undefined
+          await claimed.query('begin')
+          await claimed.query("update pay_calls set lease_until = lease_until + 1, process = 'other'")
+        }
+        const answered = till.call('POST /pay/cardpay/checkout', {
+          items: [{ name: 'Tea', amount: 500, currency: 'eur' }],
+          ...URLS,
+        })
+        const waits =
+          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+        while ((await claimed.query(waits)).rowCount === 0) await delay(5)
+        await claimed.query('commit')
+        assert.equal((await answered).status, 502)
+        assert.equal((await till.call('GET /pay/transactions')).body.total, 1)
+      })
+
+    test('whose creation is never known expires, and is rechecked no more', async (t) => {
+      const till = await startTill(t, engine)
+      const body = { amount: 5, currency: 'EUR', ...RETURN_URLS }
+      const create = () => till.call('POST /pay/walletpay/order', body, { key: 'one' })
+      till.wallet.lastingFault = 'dropped'
+      const timer = setInterval(() => till.app.clock.advance(500), 2)
+      assert.equal((await create()).status, 502)
+      clearInterval(timer)
+      till.app.clock.advance(4 * 3_600_000)
+      await till.reconcile()
+      const { transactions } = (await till.call('GET /pay/transactions')).body
+      assert.deepEqual(
+        transactions.map(({ status }: { status: string }) => status),
+        ['expired'],
+      )
+      const { db } = till.app.app
+      const unsettled = await db.all(sql`select id from pay_transactions where is_settled = 0`)
+      const underWay = await db.all(sql`select id from pay_calls where status in ('running', 'unknown')`)
+      assert.deepEqual([unsettled, underWay], [[], []])
+      till.wallet.lastingFault = undefined
+      const again = await create()
+      assert.deepEqual([again.status, again.body.error.code], [502, 'PROVIDER_ERROR'], again.text)
+      assert.match(again.body.error.message, /new Idempotency-Key/)
+      assert.equal(till.wallet.sessions.size, 0)
+    })
+  })
+
+  someEngine((engine) => {
     for (const [fault, status] of [
       ['lost', 200],
       ['dropped', 200],
@@ -131,31 +184,6 @@ describe('a checkout', () => {
       assert.ok(seconds >= 10 && seconds < 17, `answered after ${seconds} s`)
     })
 
-    if (engine.name === 'postgres')
-      test('is not forgotten by a stalled process while another one makes its call again', async (t) => {
-        const databaseUrl = await engine.migratedUrl()
-        const till = await startTill(t, engine, { databaseUrl })
-        const claimed = new pg.Client({ connectionString: databaseUrl })
-        await claimed.connect()
-        t.after(() => claimed.end())
-        till.card.faults = ['refused']
-        till.card.hold = async () => {
-          till.card.hold = async () => undefined
-          await claimed.query('begin')
-          await claimed.query("update pay_calls set lease_until = lease_until + 1, process = 'other'")
-        }
-        const answered = till.call('POST /pay/cardpay/checkout', {
-          items: [{ name: 'Tea', amount: 500, currency: 'eur' }],
-          ...URLS,
-        })
-        const waits =
-          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
-        while ((await claimed.query(waits)).rowCount === 0) await delay(5)
-        await claimed.query('commit')
-        assert.equal((await answered).status, 502)
-        assert.equal((await till.call('GET /pay/transactions')).body.total, 1)
-      })
-
     test('with the same Idempotency-Key is the same checkout', async (t) => {
       const till = await startTill(t, engine)
       const body = { items: [{ name: 'Book', amount: 500, currency: 'eur' }], ...URLS }
@@ -164,32 +192,6 @@ describe('a checkout', () => {
       assert.deepEqual(second.body, first.body)
       assert.equal(second.headers.get('idempotency-replayed'), 'true')
       assert.equal(till.card.sessions.size, 1)
-    })
-
-    test('whose creation is never known expires, and is rechecked no more', async (t) => {
-      const till = await startTill(t, engine)
-      const body = { amount: 5, currency: 'EUR', ...RETURN_URLS }
-      const create = () => till.call('POST /pay/walletpay/order', body, { key: 'one' })
-      till.wallet.lastingFault = 'dropped'
-      const timer = setInterval(() => till.app.clock.advance(500), 2)
-      assert.equal((await create()).status, 502)
-      clearInterval(timer)
-      till.app.clock.advance(4 * 3_600_000)
-      await till.reconcile()
-      const { transactions } = (await till.call('GET /pay/transactions')).body
-      assert.deepEqual(
-        transactions.map(({ status }: { status: string }) => status),
-        ['expired'],
-      )
-      const { db } = till.app.app
-      const unsettled = await db.all(sql`select id from pay_transactions where is_settled = 0`)
-      const underWay = await db.all(sql`select id from pay_calls where status in ('running', 'unknown')`)
-      assert.deepEqual([unsettled, underWay], [[], []])
-      till.wallet.lastingFault = undefined
-      const again = await create()
-      assert.deepEqual([again.status, again.body.error.code], [502, 'PROVIDER_ERROR'], again.text)
-      assert.match(again.body.error.message, /new Idempotency-Key/)
-      assert.equal(till.wallet.sessions.size, 0)
     })
 
     test('that expires is expired, and a declined card changes nothing', async (t) => {
@@ -219,7 +221,7 @@ describe('a checkout', () => {
 })
 
 describe('bad input of a checkout', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const end = endOfSuite()
     let starting: Promise<Till> | undefined
     const till = () => (starting ??= startTill(end, engine))
@@ -269,7 +271,7 @@ describe('bad input of a checkout', () => {
 })
 
 describe('bad input of an order', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const end = endOfSuite()
     let starting: Promise<Till> | undefined
     const till = () => (starting ??= startTill(end, engine))

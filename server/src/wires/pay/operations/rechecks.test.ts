@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { sql } from '../../../db/sql.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { someEngine } from '../../../testing/engines.ts'
 import { startTill } from '../pay.fixture.ts'
 
 const SECOND_MS = 1_000
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test('a transaction that is not settled is rechecked after 10 s, then at doubling distances to an hour', async (t) => {
     const till = await startTill(t, engine)
     const { clock } = till.app

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import { sql } from '../../../db/sql.ts'
 import { testClock } from '../../../testing/app.ts'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine, someEngine } from '../../../testing/engines.ts'
 import { startTill, type Till } from '../pay.fixture.ts'
 
 const REFUND = 'POST /pay/cardpay/refund'
@@ -48,6 +48,115 @@ describe('a refund', () => {
       )
     })
 
+    test('50 at once on two servers never give back more than was paid', async (t) => {
+      const till = await startTill(t, engine, { replicas: true })
+      const { _id: transactionId } = await till.paid(1000)
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, at) =>
+          till.call(REFUND, { transactionId, amount: 90 }, { app: at % 2 === 0 ? till.app : till.other }),
+        ),
+      )
+      const count = (status: number) => answers.filter((one) => one.status === status).length
+      assert.deepEqual([count(200), count(422)], [11, 39], answers.map(({ text }) => text).join('\n'))
+      for (const { status, body } of answers)
+        if (status === 422) assert.equal(body.error.code, 'AMOUNT_EXCEEDED')
+      await till.deliver()
+      const { refundedAmount, refunds } = await till.transaction(transactionId)
+      assert.deepEqual([refundedAmount, refunds.length], [990, 11])
+      assert.equal(till.card.counts.refund, 11)
+      const { refunds: atBank } = till.card.sessionOf(transactionId)
+      assert.equal(
+        atBank.reduce((sum, one) => sum + one.amount, 0n),
+        990n,
+      )
+    })
+
+    test('50 at once on one payment are all made, by a few statements each', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId } = await till.paid(1000)
+      const { db } = till.app.app
+      const batch = db.batch.bind(db)
+      let batches = 0
+      db.batch = (steps) => (batches++, batch(steps))
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, () => till.call(REFUND, { transactionId, amount: 4 })),
+      )
+      for (const { status, text } of answers) assert.equal(status, 200, text)
+      // One reserves, and one records: none is repeated because of the others.
+      assert.ok(batches >= 100 && batches < 125, String(batches))
+      const { status, refundedAmount, refunds } = await till.transaction(transactionId)
+      assert.deepEqual([status, refundedAmount, refunds.length], ['partially_refunded', 200, 50])
+      assert.equal(till.card.counts.refund, 50)
+      assert.equal(till.card.sessionOf(transactionId).refunds.length, 50)
+    })
+
+    test('of all that is left, 10 at once, is made once', async (t) => {
+      const till = await startTill(t, engine, { replicas: true })
+      const { _id: transactionId } = await till.paid(1000)
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, at) =>
+          till.call(REFUND, { transactionId }, { app: at % 2 === 0 ? till.app : till.other }),
+        ),
+      )
+      assert.equal(answers.filter(({ status }) => status === 200).length, 1)
+      assert.equal((await till.transaction(transactionId)).refundedAmount, 1000)
+    })
+
+    test('that another server has claimed is not repeated because the first call of it ends late', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId } = await till.paid(1000)
+      const { card } = till
+      const held: { end: () => void }[] = []
+      card.hold = () => new Promise((end) => held.push({ end }))
+      card.faults = ['dropped']
+      const answering = till.call(REFUND, { transactionId, amount: 800 })
+      while (held.length < 1) await delay(2)
+      const first = held[0]!
+      card.hold = async () => undefined
+      // A server whose clock is ahead: to it the lease of the call is over.
+      const clock = testClock()
+      const { databaseUrl } = till.app.app.settings
+      const next = await startTill(t, engine, { banks: [card, till.wallet], clock, databaseUrl })
+      clock.advance(40_000)
+      // Rechecks are answered, and the repeated call is held.
+      const isUnderWay = () => card.counts.refund > 1
+      card.hold = () => (isUnderWay() ? new Promise((end) => held.push({ end })) : Promise.resolve())
+      const reconciling = next.reconcile()
+      while (held.length < 2) await delay(2)
+      card.hold = async () => undefined
+      first.end()
+      const { body, status } = await till.app.clock.through(answering)
+      assert.deepEqual([status, body.status], [200, 'pending'])
+      await next.reconcile()
+      assert.equal(card.counts.refund, 2)
+      held[1]!.end()
+      await reconciling
+      await next.reconcile()
+      assert.equal(card.counts.refund, 2)
+      assert.equal((await next.transaction(transactionId)).refundedAmount, 800)
+    })
+
+    test('of two people under the same Idempotency-Key is one, and of another payment is another', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId } = await till.paid(1000)
+      const [one, other] = [await till.app.register(), await till.app.register()]
+      const refund = (token: string, body: object) =>
+        till.call(REFUND, { transactionId, amount: 100, ...body }, { token, key: 'refund' })
+      const answers = await Promise.all([refund(one.token, {}), refund(other.token, {})])
+      const firstAnswer = answers.find(({ status }) => status === 200)!
+      for (const { status, body } of answers)
+        assert.ok(status === 200 || body.error.code === 'IDEMPOTENCY_CONFLICT')
+      const again = await refund(other.token, {})
+      assert.deepEqual(again.body, firstAnswer.body)
+      assert.equal(till.card.sessionOf(transactionId).refunds.length, 1)
+      assert.equal((await refund(other.token, { amount: 200 })).status, 409)
+      const { _id: next } = await till.paid(1000)
+      assert.equal((await refund(one.token, { transactionId: next })).status, 200)
+      assert.equal(till.card.sessionOf(next).refunds.length, 1)
+    })
+  })
+
+  someEngine((engine) => {
     test('of a wallet payment is in decimal numbers', async (t) => {
       const till = await startTill(t, engine)
       const { _id: transactionId } = await till.captured(12.3)
@@ -73,48 +182,6 @@ describe('a refund', () => {
       assert.equal((await till.call(REFUND, { transactionId, amount: 400, currency: 'eur' })).status, 200)
     })
 
-    test('50 at once on two servers never give back more than was paid', async (t) => {
-      const till = await startTill(t, engine, { replicas: true })
-      const { _id: transactionId } = await till.paid(1000)
-      const answers = await Promise.all(
-        Array.from({ length: 50 }, (_, at) =>
-          till.call(REFUND, { transactionId, amount: 90 }, { app: at % 2 === 0 ? till.app : till.other }),
-        ),
-      )
-      const count = (status: number) => answers.filter((one) => one.status === status).length
-      assert.deepEqual([count(200), count(422)], [11, 39], answers.map(({ text }) => text).join('\n'))
-      for (const { status, body } of answers)
-        if (status === 422) assert.equal(body.error.code, 'AMOUNT_EXCEEDED')
-      await till.deliver()
-      const { refundedAmount, refunds } = await till.transaction(transactionId)
-      assert.deepEqual([refundedAmount, refunds.length], [990, 11])
-      assert.equal(till.card.counts.refund, 11)
-      const { refunds: atBank } = till.card.sessionOf(transactionId)
-      assert.equal(
-        atBank.reduce((sum, one) => sum + one.amount, 0n),
-        990n,
-      )
-    })
-
-    test('200 at once on one payment are all made, by a few statements each', async (t) => {
-      const till = await startTill(t, engine)
-      const { _id: transactionId } = await till.paid(1000)
-      const { db } = till.app.app
-      const batch = db.batch.bind(db)
-      let batches = 0
-      db.batch = (steps) => (batches++, batch(steps))
-      const answers = await Promise.all(
-        Array.from({ length: 200 }, () => till.call(REFUND, { transactionId, amount: 4 })),
-      )
-      for (const { status, text } of answers) assert.equal(status, 200, text)
-      // One reserves, and one records: none is repeated because of the others.
-      assert.ok(batches >= 400 && batches < 500, String(batches))
-      const { status, refundedAmount, refunds } = await till.transaction(transactionId)
-      assert.deepEqual([status, refundedAmount, refunds.length], ['partially_refunded', 800, 200])
-      assert.equal(till.card.counts.refund, 200)
-      assert.equal(till.card.sessionOf(transactionId).refunds.length, 200)
-    })
-
     test('with a reason shows it, and sends it to the provider', async (t) => {
       const till = await startTill(t, engine)
       const { _id: transactionId } = await till.paid(1000)
@@ -134,18 +201,6 @@ describe('a refund', () => {
       )
       for (const wrong of ['', 'a\nb', 'x'.repeat(256), 7])
         assert.equal((await till.call(REFUND, { transactionId, reason: wrong })).status, 400)
-    })
-
-    test('of all that is left, 10 at once, is made once', async (t) => {
-      const till = await startTill(t, engine, { replicas: true })
-      const { _id: transactionId } = await till.paid(1000)
-      const answers = await Promise.all(
-        Array.from({ length: 10 }, (_, at) =>
-          till.call(REFUND, { transactionId }, { app: at % 2 === 0 ? till.app : till.other }),
-        ),
-      )
-      assert.equal(answers.filter(({ status }) => status === 200).length, 1)
-      assert.equal((await till.transaction(transactionId)).refundedAmount, 1000)
     })
 
     for (const [fault, refundsMade] of [
@@ -258,40 +313,6 @@ describe('a refund', () => {
       void answering
     })
 
-    test('that another server has claimed is not repeated because the first call of it ends late', async (t) => {
-      const till = await startTill(t, engine)
-      const { _id: transactionId } = await till.paid(1000)
-      const { card } = till
-      const held: { end: () => void }[] = []
-      card.hold = () => new Promise((end) => held.push({ end }))
-      card.faults = ['dropped']
-      const answering = till.call(REFUND, { transactionId, amount: 800 })
-      while (held.length < 1) await delay(2)
-      const first = held[0]!
-      card.hold = async () => undefined
-      // A server whose clock is ahead: to it the lease of the call is over.
-      const clock = testClock()
-      const { databaseUrl } = till.app.app.settings
-      const next = await startTill(t, engine, { banks: [card, till.wallet], clock, databaseUrl })
-      clock.advance(40_000)
-      // Rechecks are answered, and the repeated call is held.
-      const isUnderWay = () => card.counts.refund > 1
-      card.hold = () => (isUnderWay() ? new Promise((end) => held.push({ end })) : Promise.resolve())
-      const reconciling = next.reconcile()
-      while (held.length < 2) await delay(2)
-      card.hold = async () => undefined
-      first.end()
-      const { body, status } = await till.app.clock.through(answering)
-      assert.deepEqual([status, body.status], [200, 'pending'])
-      await next.reconcile()
-      assert.equal(card.counts.refund, 2)
-      held[1]!.end()
-      await reconciling
-      await next.reconcile()
-      assert.equal(card.counts.refund, 2)
-      assert.equal((await next.transaction(transactionId)).refundedAmount, 800)
-    })
-
     test('that was certainly not made is made by the same Idempotency-Key', async (t) => {
       const till = await startTill(t, engine)
       const { _id: transactionId } = await till.paid(1000)
@@ -373,25 +394,6 @@ describe('a refund', () => {
         ['pending', 'completed', 'refunded', 'completed'],
       )
       assert.equal((await till.call(REFUND, { transactionId })).status, 200)
-    })
-
-    test('of two people under the same Idempotency-Key is one, and of another payment is another', async (t) => {
-      const till = await startTill(t, engine)
-      const { _id: transactionId } = await till.paid(1000)
-      const [one, other] = [await till.app.register(), await till.app.register()]
-      const refund = (token: string, body: object) =>
-        till.call(REFUND, { transactionId, amount: 100, ...body }, { token, key: 'refund' })
-      const answers = await Promise.all([refund(one.token, {}), refund(other.token, {})])
-      const firstAnswer = answers.find(({ status }) => status === 200)!
-      for (const { status, body } of answers)
-        assert.ok(status === 200 || body.error.code === 'IDEMPOTENCY_CONFLICT')
-      const again = await refund(other.token, {})
-      assert.deepEqual(again.body, firstAnswer.body)
-      assert.equal(till.card.sessionOf(transactionId).refunds.length, 1)
-      assert.equal((await refund(other.token, { amount: 200 })).status, 409)
-      const { _id: next } = await till.paid(1000)
-      assert.equal((await refund(one.token, { transactionId: next })).status, 200)
-      assert.equal(till.card.sessionOf(next).refunds.length, 1)
     })
 
     test('that the version before made under the caller’s own key is not made again', async (t) => {

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { sql } from '../../../db/sql.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { someEngine, endOfSuite } from '../../../testing/engines.ts'
 import { startTestNode } from '../../../testing/node.ts'
 import { startRpcProxy, type RpcProxy } from '../../../testing/rpc-proxy.ts'
 import { DEPTH, startShop, type Shop } from './requests.fixture.ts'
@@ -14,7 +14,7 @@ const OVER_S = 4_000
 const HOUR_MS = 3_600_000
 
 describe('late payments', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const end = endOfSuite()
 
     async function open() {

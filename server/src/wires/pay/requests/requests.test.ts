@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 
 import { getAddress } from 'viem'
 
 import { sql } from '../../../db/sql.ts'
-
-import { anyEngine, eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { anyEngine, eachEngine, endOfSuite, someEngine } from '../../../testing/engines.ts'
 import { startApp } from '../../../testing/app.ts'
-import { startTestNode } from '../../../testing/node.ts'
+import { startTestNode, type TestNode } from '../../../testing/node.ts'
 import { DEPTH, MNEMONIC, startShop } from './requests.fixture.ts'
 
 const HOUR_MS = 3_600_000
 
 describe('a payment request', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const end = endOfSuite()
     const open = async () => {
       const [node, other] = await Promise.all([
@@ -224,9 +223,19 @@ describe('a payment request', () => {
       assert.deepEqual([answered.status, answered.body.error.code], [400, 'PROVIDER_NOT_CONFIGURED'])
       assert.match(answered.body.error.message, /ARBITRUM_RPC_URL/)
     })
+  })
+})
 
-    test('with the same idempotency key is the same; at once, all have addresses of their own', async () => {
-      const { shop } = await start()
+describe('payment requests', () => {
+  const suite = endOfSuite()
+  let node: TestNode
+  before(async () => {
+    node = await startTestNode(suite)
+  })
+
+  eachEngine((engine) => {
+    test('with the same idempotency key are one; at once, all have addresses of their own', async (t) => {
+      const shop = await startShop(t, engine, { ethereum: node.url })
       const body = { amount: '1', token: 'ETH', chain: 'ethereum' }
       const send = () => shop.call('POST /pay/onchain/payment', body, { key: 'again' })
       assert.deepEqual((await send()).body, (await send()).body)

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { sql } from '../../../db/sql.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { someEngine, endOfSuite } from '../../../testing/engines.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
 import { startRpcProxy } from '../../../testing/rpc-proxy.ts'
 import { DEPTH, ETHER, MNEMONIC, startShop, type Shop } from './requests.fixture.ts'
@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000
 const OVER_S = 4_000
 
 describe('the watch of payments', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const end = endOfSuite()
     const open = async () => {
       const node = await startTestNode(end)
