@@ -4,10 +4,14 @@ import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Runs the test files of a folder that take one engine of both, as long as they have no long run of their own. */
-export async function runOnBothEngines(folder: string): Promise<void> {
+/**
+ * Runs the test files of a folder that take one engine of both, as long as they have no long run of their own.
+ *
+ * @param pattern of the names of the files
+ */
+export async function runOnBothEngines(folder: string, pattern: string | string[] = '**/*.test.ts'): Promise<void> {
   process.env['LONG_RUN'] = 'on'
-  for await (const name of glob('**/*.test.ts', { cwd: folder })) {
+  for await (const name of glob(pattern, { cwd: folder })) {
     const file = join(folder, name)
     if (existsSync(file.replace(/\.test\.ts$/, '.long.ts'))) continue
     if (/\b(?:someEngine|testOnOne)\(/.test(await readFile(file, 'utf8')))
