@@ -16,14 +16,18 @@ export type ShownDocument = { readonly body: string; readonly etag: string }
 const PART_CHARACTERS = 262_144
 
 /** A document that somebody may read, or the chosen fields of it. */
-export const shownFields = (
+export function shownFields(
   view: FieldView | undefined,
   document: OwnedDocument,
   projection?: Projection,
-): ShownDocument => ({
-  body: shownBody(view, document, projection),
-  etag: etagOf(document.version, markOf(view, document)),
-})
+): ShownDocument {
+  const { body, version } = document
+  const isWhole = view === undefined && projection === undefined
+  return {
+    body: isWhole ? body : shownBody(view, document, projection),
+    etag: etagOf(version, view && markOf(view, document)),
+  }
+}
 
 /** Documents likewise. A large page is done in parts, so that it holds up nobody. */
 export async function shownPage(

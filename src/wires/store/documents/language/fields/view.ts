@@ -10,6 +10,8 @@ import { isInside, withoutIndexes } from './field-path.ts'
 
 /** The fields of a collection that not everybody sees. */
 export type FieldRules = {
+  /** All of them. */
+  readonly concealed: readonly Path[]
   /** Seen by administrators and service keys. */
   readonly hidden: readonly Path[]
   /** Seen by those for whom the rule holds for the document. */
@@ -24,18 +26,14 @@ export type FieldView = {
   readonly showTo: readonly { readonly path: Path; readonly reach: Reach }[]
 }
 
-/** The fields that not everybody sees in all documents. */
-export const concealedOf = ({ hidden, showTo }: FieldRules): readonly Path[] => [
-  ...hidden,
-  ...showTo.map(({ path }) => path),
-]
-
 /** The view of somebody; undefined if it shows everything. */
-export function viewOf(rules: FieldRules, subject: RuleSubject): FieldView | undefined {
-  const { hidden, showTo } = rules
-  if (subject.isPrivileged || hidden.length + showTo.length === 0) return undefined
+export function viewOf(
+  { concealed, hidden, showTo }: FieldRules,
+  subject: RuleSubject,
+): FieldView | undefined {
+  if (subject.isPrivileged || concealed.length === 0) return undefined
   return {
-    concealed: concealedOf(rules),
+    concealed,
     hidden,
     showTo: showTo.map(({ path, rule }) => ({ path, reach: reachOf(rule, subject) })),
   }
