@@ -11,7 +11,7 @@ import {
 } from '../storage/sql/entries-sql.ts'
 import type { Plan } from '../storage/plan/plan.ts'
 import { listEngines } from '../storage/sql/engines.ts'
-import { afterHitSql, afterPositionSql, directionOf, orderOfHits } from '../storage/sql/order-sql.ts'
+import { afterHitSql, afterPositionSql, ASC, DESC, orderOfHits } from '../storage/sql/order-sql.ts'
 import { hitsSql } from '../storage/sql/search-sql.ts'
 
 // Bytes × conditions of a document that is examined in microseconds.
@@ -81,7 +81,7 @@ function rowsOfEntries(
   const ids = sql.literal(plan.hasRepeats ? 'distinct e.id' : 'e.id')
   const upTo = sql.literal(isQuick ? `limit ${FEW_ENTRIES + 1}` : '')
   const { idDescending } = list.order
-  const orderBy = order ? order.by(sql`e`) : sql`e.id ${directionOf(idDescending)}`
+  const orderBy = order ? order.by(sql`e`) : sql`e.id ${idDescending ? DESC : ASC}`
   let page: Sql
   if (order) {
     const rows = sql`select e.key, e.id from ${from} where ${where} ${order.after}`

@@ -19,7 +19,7 @@ import { parseSort, SCORE, scoreOrder, type Sort } from '../language/query/sort.
 import { type Reach } from '../language/rules/rule.ts'
 import { listEngines } from '../storage/sql/engines.ts'
 import { idMatches } from '../storage/sql/document-rows.ts'
-import { afterPositionSql, directionOf, orderOf, type ListOrder } from '../storage/sql/order-sql.ts'
+import { afterPositionSql, ASC, DESC, orderOf, type ListOrder } from '../storage/sql/order-sql.ts'
 
 /** The query parameters that say which documents a list has, and in which order. */
 export type ListParameters = {
@@ -138,12 +138,10 @@ function parseFor(
     ...(isPartial ? [sql`(d.owner = ${rule.owner} or ${engine.matches(rule.filter)})`] : []),
     ...(matches ? [matches] : []),
   ]
-  const alternativesOf = {
-    alternatives: isPartial
-      ? conjunctAlternatives(and([rule.filter, asked]), rule.filter)
-      : conjunctAlternatives(filter),
-    ownerAlternative: rule?.owner,
-  }
+  const conjuncts = conjunctsOf(filter)
+  const ors = isPartial ? rule.filter : conjuncts.find(({ kind }) => kind === 'or')
+  const alternatives = ors ? alternativesOf(ors, conjuncts) : []
+  const ownerAlternative = rule?.owner
   const { orderBy, sortColumns, orderByColumns } = orderOf(order, engine.order)
   const where = conditions.length > 0 ? sql.flat(sql.join(conditions, ' and '), dialect) : sql.literal('true')
   const sortSql = sql.flat(sortColumns, dialect)
@@ -167,8 +165,12 @@ function parseFor(
     ]),
     isFiltered,
     scans,
-    ...alternativesOf,
-    needed: once(() => neededIndexes(filter, order, alternativesOf)),
+    alternatives,
+    ownerAlternative,
+    needed: once(() => {
+      const needed = neededIndex(filter, order)
+      return needed && ownerAlternative === undefined ? [needed] : neededByEach(alternatives)
+    }),
     conditions: countConditions(filter) + (isPartial ? countConditions(rule.filter) : 0),
     callsFunctions:
       dialect === 'sqlite' &&
@@ -176,38 +178,25 @@ function parseFor(
       [...where.strings, ...sortSql.strings].some((text) => FUNCTION_CALL.test(text)),
     where,
     idConditions: sql.join(
-      conjunctsOf(filter)
-        .flatMap((one) => idMatches(one) ?? [])
-        .map((one) => sql`${one} and `),
+      conjuncts.flatMap((one) => idMatches(one) ?? []).map((one) => sql`${one} and `),
       '',
     ),
     orderBy: sql.flat(orderBy, dialect),
     sortColumns: sortSql,
     orderByColumns: sql.flat(orderByColumns, dialect),
-    readOrder: readsInOrder ? sql`order by d.id ${directionOf(order.idDescending)}` : sql.literal(''),
+    readOrder: readsInOrder ? sql`order by d.id ${order.idDescending ? DESC : ASC}` : sql.literal(''),
   }
 }
 
-type Alternatives = Pick<ParsedList, 'alternatives' | 'ownerAlternative'>
-
-/** The filter once for each alternative of a part of it: the first `or` that must be met, or the part that is given. */
-function conjunctAlternatives(filter: FilterTree, given?: FilterTree): readonly FilterTree[] {
-  const parts = conjunctsOf(filter)
-  const part = given ?? parts.find(({ kind }) => kind === 'or')
-  if (!part) return []
-  const others = parts.filter((one) => !conjunctsOf(part).includes(one))
+/** A filter once for each alternative of a part of it, beside the other conjuncts. */
+function alternativesOf(part: FilterTree, conjuncts: readonly FilterTree[]): readonly FilterTree[] {
+  const others = conjuncts.filter((one) => one !== part)
   const of = part.kind === 'or' ? part.of : [part]
   return of.map((one) => and([one, ...others]))
 }
 
 /** @returns none if an alternative can have none, because all of them are needed together */
-function neededIndexes(
-  filter: FilterTree,
-  order: Sort,
-  { alternatives, ownerAlternative }: Alternatives,
-): readonly NeededIndex[] {
-  const needed = neededIndex(filter, order)
-  if (needed && ownerAlternative === undefined) return [needed]
+function neededByEach(alternatives: readonly FilterTree[]): readonly NeededIndex[] {
   const each = alternatives.flatMap((one) => neededIndex(one, { keys: [], idDescending: false }) ?? [])
   return each.length === alternatives.length ? each : []
 }
