@@ -18,7 +18,9 @@ export type Viewer = {
   readonly owner: string
   /** How many hooks led to what is done. */
   readonly depth: number
-  /** For whom rules are asked, with the values of `store.user` that a collection needs. Each is read once a request. */
+  /** For whom rules are asked that need no value of `store.user`. */
+  readonly subject: RuleSubject
+  /** For whom those of a collection are asked, with the values of `store.user` that it needs. Each is read once a request. */
   subjectFor(collection: Pick<CollectionDefinition, 'userValues'>): RuleSubject | Promise<RuleSubject>
 }
 
@@ -28,7 +30,7 @@ const SYSTEM_OWNER = 'system'
 /** The server itself: hooks, schedules, relations. */
 export const systemViewer = (depth = 0, owner = SYSTEM_OWNER): Viewer => {
   const subject = { isSignedIn: false, isPrivileged: true, values: new Map(), reaches: new Map() }
-  return { caller: undefined, isPrivileged: true, owner, depth, subjectFor: () => subject }
+  return { caller: undefined, isPrivileged: true, owner, depth, subject, subjectFor: () => subject }
 }
 
 /** For whom rules are asked, with the values that every account has. */
@@ -64,6 +66,7 @@ export const createViewers =
     return {
       caller,
       isPrivileged: own.isPrivileged,
+      subject: own,
       owner: caller?.id ?? '',
       depth: 0,
       subjectFor({ userValues }) {

@@ -90,7 +90,8 @@ export function documentEndpoints({
   async function readAccess(name: string, caller: Caller | undefined, projection?: Projection) {
     const collection = collections.get(name)
     const viewer = collections.viewer(caller)
-    const subject = await viewer.subjectFor(collection)
+    const needsValues = collection.userValues.length > 0
+    const subject = needsValues ? await viewer.subjectFor(collection) : viewer.subject
     const reach = reachOf(collection.read, subject)
     if (reach !== 'all') checkAudience(collection.read, subject, false)
     const view = collection.concealed.length === 0 ? undefined : viewOf(collection, subject)
@@ -124,9 +125,10 @@ export function documentEndpoints({
     const reads = preview === undefined ? undefined : { characters: preview }
     const page = await list({ collection: name, access, parameters: query, reads, options, makeRoom })
     const next = page.nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(page.nextCursor)}`
-    const bodies = reads
-      ? page.documents.map(storedPreview)
-      : await shownPage(view, page.documents, projection)
+    let bodies: string[]
+    if (reads) bodies = page.documents.map(storedPreview)
+    else if (view || projection) bodies = await shownPage(view, page.documents, projection)
+    else bodies = page.documents.map(({ body }) => body)
     if (branches) {
       const whole = projection ? await shownPage(view, page.documents) : bodies
       const expanded = await expand({ collections, documents, viewer, makeRoom }, branches, whole)

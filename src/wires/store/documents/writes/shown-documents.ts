@@ -35,8 +35,6 @@ export async function shownPage(
   documents: readonly SeenDocument[],
   projection?: Projection,
 ): Promise<string[]> {
-  const isWhole = view === undefined && projection === undefined
-  if (isWhole) return documents.map(({ body }) => body)
   const bodies: string[] = []
   let characters = 0
   for (const document of documents) {

@@ -65,7 +65,7 @@ export function parseFilter(text: string): FilterTree {
     takesAnyKey: true,
     hint: ` ${EXAMPLE}`,
   })
-  return readFilterOf(value as Json, AT)
+  return withMoments(readFilter(value, AT, 0, { ...NO_COUNTS }))
 }
 
 /**
