@@ -1,8 +1,7 @@
 import { errors } from '../../../../base/errors.ts'
 import { parseJson } from '../../../../base/json.ts'
 import { choosePath } from './access-path.ts'
-import type { Fields } from '../language/document-json.ts'
-import type { SeenDocument } from '../language/fields/view.ts'
+import type { DocumentRow, Fields } from '../language/document-json.ts'
 import { explanationOf, type Explanation, type ReadList } from './explain.ts'
 import { selectIndexesSql } from '../storage/sql/index-rows.ts'
 import { countHitsSql } from '../storage/sql/search-sql.ts'
@@ -19,7 +18,9 @@ const TRIES_MAX = 3
 const RETRY_AFTER = 1
 
 /** A document of a page; its `body` is what was read of it. */
-export type ListedDocument = SeenDocument & { readonly id: string; readonly version: number | undefined }
+export type ListedDocument = Omit<DocumentRow, 'collection' | 'version'> & {
+  readonly version: number | undefined
+}
 
 /** A page of documents as they are stored; what is not shown of them is still there. */
 export type DocumentList = {

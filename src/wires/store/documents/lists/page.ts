@@ -17,23 +17,24 @@ const COPIES = 2
 
 const NOTHING = sql.literal('')
 
-/** A document of a page; `fetched` is how many the page would have if it had no limit of bytes, where that was asked. */
-export type PageDocument = {
+/** A row of a page. */
+type PageRow = {
   readonly id: string
-  readonly body: string
+  /** Null if the document is too large for its share of the page. */
+  readonly body: string | null
   readonly owner?: string
+  readonly total?: number
+  /** How many documents the page would have if it had no limit of bytes, where that was asked. */
   readonly fetched?: number
   /** If only a part of each document is read. */
   readonly version?: number
   /** The whole document, if only a part of each is read: of the last one that the page shows. */
   readonly whole?: string | null
 }
+type WholeRow = PageRow & { readonly body: string }
 
 /** The total of a list and a page of it, both of one moment. The page has one document more than it shows, if there is one. */
-export type ListPage = { readonly total: number; readonly documents: readonly PageDocument[] }
-
-type PageRow = { id: string; body: string | null; owner?: string; total?: number; fetched?: number }
-type WholeRow = PageRow & PageDocument
+export type ListPage = { readonly total: number; readonly documents: readonly WholeRow[] }
 
 /**
  * Reads a page.

@@ -1,4 +1,5 @@
 import { invalid } from '../../../../../base/errors.ts'
+import type { DocumentRow } from '../document-json.ts'
 import type { ElementTest, FilterTree, Json, Test } from '../query/filter.ts'
 import { isScalar } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
@@ -43,9 +44,6 @@ export function viewOf(
 export const nameOfView = (view: FieldView | undefined): string =>
   view === undefined ? '' : JSON.stringify([view.hidden, view.showTo])
 
-/** A document as it is stored, with the account that it belongs to. */
-export type SeenDocument = { readonly body: string; readonly owner: string }
-
 /** The fields of a document that a view does not show. */
 export function concealedIn({ hidden, showTo }: FieldView, document: Json, owner: string): readonly Path[] {
   if (showTo.length === 0) return hidden
@@ -58,7 +56,11 @@ export function concealedIn({ hidden, showTo }: FieldView, document: Json, owner
  *
  * @param now the document of which it is asked what is shown, if that is another version
  */
-export function show(view: FieldView | undefined, document: SeenDocument, now = document): string {
+export function show(
+  view: FieldView | undefined,
+  document: Pick<DocumentRow, 'body' | 'owner'>,
+  now = document,
+): string {
   const { body } = document
   if (view === undefined) return body
   const paths = concealedIn(view, view.showTo.length > 0 ? (parseJson(now.body) as Json) : null, now.owner)
@@ -66,7 +68,10 @@ export function show(view: FieldView | undefined, document: SeenDocument, now = 
 }
 
 /** Marks the ETag of a document by what is shown of it: another view of the same version is another representation. */
-export function markOf(view: FieldView | undefined, { body, owner }: SeenDocument): string {
+export function markOf(
+  view: FieldView | undefined,
+  { body, owner }: Pick<DocumentRow, 'body' | 'owner'>,
+): string {
   if (view === undefined) return ''
   const concealed = concealedIn(view, view.showTo.length > 0 ? (parseJson(body) as Json) : null, owner)
   return concealed.length === 0 ? '' : `-${concealed.map((path) => view.concealed.indexOf(path)).join('.')}`
