@@ -53,8 +53,8 @@ export type Candidates = {
   readonly isUnion: boolean
 }
 
-/** A plan, and how many entries it leads to if they were counted: infinite if they are more than were counted. */
-type CountedPlan = { readonly plan: Plan; readonly entries?: number }
+/** A plan, and how many entries it leads to: infinite if they are more than were counted, undefined if none were. */
+type CountedPlan = { readonly plan: Plan; readonly entries: number | undefined }
 
 /**
  * Chooses how a list is read. Entries are counted for it, documents are not read.
@@ -70,10 +70,8 @@ export async function choosePath(
   if (set && list.search) return searchPath(source, set, list.search)
   if (set && set.indexes.length > 0) {
     const { filter, order, isPartial } = list
-    for (const counted of await fewestFirst(
-      source,
-      plansOf(set.indexes, { filter, order, owner, isPartial }),
-    )) {
+    const plans = plansOf(set.indexes, { filter, order, owner, isPartial })
+    for (const counted of await fewestFirst(source, plans)) {
       const path = await pathOfPlan(source, counted)
       if (path) return path
     }
@@ -99,7 +97,8 @@ async function fewestFirst(
   plans: readonly Plan[],
 ): Promise<readonly CountedPlan[]> {
   // The entries of one that is exact are the list, and no plan leads to fewer.
-  if (plans.length < 2 || plans[0]!.isExact) return plans.slice(0, 1).map((plan) => ({ plan }))
+  if (plans.length < 2 || plans[0]!.isExact)
+    return plans.slice(0, 1).map((plan) => ({ plan, entries: undefined }))
   const counted = await Promise.all(
     plans.slice(0, PLANS_MAX).map(async (plan) => {
       const { entries } = (await db.get(countEntriesSql(plan, owner, FEW_ENTRIES)))!
@@ -112,7 +111,7 @@ async function fewestFirst(
 /** @returns undefined if a scan is better */
 async function pathOfPlan(
   source: ListSource,
-  { plan, entries: counted = 0 }: CountedPlan,
+  { plan, entries: counted }: CountedPlan,
 ): Promise<AccessPath | undefined> {
   const { list, cursor, limit, knownTotal, isShort, countAll } = source
   const plans = [plan]
@@ -128,7 +127,8 @@ async function pathOfPlan(
   if (order && cursor?.total !== undefined && cursor.total > LOOKUP_COST * (limit + 1))
     return { kind: 'ordered', plans, order, isQuick: false, total: cursor.total }
 
-  const few = counted <= FEW_DOCUMENTS ? await countFew(source, plan) : { entries: counted, bytes: Infinity }
+  const areMany = counted !== undefined && counted > FEW_DOCUMENTS
+  const few = areMany ? { entries: counted, bytes: Infinity } : await countFew(source, plan)
   const isQuick = few.entries <= FEW_DOCUMENTS && few.bytes <= FEW_BYTES / effortOf(list.filter, list.order)
   const most = isQuick ? FEW_DOCUMENTS : Math.floor((await countAll()) / LOOKUP_COST)
   const entries = await countEntries(source, plan, most, few.entries)

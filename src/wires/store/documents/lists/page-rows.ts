@@ -37,7 +37,7 @@ export type PageRows = {
 }
 
 /** Documents that must be looked into, rows `d` of `from`. */
-type Candidates = {
+type ExaminedRows = {
   readonly from: Sql
   readonly where: Sql
   /** Which documents are looked into so quickly that the scan need not stop there. */
@@ -142,7 +142,7 @@ function rowsOfHits({ list, cursor, collection, knownTotal, limited }: ListSourc
 /** The rows of documents that must be looked into: each once, to count them if that is needed, and to sort them. */
 async function matchingRows(
   source: ListSource,
-  { from, where: scope, unless, ctes: candidates }: Candidates,
+  { from, where: scope, unless, ctes: candidates }: ExaminedRows,
   isQuick: boolean,
 ): Promise<PageRows> {
   const { list, collection, cursor, limited, knownTotal, limit, offset } = source
@@ -205,7 +205,7 @@ export function gatheredRows(
     unless,
     ctes,
     readOrder = NOTHING,
-  }: Candidates & { readonly condition: Sql; readonly readOrder?: Sql },
+  }: ExaminedRows & { readonly condition: Sql; readonly readOrder?: Sql },
 ): Sql {
   const passes = sql.stoppable(sql`sixwire_pass((${condition}))`, unless)
   return sql`
