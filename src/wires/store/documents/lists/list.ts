@@ -45,7 +45,7 @@ export function createLists(context: Omit<ListContext, 'parsed'>) {
     list: async (request: ListRequest): Promise<DocumentList> => {
       const source = listSourceOf(lists, request)
       const { path, page, ms } = await read(lists, source)
-      if (path.kind === 'scan' && source.list.scans)
+      if (path.kind === 'scan' && source.list.scans && !source.isEmpty)
         automaticIndexes.observe(source, { ms, total: page.total })
       return answerOf(lists, source, page)
     },
