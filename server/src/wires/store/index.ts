@@ -13,7 +13,6 @@ import { scheduleBackups } from './backups/backup-schedule.ts'
 import { openChanges } from './changes/open-changes.ts'
 import { declaredIndexes } from './documents/storage/entries/index-definition.ts'
 import { outdateWordsSql } from './documents/storage/sql/index-rows.ts'
-import { concealedOf } from './documents/language/fields/view.ts'
 import { relationIndexes } from './documents/definition/incoming-relations.ts'
 import { openDocuments } from './documents/open-documents.ts'
 import { uniqueIndexes } from './documents/storage/indexes/unique-indexes.ts'
@@ -154,7 +153,7 @@ export const store = defineWire({
     return {
       routes,
       variants: (isTaken) =>
-        describedCollections(routes, schemas, (name) => concealedOf(collections.get(name)), isTaken),
+        describedCollections(routes, schemas, (name) => collections.get(name).concealed, isTaken),
       scheduleContext: { documents: system },
       service: {
         documents: system,

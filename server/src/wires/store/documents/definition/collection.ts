@@ -3,7 +3,7 @@ import { errors } from '../../../../base/errors.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import type { PolicyName } from '../../../../kernel/policy/policy.ts'
 import { isInside, parseFieldPath } from '../language/fields/field-path.ts'
-import { concealedOf, type FieldRules } from '../language/fields/view.ts'
+import type { FieldRules } from '../language/fields/view.ts'
 import { HOOK_NAMES, type Hooks } from './hooks.ts'
 import { quote, type Path } from '../language/query/path.ts'
 import type { Relation } from './relation.ts'
@@ -83,13 +83,16 @@ export function readCollection(
     path: parseFieldPath(path, `${at}.showTo`),
     rule: parseRule(rule, `${at}.showTo.${path}`, names),
   }))
+  const hidden = pathsOf(declared.hidden, `${at}.hidden`)
+  const concealed = [...hidden, ...showTo.map(({ path }) => path)]
   const collection = {
     name,
     read: ruleOf('read', declared.read),
     create,
     update: { before: ruleOf('update', before, '.before'), after: ruleOf('update', after, '.after') },
     delete: ruleOf('delete', declared.delete),
-    hidden: pathsOf(declared.hidden, `${at}.hidden`),
+    concealed,
+    hidden,
     showTo,
     readOnly: pathsOf(declared.readOnly, `${at}.readOnly`),
     schema: declared.schema,
@@ -98,8 +101,7 @@ export function readCollection(
     hasChanges: declared.changes ?? true,
     hooks: hooksOf(declared, at),
   }
-  checkUnique(declared, collection.hidden, at)
-  const concealed = concealedOf(collection)
+  checkUnique(declared, hidden, at)
   checkApart(concealed, `${at}.hidden`)
   const rules = rulesIn(collection)
   const used = new Set(rules.flatMap(({ filters }) => filters.flatMap(({ values }) => [...values])))

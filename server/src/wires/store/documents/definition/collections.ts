@@ -1,7 +1,6 @@
 import type { Static } from 'typebox'
 
 import { StartError } from '../../../../base/start-error.ts'
-import type { Caller } from '../../../../http/access.ts'
 import type { PolicyName } from '../../../../kernel/policy/policy.ts'
 import { parseValuePath, valuesAt } from '../language/fields/field-path.ts'
 import { isScalar, type FilterTree, type Scalar } from '../language/query/filter.ts'
@@ -10,7 +9,7 @@ import { bindTemplate, OWN_VALUES, parseTemplate, type RuleSubject } from '../la
 import { readCollection, type CollectionDefinition, type CollectionContext } from './collection.ts'
 import { checkCollectionName } from '../language/collection-name.ts'
 import type { CollectionOption, UserValueOptions } from './collection-option.ts'
-import { createViewer, type ReadUserValue, type UserValue, type Viewer } from './viewer.ts'
+import { createViewers, type ReadUserValue, type UserValue } from './viewer.ts'
 
 /** A value of `store.user`, which is read from documents. */
 type UserValueSource = {
@@ -64,7 +63,7 @@ export function createCollections(
     /** A collection; one that the configuration does not name is the policy's. */
     get: (name: string): CollectionDefinition => declared.get(name) ?? { ...undeclared, name },
     /** Somebody who reads and writes documents, for the time of one request. */
-    viewer: (caller: Caller | undefined): Viewer => createViewer(caller, readValue),
+    viewer: createViewers(readValue),
     /** The documents that values of `store.user` are read from for a user, and where in them. */
     sourcesOf: (names: readonly string[], subject: RuleSubject) =>
       names.flatMap((name) => {

@@ -1,7 +1,7 @@
 import type { Caller } from '../../../../http/access.ts'
 import { isPrivileged } from '../../../../kernel/policy/policy.ts'
 import type { Scalar } from '../language/query/filter.ts'
-import type { RuleSubject, UserValues } from '../language/rules/rule.ts'
+import type { RuleSubject } from '../language/rules/rule.ts'
 import type { CollectionDefinition } from './collection.ts'
 
 /** A value of somebody in `store.user`; undefined if it is unresolved. */
@@ -18,7 +18,9 @@ export type Viewer = {
   readonly owner: string
   /** How many hooks led to what is done. */
   readonly depth: number
-  /** For whom rules are asked, with the values of `store.user` that a collection needs. Each is read once a request. */
+  /** For whom rules are asked that need no value of `store.user`. */
+  readonly subject: RuleSubject
+  /** For whom those of a collection are asked, with the values of `store.user` that it needs. Each is read once a request. */
   subjectFor(collection: Pick<CollectionDefinition, 'userValues'>): RuleSubject | Promise<RuleSubject>
 }
 
@@ -28,46 +30,50 @@ const SYSTEM_OWNER = 'system'
 /** The server itself: hooks, schedules, relations. */
 export const systemViewer = (depth = 0, owner = SYSTEM_OWNER): Viewer => {
   const subject = { isSignedIn: false, isPrivileged: true, values: new Map(), reaches: new Map() }
-  return { caller: undefined, isPrivileged: true, owner, depth, subjectFor: () => subject }
+  return { caller: undefined, isPrivileged: true, owner, depth, subject, subjectFor: () => subject }
 }
 
 /** For whom rules are asked, with the values that every account has. */
-export const subjectOf = (caller: Caller | undefined): RuleSubject => ({
-  isSignedIn: caller?.kind === 'user',
-  isPrivileged: isPrivileged(caller),
-  values: ownValuesOf(caller),
-  reaches: new Map(),
-})
-
-export function createViewer(caller: Caller | undefined, readValue: ReadUserValue): Viewer {
-  const own = subjectOf(caller)
-  const reads = new Map<string, Promise<UserValue>>()
-  const valueOf = (name: string): Promise<UserValue> => {
-    const known = reads.get(name) ?? readValue(name, own)
-    reads.set(name, known)
-    return known
+export function subjectOf(caller: Caller | undefined): RuleSubject {
+  const values = new Map<string, Scalar | undefined>()
+  if (caller?.kind === 'user') {
+    const { id, role, email, emailVerified } = caller
+    // An address counts only once it is verified: anybody can sign up with the address of another.
+    values
+      .set('_id', id)
+      .set('role', role)
+      .set('email', emailVerified ? email : undefined)
   }
   return {
-    caller,
-    isPrivileged: own.isPrivileged,
-    owner: caller?.id ?? '',
-    depth: 0,
-    subjectFor({ userValues }) {
-      if (own.isPrivileged || !own.isSignedIn || userValues.length === 0) return own
-      return Promise.all(userValues.map(async (name) => [name, await valueOf(name)] as const)).then(
-        (entries) => ({ ...own, values: new Map([...own.values, ...entries]), reaches: new Map() }),
-      )
-    },
+    isSignedIn: caller?.kind === 'user',
+    isPrivileged: isPrivileged(caller),
+    values,
+    reaches: new Map(),
   }
 }
 
-/** An address counts only once it is verified: anybody can sign up with the address of another. */
-function ownValuesOf(caller: Caller | undefined): UserValues {
-  if (caller?.kind !== 'user') return new Map()
-  const { id, role, email, emailVerified } = caller
-  return new Map<string, Scalar | undefined>([
-    ['_id', id],
-    ['role', role],
-    ['email', emailVerified ? email : undefined],
-  ])
-}
+/** Makes the viewers of requests. */
+export const createViewers =
+  (readValue: ReadUserValue) =>
+  (caller: Caller | undefined): Viewer => {
+    const own = subjectOf(caller)
+    const reads = new Map<string, Promise<UserValue>>()
+    const valueOf = (name: string): Promise<UserValue> => {
+      const known = reads.get(name) ?? readValue(name, own)
+      reads.set(name, known)
+      return known
+    }
+    return {
+      caller,
+      isPrivileged: own.isPrivileged,
+      subject: own,
+      owner: caller?.id ?? '',
+      depth: 0,
+      subjectFor({ userValues }) {
+        if (own.isPrivileged || !own.isSignedIn || userValues.length === 0) return own
+        return Promise.all(userValues.map(async (name) => [name, await valueOf(name)] as const)).then(
+          (entries) => ({ ...own, values: new Map([...own.values, ...entries]), reaches: new Map() }),
+        )
+      },
+    }
+  }

@@ -12,6 +12,15 @@ export const STORED_BYTES_MAX = LARGEST_BYTES + SERVICE_FIELDS_BYTES
 /** A document's fields as a client sends them. */
 export type Fields = Record<string, unknown>
 
+/** A document as it is stored: its JSON as it is answered, and the number of its changes. */
+export type DocumentRow = {
+  readonly collection: string
+  readonly id: string
+  readonly owner: string
+  readonly body: string
+  readonly version: number
+}
+
 export type ServiceFields = { _id: string; createdAt: string; updatedAt: string }
 
 /** Where the documents are answered that relations lead to. */

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 
 import { Type } from '../../../../base/schema.ts'
-import type { IndexPage, ListPage } from './page.ts'
-import type { SearchPage } from './by-search.ts'
+import type { AccessPath } from './access-path.ts'
+import type { ListPage } from './page.ts'
 import { serves } from './automatic-fields.ts'
 import { namesOf } from '../storage/entries/entries.ts'
 import { indexOf, type IndexRow } from '../storage/sql/index-rows.ts'
@@ -59,84 +59,96 @@ export const Explanation = Type.Object(
 )
 export type Explanation = Static<typeof Explanation>
 
-/** A list that was read: from an index if it has a plan. */
-export type ReadList = {
-  readonly page: IndexPage | SearchPage | (ListPage & { readonly plans?: undefined })
-  readonly ms: number
+/** A list that was read, and how. */
+export type ReadList = { readonly path: AccessPath; readonly page: ListPage; readonly ms: number }
+
+/** What is there besides a list that is explained. */
+type Around = {
+  /** How many documents its search finds, without the filter. */
+  readonly hits: number
+  /** All indexes of the collection. */
+  readonly rows: readonly IndexRow[]
+  /** How many documents are in reach. */
+  readonly documents: number
 }
 
-/**
- * Tells how a list was read.
- *
- * @param read.hits how many documents its search finds, without the filter
- * @param rows all indexes of the collection
- * @param documents how many there are in reach
- */
-export function explanationOf(
-  source: ListSource,
-  { page, ms, hits }: ReadList & { readonly hits: number },
-  rows: readonly IndexRow[],
-  documents: number,
-): Explanation {
+/** Tells how a list was read. */
+export function explanationOf(source: ListSource, read: ReadList, around: Around): Explanation {
   return {
-    ...('search' in page ? planOfSearch(page, hits) : planOf(source, page, rows, documents)),
-    total: page.total,
-    ms: Math.round(ms * 100) / 100,
-    indexes: rows.map(shownIndex),
+    ...planOf(source, read, around),
+    total: read.page.total,
+    ms: Math.round(read.ms * 100) / 100,
+    indexes: around.rows.map(shownIndex),
   }
 }
 
 type ShownPlan = Omit<Explanation, 'total' | 'ms' | 'indexes'>
 
-function planOfSearch({ search: { index }, among, total, documents }: SearchPage, hits: number): ShownPlan {
-  const entries = among ?? hits
+function planOf(source: ListSource, { path, page }: ReadList, { hits, rows, documents }: Around): ShownPlan {
+  const { list, offset } = source
+  const shown = page.documents.length
+  if (path.kind === 'search') {
+    const entries = path.candidates?.entries ?? hits
+    return {
+      plan: 'search',
+      index: namesOf(path.search.index.fields),
+      exact: page.total === hits,
+      sort: 'sorted',
+      examined: { entries, documents: page.total === hits ? shown : entries },
+    }
+  }
+  if (path.kind === 'scan')
+    return list.scans
+      ? { plan: 'scan', examined: { entries: 0, documents }, ...suggestionFor(source, rows) }
+      : { plan: 'id', examined: { entries: 0, documents: shown + offset } }
+  const { plans } = path
+  const [plan] = plans as [Plan]
+  const sort = path.kind === 'candidates' || path.order === undefined ? 'sorted' : 'index'
+  const examined = examinedBy(source, path, page)
+  if (plans.length > 1 || list.ownerAlternative !== undefined)
+    return {
+      plan: 'union',
+      index: plans.map(({ index }) => namesOf(index.fields)).join(' | '),
+      exact: false,
+      sort,
+      examined,
+    }
   return {
-    plan: 'search',
-    index: namesOf(index.fields),
-    exact: total === hits,
-    sort: 'sorted',
-    examined: { entries, documents: total === hits ? documents.length : entries },
+    plan: 'index',
+    index: namesOf(plan.index.fields),
+    bounds: Object.fromEntries(
+      plan.bounds.map(({ field, operators }) => [field.path.join('.'), [...operators]]),
+    ),
+    exact: plan.isExact,
+    sort,
+    examined,
   }
 }
 
-function planOf(
-  { list, collection, offset }: ListSource,
-  page: Exclude<ReadList['page'], SearchPage>,
+/** How many entries were looked at, and documents, those of the page among them. */
+function examinedBy(
+  { offset, knownTotal }: ListSource,
+  path: Extract<AccessPath, { kind: 'entries' | 'ordered' | 'candidates' }>,
+  { total, documents: { length } }: ListPage,
+): Explanation['examined'] {
+  if (path.kind === 'candidates') {
+    const { entries, isUnion } = path.candidates
+    return { entries: isUnion ? entries : 2 * entries, documents: entries }
+  }
+  if (path.kind === 'ordered') return { entries: length, documents: length }
+  const read = path.order ? length + offset : total
+  return { entries: read + (knownTotal === undefined ? total : 0), documents: length }
+}
+
+/** The option that declares the index that a list needs, unless there is one. */
+function suggestionFor(
+  { list, collection }: ListSource,
   rows: readonly IndexRow[],
-  documents: number,
-): ShownPlan {
-  if (page.plans) {
-    const { plans, order, examined } = page
-    const [plan] = plans as [Plan]
-    if (plans.length > 1 || list.ownerAlternative !== undefined)
-      return {
-        plan: 'union',
-        index: plans.map(({ index }) => namesOf(index.fields)).join(' | '),
-        exact: false,
-        sort: order,
-        examined,
-      }
-    return {
-      plan: 'index',
-      index: namesOf(plan.index.fields),
-      bounds: Object.fromEntries(
-        plan.bounds.map(({ field, operators }) => [field.path.join('.'), [...operators]]),
-      ),
-      exact: plan.isExact,
-      sort: order,
-      examined,
-    }
-  }
-  if (!list.scans) return { plan: 'id', examined: { entries: 0, documents: page.documents.length + offset } }
+): Pick<Explanation, 'suggestion'> {
   const needed = list.needed().find((one) => !rows.some((row) => serves(indexOf(row), one)))
-  const isSuggested = needed && needed.fields.every(({ path }) => isDeclarable(path))
-  return {
-    plan: 'scan',
-    examined: { entries: 0, documents },
-    ...(isSuggested && {
-      suggestion: `store.indexes: { ${/^\w+$/.test(collection) ? collection : `'${collection}'`}: ['${needed.names}'] }`,
-    }),
-  }
+  if (!needed?.fields.every(({ path }) => isDeclarable(path))) return {}
+  const name = /^\w+$/.test(collection) ? collection : `'${collection}'`
+  return { suggestion: `store.indexes: { ${name}: ['${needed.names}'] }` }
 }
 
 /** Whether a field can be written in the configuration, as a text in quotes too. */

@@ -18,12 +18,18 @@ import {
 import { decodeCursor, exactPosition, type Cursor } from '../language/query/cursor.ts'
 import type { Path } from '../language/query/path.ts'
 import type { Json } from '../language/query/filter.ts'
-import { reachesNothing } from '../language/rules/rule.ts'
 import { documentsSql } from '../storage/sql/document-rows.ts'
 
 const LARGEST_LIMIT = 1000
 /** Of pages that hold no documents, but their ids. */
 const MOST_VERSIONS = 10_000
+/** A page of up to so many documents is read without measuring them, unless one of them is too large for that. */
+export const SHORT_LIMIT = 32
+/** Rows that a short page may skip over on the way; else it is read where it stalls nobody, like a long one. */
+const SHORT_OFFSET = 1000
+
+const OWNER_COLUMN = sql`, d.owner`
+const NO_COLUMN = sql.literal('')
 
 /**
  * What is read of each document of a page: all of it, a preview in which values of more characters are cut, or only its `_id`
@@ -70,6 +76,8 @@ export type ListSource = {
   readonly db: Database
   readonly documents: Pick<Documents, 'count'>
   readonly list: ParsedList
+  /** Tells the list from others that the same filter and sort may be asked of. */
+  readonly name: string
   /** What the page begins behind. */
   readonly cursor: Cursor | undefined
   readonly collection: string
@@ -79,12 +87,14 @@ export type ListSource = {
   readonly owner: string | undefined
   /** Whether nothing is within reach. */
   readonly isEmpty: boolean
-  /** Whether the owners of the documents are read as well. */
-  readonly hasOwners: boolean
+  /** `, d.owner` if the owners of the documents are read as well. */
+  readonly ownerColumn: Sql
   /** The condition of row `d` that it is of the collection, and of the owner. */
   readonly scope: Sql
   readonly limit: number
   readonly offset: number
+  /** Whether the page is so short that it is read on the way, if the rows before it are few. */
+  readonly isShort: boolean
   readonly reads: PageReads
   /** `limit … offset …`, with one document more than the page shows. */
   readonly limited: Sql
@@ -94,8 +104,6 @@ export type ListSource = {
   readonly makeRoom: MakeRoom
   /** Counts the documents in scope, without looking. */
   readonly countAll: () => Promise<number>
-  /** Likewise those of the collection. */
-  readonly countCollection: () => Promise<number>
 }
 
 /** @throws validation_error at `/query/…` */
@@ -105,7 +113,7 @@ export function listSourceOf(context: ListContext, request: ListRequest): ListSo
   const { reach, view } = access
   const owner = reach === 'all' || reach.filters.length > 0 ? undefined : reach.owner
   const { offset } = parameters
-  const searchFields = searchFieldsOf(collection)
+  const searchFields = parameters.search === undefined ? [] : searchFieldsOf(collection)
   if (parameters.search !== undefined && searchFields.length === 0)
     throw invalid({
       path: '/query/search',
@@ -114,28 +122,27 @@ export function listSourceOf(context: ListContext, request: ListRequest): ListSo
   if (parameters.cursor !== undefined && offset > 0)
     throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
   const list = parsedListOf(parsed, parameters, db.dialect, access)
-  const source = {
+  const name = `${collection} ${owner ?? ''} ${list.text}`
+  const cursor = parameters.cursor === undefined ? undefined : decodeCursor(parameters.cursor, name, key)
+  const limit = Math.min(parameters.limit, reads === 'versions' ? MOST_VERSIONS : LARGEST_LIMIT)
+  return {
+    db,
+    documents,
+    list,
+    name,
+    cursor,
     collection,
     searchFields,
     owner,
-    list,
-    isEmpty: reachesNothing(reach),
-    hasOwners: (view?.showTo.length ?? 0) > 0,
-  }
-  const cursor =
-    parameters.cursor === undefined ? undefined : decodeCursor(parameters.cursor, nameOf(source), key)
-  const limit = Math.min(parameters.limit, reads === 'versions' ? MOST_VERSIONS : LARGEST_LIMIT)
-  return {
-    ...source,
-    db,
-    documents,
-    cursor,
+    isEmpty: reach !== 'all' && owner === undefined && reach.filters.length === 0,
+    ownerColumn: view && view.showTo.length > 0 ? OWNER_COLUMN : NO_COLUMN,
     scope:
       owner === undefined
         ? sql`d.collection = ${collection}`
         : sql`d.collection = ${collection} and d.owner = ${owner}`,
     limit,
     offset,
+    isShort: limit <= SHORT_LIMIT && offset <= SHORT_OFFSET,
     reads,
     limited: sql`limit ${limit + 1} offset ${offset}`,
     knownTotal:
@@ -145,20 +152,11 @@ export function listSourceOf(context: ListContext, request: ListRequest): ListSo
     options: { limitMs, ...options },
     makeRoom: makeRoom ?? (async () => undefined),
     countAll: () => documents.count(collection, owner),
-    countCollection: () => documents.count(collection),
   }
 }
 
-/** Tells a list from others that the same filter and sort may be asked of. */
-export const nameOf = ({
-  collection,
-  owner,
-  list,
-}: Pick<ListSource, 'collection' | 'owner' | 'list'>): string => `${collection} ${owner ?? ''} ${list.text}`
-
-/** The filter, and only what comes after the cursor, whose key may be too long to be in it. */
-export async function afterCursorSql({ db, list, cursor, scope }: ListSource): Promise<Sql> {
-  if (cursor === undefined) return list.where
+/** The filter, and only what comes after a cursor, whose key may be too long to be in it. */
+export async function afterCursorSql({ db, list, scope }: ListSource, cursor: Cursor): Promise<Sql> {
   if (cursor.print === undefined) return whereAfterSql(list, cursor.position, db.dialect)
   const anchor = await db.get<{ body: string }>(
     sql`select d.body from store_documents d where ${scope} and d.id = ${cursor.position.id}`,

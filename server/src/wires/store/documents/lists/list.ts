@@ -1,21 +1,26 @@
+import { errors } from '../../../../base/errors.ts'
 import { parseJson } from '../../../../base/json.ts'
-import { readByIndex } from './by-index.ts'
-import { countHits, readBySearch } from './by-search.ts'
-import { readByScan } from './by-scan.ts'
-import type { Fields } from '../language/document-json.ts'
-import type { SeenDocument } from '../language/fields/view.ts'
+import { choosePath } from './access-path.ts'
+import type { DocumentRow, Fields } from '../language/document-json.ts'
 import { explanationOf, type Explanation, type ReadList } from './explain.ts'
 import { selectIndexesSql } from '../storage/sql/index-rows.ts'
-import { listSourceOf, nameOf, type ListContext, type ListRequest, type ListSource } from './list-source.ts'
-import type { ListPage } from './page.ts'
+import { countHitsSql } from '../storage/sql/search-sql.ts'
+import { listSourceOf, type ListContext, type ListRequest, type ListSource } from './list-source.ts'
+import { readPage, type ListPage } from './page.ts'
 import { scoreOf } from '../language/search/search-query.ts'
 import { wordsOf } from '../language/search/words.ts'
 import type { Json } from '../language/query/filter.ts'
 import { createParsedLists } from './parsed-list.ts'
 import { cursorBehind, encodeCursor } from '../language/query/cursor.ts'
 
+// Indexes may be dropped between a choice and its reads, and others be complete.
+const TRIES_MAX = 3
+const RETRY_AFTER = 1
+
 /** A document of a page; its `body` is what was read of it. */
-export type ListedDocument = SeenDocument & { readonly id: string; readonly version: number | undefined }
+export type ListedDocument = Omit<DocumentRow, 'collection' | 'version'> & {
+  readonly version: number | undefined
+}
 
 /** A page of documents as they are stored; what is not shown of them is still there. */
 export type DocumentList = {
@@ -29,6 +34,7 @@ export type DocumentList = {
 
 export function createLists(context: Omit<ListContext, 'parsed'>) {
   const lists: ListContext = { ...context, parsed: createParsedLists() }
+  const { automaticIndexes } = lists
   return {
     /**
      * Reads a page of a collection.
@@ -38,9 +44,9 @@ export function createLists(context: Omit<ListContext, 'parsed'>) {
      */
     list: async (request: ListRequest): Promise<DocumentList> => {
       const source = listSourceOf(lists, request)
-      const { page, ms } = await read(lists, source)
-      if (source.list.scans && !('plans' in page) && !source.list.search)
-        lists.automaticIndexes.observe(source, { ms, total: page.total })
+      const { path, page, ms } = await read(lists, source)
+      if (path.kind === 'scan' && source.list.scans && !source.isEmpty)
+        automaticIndexes.observe(source, { ms, total: page.total })
       return answerOf(lists, source, page)
     },
 
@@ -51,54 +57,75 @@ export function createLists(context: Omit<ListContext, 'parsed'>) {
      */
     explain: async (request: ListRequest): Promise<Explanation> => {
       const source = listSourceOf(lists, request)
+      const { db, collection, documents, options, countAll } = source
       const answered = await read(lists, source)
-      const { page } = answered
-      const hits = 'search' in page ? await countHits(source, page) : 0
-      const rows = await lists.db.all(selectIndexesSql(source.collection))
-      return explanationOf(source, { ...answered, hits }, rows, await source.countAll())
+      const { path } = answered
+      const [counted] =
+        path.kind === 'search'
+          ? await db.scan(countHitsSql(path.search, await documents.count(collection)), options)
+          : []
+      const rows = await db.all(selectIndexesSql(collection))
+      return explanationOf(source, answered, { hits: counted?.hits ?? 0, rows, documents: await countAll() })
     },
   }
 }
 
-/** Reads a list, from an index if there is one for it. */
-async function read(context: ListContext, source: ListSource): Promise<ReadList> {
+/**
+ * Chooses how a list is read, and reads it so. If an index is not as it was any more, the choice is made again.
+ *
+ * @throws unavailable while the words that it searches for are not complete
+ */
+async function read({ indexes, automaticIndexes }: ListContext, source: ListSource): Promise<ReadList> {
+  const { list, collection, isEmpty } = source
   const began = performance.now()
-  if (source.isEmpty) return { page: { total: 0, documents: [] }, ms: 0 }
-  if (source.list.search) {
-    const page = await readBySearch(context.indexes, source, source.list.search)
-    return { page, ms: performance.now() - began }
+  let set = list.scans && !isEmpty ? await indexes.recent(collection) : undefined
+  for (let tries = 1; ; tries++) {
+    const path = await choosePath(source, set)
+    const page = isEmpty ? NO_DOCUMENTS : path && (await readPage(source, path))
+    if (path && page) {
+      if (path.kind !== 'search') for (const { index } of path.plans) automaticIndexes.used(index.id)
+      return { path, page, ms: performance.now() - began }
+    }
+    if (tries < TRIES_MAX) set = await indexes.reload(collection)
+    else if (list.search)
+      throw errors.unavailable({
+        message: `The words of ${collection} are still being indexed: search again later.`,
+        retryAfter: RETRY_AFTER,
+      })
+    // A scan asks for none.
+    else set = undefined
   }
-  const indexed = source.list.scans ? await readByIndex(context, source) : undefined
-  const page = indexed ?? (await readByScan(source))
-  return { page, ms: performance.now() - began }
 }
 
-/** The score of the document that ends a page, if the list is sorted by it. */
-function scoreBehind({ list, searchFields }: ListSource, document: Fields): number | undefined {
-  const fields = searchFields.map((path) => ({ path, descending: false }))
-  return list.search && list.order.byScore
-    ? scoreOf(list.search, wordsOf(document as Json, fields))
-    : undefined
-}
+const NO_DOCUMENTS: ListPage = { total: 0, documents: [] }
 
 /** The page as it is answered: without the document that is only there if more come. */
 function answerOf({ key }: ListContext, source: ListSource, { total, documents }: ListPage): DocumentList {
-  const { list, limit, offset } = source
+  const { list, name, limit, offset } = source
+  const { order } = list
   const isCut = documents.length <= limit && documents.length < (documents[0]?.fetched ?? 0)
   const shown = documents.slice(0, limit)
   const last = shown.at(-1)
-  const hasMore = last !== undefined && (isCut || documents.length > limit)
-  const needsFields = list.order.keys.length > 0 || list.order.byScore
-  const behind =
-    last && hasMore && (needsFields ? (parseJson(last.whole ?? last.body) as Fields) : { _id: last.id })
-  // A list without a filter needs no total in it.
-  const known = list.isFiltered && total !== Infinity ? total : undefined
-  const cursor = behind && cursorBehind(behind, list.order, known, scoreBehind(source, behind))
+  let nextCursor: string | undefined
+  if (last && (isCut || documents.length > limit)) {
+    const needsFields = order.keys.length > 0 || order.byScore
+    const behind = needsFields ? (parseJson(last.whole ?? last.body) as Fields) : { _id: last.id }
+    // A list without a filter needs no total in it.
+    const counted = list.isFiltered && total !== Infinity ? total : undefined
+    const score = order.byScore ? scoreBehind(source, behind) : undefined
+    nextCursor = encodeCursor(cursorBehind(behind, order, counted, score), name, key)
+  }
   return {
     documents: shown.map(({ id, body, owner = '', version }) => ({ id, body, owner, version })),
     total,
     limit: isCut ? shown.length : limit,
     offset,
-    nextCursor: cursor ? encodeCursor(cursor, nameOf(source), key) : undefined,
+    nextCursor,
   }
+}
+
+/** The score of the document that ends a page. */
+function scoreBehind({ list, searchFields }: ListSource, document: Fields): number {
+  const fields = searchFields.map((path) => ({ path, descending: false }))
+  return scoreOf(list.search!, wordsOf(document as Json, fields))
 }

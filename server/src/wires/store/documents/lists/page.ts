@@ -1,170 +1,76 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
+import { listFault } from '../language/query/sort.ts'
+import { isReadySql } from '../storage/sql/entries-sql.ts'
+import { isSearchable } from '../storage/sql/search-sql.ts'
 import { PREVIEW_BYTES } from '../storage/preview/preview.ts'
 import { previewSql } from '../storage/preview/preview-sql.ts'
-import type { ListSource, PageReads } from './list-source.ts'
-import type { ParsedList } from './parsed-list.ts'
-import type { Plan } from '../storage/plan/plan.ts'
-import { conjunctsOf } from '../language/query/filter.ts'
-import { listFault } from '../language/query/sort.ts'
-import { idMatches } from '../storage/sql/document-rows.ts'
-import { listEngines } from '../storage/sql/engines.ts'
-import { afterPositionSql } from '../storage/sql/order-sql.ts'
+import { FEW_ENTRIES, type AccessPath } from './access-path.ts'
+import { SHORT_LIMIT, type ListSource, type PageReads } from './list-source.ts'
+import { rowsOf, type PageRows } from './page-rows.ts'
 
 /** The bytes that the documents of a page have at most, if it has more than one. */
 const PAGE_BYTES = 4_194_304
-/** A page of up to so many documents is read without measuring them, unless one of them is too large for that. */
-const SHORT_LIMIT = 32
-/** What such a page has at most before room is made for it. */
+/** What a short page has at most before room is made for it. */
 const SMALL_PAGE_BYTES = 262_144
-/** Rows that a short page may skip over on the way; else it is read where it stalls nobody, like a long one. */
-const SHORT_OFFSET = 1000
 // The texts of the documents, and the answer that is made of them.
 const COPIES = 2
 
 const NOTHING = sql.literal('')
 
-/** A document of a page; `fetched` is how many the page would have if it had no limit of bytes, where that was asked. */
-export type PageDocument = {
+/** A row of a page. */
+type PageRow = {
   readonly id: string
-  readonly body: string
+  /** Null if the document is too large for its share of the page. */
+  readonly body: string | null
   readonly owner?: string
+  readonly total?: number
+  /** How many documents the page would have if it had no limit of bytes, where that was asked. */
   readonly fetched?: number
   /** If only a part of each document is read. */
   readonly version?: number
   /** The whole document, if only a part of each is read: of the last one that the page shows. */
   readonly whole?: string | null
 }
+type WholeRow = PageRow & { readonly body: string }
 
 /** The total of a list and a page of it, both of one moment. The page has one document more than it shows, if there is one. */
-export type ListPage = { readonly total: number; readonly documents: readonly PageDocument[] }
-
-/** A page that was read from an index, and how. */
-export type IndexPage = ListPage & {
-  /** One, or one for each alternative. */
-  readonly plans: readonly Plan[]
-  /** Whether the entries were in the list's order. */
-  readonly order: 'index' | 'sorted'
-  /** How many entries were looked at, and documents, those of the page among them. */
-  readonly examined: { readonly entries: number; readonly documents: number }
-}
-
-/** Where the documents of a page are: rows `d` among others, and their order. */
-export type PageRows = {
-  /** `with …`, if the others need it. */
-  readonly ctes?: Sql
-  readonly from: Sql
-  readonly where: Sql
-  readonly orderBy: Sql
-  /** Ends the query, unless `from` is limited itself. */
-  readonly limited: Sql
-  /** How many documents the list has, or an expression for it. */
-  readonly total: Sql | number
-  /** Whether the text depends on what a client asks: see `sql.once`. */
-  readonly isOnce?: boolean
-  /** What `sql.gathering` gathers before. */
-  readonly gathered?: { readonly rows: Sql; readonly most: number }
-}
-
-/** Documents that must be looked into, rows `d` of `from`. */
-type Candidates = {
-  readonly from: Sql
-  readonly where: Sql
-  /** What a document of the list meets. */
-  readonly condition: Sql
-  /** Which documents are looked into so quickly that the scan need not stop there. */
-  readonly unless?: Sql
-  /** What `from` needs, without `with`. */
-  readonly ctes?: Sql
-  /** Whether they are few. */
-  readonly isQuick?: boolean
-}
-
-type PageRow = { id: string; body: string | null; owner?: string; total?: number; fetched?: number }
-type WholeRow = PageRow & PageDocument
-
-/** Whether a page is short enough to be read on the way, if the rows before it are few. */
-export const isShort = ({ limit, offset }: ListSource): boolean =>
-  limit <= SHORT_LIMIT && offset <= SHORT_OFFSET
-
-/** The rows of documents that must be looked into: each once, to count them if that is needed, and to sort them. */
-export function matchingRows(
-  source: ListSource,
-  { from, where: scope, condition, unless, ctes: candidates, isQuick = false }: Candidates,
-): PageRows {
-  const { list, collection, cursor, limited, knownTotal, limit, offset } = source
-  const where = sql`${scope} and ${list.scans ? sql.stoppable(condition, unless) : condition}`
-  const gathers = list.callsFunctions && !isQuick
-  if (!gathers && knownTotal !== undefined)
-    return {
-      ...(candidates && { ctes: sql`with ${candidates}` }),
-      from,
-      where,
-      orderBy: list.orderBy,
-      limited,
-      total: knownTotal,
-    }
-  const columns = sql`d.id${list.sortColumns}`
-  const matches = sql`matches as materialized (select ${columns} from ${from} where ${where} ${list.readOrder})`
-  const isById = list.order.keys.length === 0 && !list.order.byScore
-  // Candidates are in no order, and to sort them would call the functions for all of them at once.
-  const inOrder = isById && candidates === undefined
-  // The primary key is searched by it.
-  const afterId =
-    cursor && isById ? [afterPositionSql(list.order, cursor.position, listEngines.sqlite.order)] : []
-  const gathered = {
-    rows: gatheredRows(list, {
-      from,
-      where: sql.join([scope, ...afterId], ' and '),
-      condition,
-      ...(unless && { unless }),
-      ...(candidates && { ctes: candidates }),
-      readOrder: inOrder ? list.readOrder : NOTHING,
-    }),
-    most: inOrder && knownTotal !== undefined ? limit + offset + 1 : Infinity,
-  }
-  return {
-    ...(gathers
-      ? { ctes: sql`with matches as (select * from temp.gathered)`, gathered }
-      : { ctes: candidates ? sql`with ${candidates}, ${matches}` : sql`with ${matches}` }),
-    total: knownTotal ?? sql`(select count(*) from matches)`,
-    from: sql`(select * from matches as m order by ${list.orderByColumns} ${limited}) as m
-      cross join store_documents d`,
-    where: sql`d.collection = ${collection} and d.id = m.id`,
-    orderBy: list.orderByColumns,
-    limited: NOTHING,
-  }
-}
-
-/** What `sql.gathering` gathers of documents that must be looked into: the ids and sort keys of those that match. */
-export function gatheredRows(
-  list: ParsedList,
-  { from, where, condition, unless, ctes, readOrder = NOTHING }: Candidates & { readonly readOrder?: Sql },
-): Sql {
-  // Beside the function, which hides them: the primary key is searched by them.
-  const ids = conjunctsOf(list.filter).flatMap((one) => idMatches(one) ?? [])
-  const passes = sql`${sql.stoppable(sql`sixwire_pass((${condition}))`, unless)}`
-  return sql`
-    ${ctes ? sql`with ${ctes}` : NOTHING} select d.id${list.sortColumns}, (${condition}) as matches from ${from}
-    where ${sql.join([where, ...ids, passes], ' and ')} ${readOrder}`
-}
+export type ListPage = { readonly total: number; readonly documents: readonly WholeRow[] }
 
 /**
- * Reads a page, in one statement unless its documents are large.
+ * Reads a page.
  *
- * @param isQuick whether few rows are read for it; else it is read as a scan
+ * @returns undefined if an index of the path is not as it was planned with any more
  * @throws a VALIDATION_ERROR at `/query/sort` if a document of the list cannot be sorted
  */
-export async function readPage(source: ListSource, rows: PageRows, isQuick: boolean): Promise<ListPage> {
+export async function readPage(source: ListSource, path: AccessPath): Promise<ListPage | undefined> {
+  const { db, list, knownTotal } = source
+  const { kind, plans, isQuick } = path
+  const rows = await rowsOf(source, path)
+  let page: ListPage
   try {
     const documents = await readRows(source, rows, isQuick)
     const { total } = rows
-    if (typeof total === 'number') return { documents, total }
-    return { documents, total: documents[0]?.total ?? (await totalOfNone(source, rows, total)) }
+    page = {
+      documents,
+      total:
+        typeof total === 'number' ? total : (documents[0]?.total ?? (await totalOfNone(source, rows, total))),
+    }
   } catch (error) {
-    throw listFault(error, source.list.order)
+    throw listFault(error, list.order)
   }
+  if (kind === 'entries' && isQuick && knownTotal === undefined && page.total > FEW_ENTRIES)
+    return readPage(source, { ...path, isQuick: false })
+  if (kind === 'scan') return page
+  // What an index that was dropped meanwhile led to is nothing at all.
+  const isCertain = page.documents.length > 0 && !('candidates' in path && path.candidates?.isUnion)
+  if (isCertain) return page
+  const conditions = plans.map(({ index }) => isReadySql(index))
+  if (kind === 'search') conditions.push(isSearchable(path.search.index))
+  const ready = await db.get(sql`select 1 as ready where ${sql.join(conditions, ' and ')}`)
+  return ready && page
 }
 
+/** In one statement, unless the documents are large. */
 async function readRows(source: ListSource, rows: PageRows, isQuick: boolean): Promise<readonly WholeRow[]> {
   const { db, limit, makeRoom, options, reads } = source
   if (reads !== 'bodies') return readBriefRows(source, rows, reads)
@@ -217,22 +123,22 @@ const gathering = <R>({ gathered }: PageRows, query: Sql<R>): Sql<R> =>
   gathered ? sql.gathering(query, gathered.rows, gathered.most) : query
 
 /** The page, without the bodies that are larger than their share of these bytes. */
-function pageSql({ limit, hasOwners }: ListSource, rows: PageRows, bytes: number): Sql<PageRow> {
+function pageSql({ limit, ownerColumn }: ListSource, rows: PageRows, bytes: number): Sql<PageRow> {
   const { ctes = NOTHING, from, where, orderBy, limited, total, isOnce } = rows
   const totalColumn = typeof total === 'number' ? NOTHING : sql`, ${total} as total`
   const page = sql<PageRow>`
     ${ctes}
-    select d.id, case when d.bytes <= ${Math.floor(bytes / (limit + 1))} then d.body end as body${ownerColumn(hasOwners)}${totalColumn}
+    select d.id, case when d.bytes <= ${Math.floor(bytes / (limit + 1))} then d.body end as body${ownerColumn}${totalColumn}
     from ${from} where ${where} order by ${orderBy} ${limited}`
   return isOnce ? sql.once(page) : page
 }
 
 /** As many documents of the page as fit into its bytes, and one at least. */
-function measuredPageSql({ collection, hasOwners }: ListSource, rows: PageRows): Sql<PageRow> {
+function measuredPageSql({ collection, ownerColumn }: ListSource, rows: PageRows): Sql<PageRow> {
   const { ctes = NOTHING, from, where, orderBy, limited, total } = rows
   const totalColumn = typeof total === 'number' ? NOTHING : sql`, ${total} as total`
   return sql<PageRow>`
-    ${ctes} select d.id, d.body, fetched${ownerColumn(hasOwners)}${totalColumn} from (
+    ${ctes} select d.id, d.body, fetched${ownerColumn}${totalColumn} from (
       select id, place, count(*) over () as fetched, sum(bytes) over (order by place) as bytes_so_far from (
         select id, bytes, row_number() over () as place from (
           select d.id, d.bytes from ${from} where ${where} order by ${orderBy} ${limited}
@@ -243,8 +149,6 @@ function measuredPageSql({ collection, hasOwners }: ListSource, rows: PageRows):
     where bytes_so_far <= ${PAGE_BYTES} or place = 1
     order by place`
 }
-
-const ownerColumn = (hasOwners: boolean): Sql => (hasOwners ? sql`, d.owner` : NOTHING)
 
 const areWhole = (rows: readonly PageRow[]): rows is WholeRow[] => rows.every(({ body }) => body !== null)
 

@@ -10,14 +10,16 @@ import {
   countConditions,
   everything,
   isOfId,
+  or,
   type FilterTree,
 } from '../language/query/filter.ts'
 import { parseFilter } from '../language/query/parse-filter.ts'
 import { parseSearch, type SearchQuery } from '../language/search/search-query.ts'
 import { parseSort, SCORE, scoreOrder, type Sort } from '../language/query/sort.ts'
-import { filterOfReach, type Reach } from '../language/rules/rule.ts'
+import { type Reach } from '../language/rules/rule.ts'
 import { listEngines } from '../storage/sql/engines.ts'
-import { afterPositionSql, directionOf, orderOf, type ListOrder } from '../storage/sql/order-sql.ts'
+import { idMatches } from '../storage/sql/document-rows.ts'
+import { afterPositionSql, ASC, DESC, orderOf, type ListOrder } from '../storage/sql/order-sql.ts'
 
 /** The query parameters that say which documents a list has, and in which order. */
 export type ListParameters = {
@@ -59,6 +61,8 @@ export type ParsedList = ListOrder & {
   readonly callsFunctions: boolean
   /** The filter and the rule as a condition of row `d`. Alone, beside collection and owner, it counts the list. */
   readonly where: Sql
+  /** What the primary key is searched by, each with ` and ` behind it: beside functions, which hide it. */
+  readonly idConditions: Sql
   /** `order by …`, or nothing, for documents that are looked into. */
   readonly readOrder: Sql
 }
@@ -88,11 +92,12 @@ export function parsedListOf(
   access: ListAccess = EVERYTHING,
 ): ParsedList {
   const { sort, filter, search } = parameters
-  const rule = ruleOf(access.reach)
-  const key = JSON.stringify([sort, filter, search, rule, nameOfView(access.view)])
+  const { reach, view } = access
+  const rule = reach === 'all' || reach.filters.length === 0 ? undefined : ruleOf(reach)
+  const key = JSON.stringify([sort, filter, search, rule, view && nameOfView(view)])
   const known = lists.get(key)
   if (known) return known
-  const parsed = parseList(parameters, dialect, access)
+  const parsed = parseFor(parameters, dialect, rule, view)
   if (key.length <= CACHED_LENGTH_MAX && parsed.text.length <= CACHED_TEXT_MAX) lists.set(key, parsed)
   return parsed
 }
@@ -100,26 +105,30 @@ export function parsedListOf(
 /** What a rule asks of documents besides their owner; with an owner, those of the owner need not match the filter. */
 type ListRule = { readonly filter: FilterTree; readonly owner: string | undefined }
 
-function ruleOf(reach: Reach): ListRule | undefined {
-  const filter = filterOfReach(reach)
-  return filter && reach !== 'all' ? { filter, owner: reach.owner } : undefined
-}
+const ruleOf = ({ filters, owner }: Exclude<Reach, 'all'>): ListRule => ({ filter: or(filters), owner })
 
 const EVERYTHING: ListAccess = { reach: 'all', view: undefined }
 
-export function parseList(
-  parameters: ListParameters,
+/** @throws as `parsedListOf`; a list for everything that is stored */
+export const parseList = (parameters: ListParameters, dialect: Dialect): ParsedList =>
+  parseFor(parameters, dialect, undefined, undefined)
+
+function parseFor(
+  { filter: text, sort, search: searchText }: ListParameters,
   dialect: Dialect,
-  { reach, view }: ListAccess = EVERYTHING,
+  rule: ListRule | undefined,
+  view: FieldView | undefined,
 ): ParsedList {
-  const { filter: text, search: searchText } = parameters
   const asked = text === undefined ? everything : parseFilter(text)
   const search = searchText === undefined ? undefined : parseSearch(searchText)
-  const order = orderOfList(parameters, search)
-  checkFilter(view, asked)
-  checkSort(view, order)
+  const isScored = searchText !== undefined && (sort ?? SCORE) === SCORE
+  // A search without a word finds all documents, none better than another.
+  const order = isScored && search ? scoreOrder : parseSort(isScored ? NEWEST : (sort ?? NEWEST))
+  if (view) {
+    checkFilter(view, asked)
+    checkSort(view, order)
+  }
   const engine = listEngines[dialect]
-  const rule = ruleOf(reach)
   const isPartial = rule?.owner !== undefined
   // Two conditions side by side: what a client sends never comes into the rule.
   const filter = rule && !isPartial ? and([rule.filter, asked]) : asked
@@ -129,12 +138,10 @@ export function parseList(
     ...(isPartial ? [sql`(d.owner = ${rule.owner} or ${engine.matches(rule.filter)})`] : []),
     ...(matches ? [matches] : []),
   ]
-  const alternativesOf = {
-    alternatives: isPartial
-      ? conjunctAlternatives(and([rule.filter, asked]), rule.filter)
-      : conjunctAlternatives(filter),
-    ownerAlternative: rule?.owner,
-  }
+  const conjuncts = conjunctsOf(filter)
+  const ors = isPartial ? rule.filter : conjuncts.find(({ kind }) => kind === 'or')
+  const alternatives = ors ? alternativesOf(ors, conjuncts) : []
+  const ownerAlternative = rule?.owner
   const { orderBy, sortColumns, orderByColumns } = orderOf(order, engine.order)
   const where = conditions.length > 0 ? sql.flat(sql.join(conditions, ' and '), dialect) : sql.literal('true')
   const sortSql = sql.flat(sortColumns, dialect)
@@ -158,47 +165,38 @@ export function parseList(
     ]),
     isFiltered,
     scans,
-    ...alternativesOf,
-    needed: once(() => neededIndexes(filter, order, alternativesOf)),
+    alternatives,
+    ownerAlternative,
+    needed: once(() => {
+      const needed = neededIndex(filter, order)
+      return needed && ownerAlternative === undefined ? [needed] : neededByEach(alternatives)
+    }),
     conditions: countConditions(filter) + (isPartial ? countConditions(rule.filter) : 0),
     callsFunctions:
       dialect === 'sqlite' &&
       scans &&
       [...where.strings, ...sortSql.strings].some((text) => FUNCTION_CALL.test(text)),
     where,
+    idConditions: sql.join(
+      conjuncts.flatMap((one) => idMatches(one) ?? []).map((one) => sql`${one} and `),
+      '',
+    ),
     orderBy: sql.flat(orderBy, dialect),
     sortColumns: sortSql,
     orderByColumns: sql.flat(orderByColumns, dialect),
-    readOrder: readsInOrder ? sql`order by d.id ${directionOf(order.idDescending)}` : sql.literal(''),
+    readOrder: readsInOrder ? sql`order by d.id ${order.idDescending ? DESC : ASC}` : sql.literal(''),
   }
 }
 
-/** A search without a word finds all documents, none better than another. */
-function orderOfList({ sort, search }: ListParameters, query: SearchQuery | undefined): Sort {
-  if (search === undefined || (sort ?? SCORE) !== SCORE) return parseSort(sort ?? NEWEST)
-  return query ? scoreOrder : parseSort(NEWEST)
-}
-
-type Alternatives = Pick<ParsedList, 'alternatives' | 'ownerAlternative'>
-
-/** The filter once for each alternative of a part of it: the first `or` that must be met, or the part that is given. */
-function conjunctAlternatives(filter: FilterTree, given?: FilterTree): readonly FilterTree[] {
-  const parts = conjunctsOf(filter)
-  const part = given ?? parts.find(({ kind }) => kind === 'or')
-  if (!part) return []
-  const others = parts.filter((one) => !conjunctsOf(part).includes(one))
+/** A filter once for each alternative of a part of it, beside the other conjuncts. */
+function alternativesOf(part: FilterTree, conjuncts: readonly FilterTree[]): readonly FilterTree[] {
+  const others = conjuncts.filter((one) => one !== part)
   const of = part.kind === 'or' ? part.of : [part]
   return of.map((one) => and([one, ...others]))
 }
 
 /** @returns none if an alternative can have none, because all of them are needed together */
-function neededIndexes(
-  filter: FilterTree,
-  order: Sort,
-  { alternatives, ownerAlternative }: Alternatives,
-): readonly NeededIndex[] {
-  const needed = neededIndex(filter, order)
-  if (needed && ownerAlternative === undefined) return [needed]
+function neededByEach(alternatives: readonly FilterTree[]): readonly NeededIndex[] {
   const each = alternatives.flatMap((one) => neededIndex(one, { keys: [], idDescending: false }) ?? [])
   return each.length === alternatives.length ? each : []
 }

@@ -19,7 +19,7 @@ import { Explanation } from '../lists/explain.ts'
 import { etagOf, versionsOf } from '../language/etag.ts'
 import { checkProjection, show, viewOf } from '../language/fields/view.ts'
 import type { createLists, ListedDocument } from '../lists/list.ts'
-import { parseProjection } from '../language/fields/projection.ts'
+import { parseProjection, type Projection } from '../language/fields/projection.ts'
 import {
   AnsweredDocument,
   Document,
@@ -87,16 +87,16 @@ export function documentEndpoints({
     answer<Document>(jsonText(body), { status, headers: { etag } })
 
   /** What somebody may read of a collection. */
-  async function readAccess(name: string, viewer: Viewer) {
+  async function readAccess(name: string, caller: Caller | undefined, projection?: Projection) {
     const collection = collections.get(name)
-    const subject = await viewer.subjectFor(collection)
-    checkAudience(collection.read, subject, false)
-    return {
-      collection,
-      subject,
-      reach: reachOf(collection.read, subject),
-      view: viewOf(collection, subject),
-    }
+    const viewer = collections.viewer(caller)
+    const needsValues = collection.userValues.length > 0
+    const subject = needsValues ? await viewer.subjectFor(collection) : viewer.subject
+    const reach = reachOf(collection.read, subject)
+    if (reach !== 'all') checkAudience(collection.read, subject, false)
+    const view = collection.concealed.length === 0 ? undefined : viewOf(collection, subject)
+    if (view && projection) checkProjection(view, projection)
+    return { collection, viewer, subject, reach, view }
   }
 
   async function answerList(
@@ -113,23 +113,22 @@ export function documentEndpoints({
     query: Static<typeof ListQuery>,
   ) {
     const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
-    const viewer = collections.viewer(caller)
-    const { collection, reach, view } = await readAccess(name, viewer)
-    checkProjection(view, projection)
-    checkOperatorQuery(viewer, query)
+    const { collection, viewer, reach, view } = await readAccess(name, caller, projection)
+    const { owner, preview } = query
+    if (owner !== undefined || preview !== undefined) checkOperatorQuery(viewer, query)
     const branches =
       query.expand === undefined
         ? undefined
         : await parseExpand(query.expand, collection, collections, viewer)
     const options = { caller: countedFor({ caller, ip }), signal }
-    const { owner, preview } = query
     const access = owner === undefined ? { reach, view } : { reach: { owner, filters: [] }, view }
     const reads = preview === undefined ? undefined : { characters: preview }
     const page = await list({ collection: name, access, parameters: query, reads, options, makeRoom })
     const next = page.nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(page.nextCursor)}`
-    const bodies = reads
-      ? page.documents.map(storedPreview)
-      : await shownPage(view, page.documents, projection)
+    let bodies: string[]
+    if (reads) bodies = page.documents.map(storedPreview)
+    else if (view || projection) bodies = await shownPage(view, page.documents, projection)
+    else bodies = page.documents.map(({ body }) => body)
     if (branches) {
       const whole = projection ? await shownPage(view, page.documents) : bodies
       const expanded = await expand({ collections, documents, viewer, makeRoom }, branches, whole)
@@ -257,8 +256,7 @@ export function documentEndpoints({
         reply: { 200: Explanation },
       },
       async ({ params: { collection: name }, query, caller, ip, signal, makeRoom }) => {
-        const viewer = collections.viewer(caller)
-        const { collection, reach, view } = await readAccess(name, viewer)
+        const { collection, viewer, reach, view } = await readAccess(name, caller)
         // How much was examined tells of documents that rules and views keep from others.
         if (!viewer.isPrivileged && !collection.isPlain) throw needsAdmin()
         const options = { caller: countedFor({ caller, ip }), signal }
@@ -281,9 +279,7 @@ export function documentEndpoints({
       },
       async ({ params: { collection: name, id }, query, headers, caller, makeRoom }) => {
         const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
-        const viewer = collections.viewer(caller)
-        const { collection, subject, reach, view } = await readAccess(name, viewer)
-        checkProjection(view, projection)
+        const { collection, viewer, subject, reach, view } = await readAccess(name, caller, projection)
         const branches =
           query.expand === undefined
             ? undefined
@@ -291,7 +287,7 @@ export function documentEndpoints({
         const found = await documents.find(name, id, makeRoom, (owner) =>
           mayHold(collection.read, subject, owner),
         )
-        if (!found || !isReadable(reach, found)) throw noDocument(name, id)
+        if (!found || (reach !== 'all' && !isReadable(reach, found))) throw noDocument(name, id)
         const shown = shownFields(view, found, projection)
         // Its ETag would not tell of changes to the others.
         if (branches) {
@@ -361,15 +357,15 @@ function inBody(error: unknown): unknown {
 }
 
 /**
- * Checks the parameters of a list that tell of others' documents.
+ * Checks `owner` and `preview`, which tell of others' documents.
  *
  * @throws FORBIDDEN; VALIDATION_ERROR at `/query/preview`
  */
 function checkOperatorQuery(
   { isPrivileged }: Viewer,
-  { owner, preview, fields, expand }: { owner?: string; preview?: number; fields?: string; expand?: string },
+  { preview, fields, expand }: { preview?: number; fields?: string; expand?: string },
 ): void {
-  if ((owner !== undefined || preview !== undefined) && !isPrivileged) throw needsAdmin()
+  if (!isPrivileged) throw needsAdmin()
   if (preview !== undefined && (fields ?? expand) !== undefined)
     throw invalid({ path: '/query/preview', message: 'cannot be given with fields or expand' })
 }

@@ -6,9 +6,7 @@ import type { Database } from '../../../../db/database.ts'
 import type { MakeRoom } from '../../../../http/route.ts'
 import {
   type BodyBytes,
-  type NewDocument,
   type OwnedDocument,
-  type StoredDocument,
   deleteSql,
   documentsSql,
   gainsFromGroups,
@@ -20,6 +18,7 @@ import {
   selectSql,
   updateSql,
 } from './sql/document-rows.ts'
+import type { DocumentRow } from '../language/document-json.ts'
 import { hasIndexes } from './entries/index-definition.ts'
 import type { CollectionWrite, OtherSteps, Upkeep } from './indexes/index-upkeep.ts'
 import type { Json } from '../language/query/filter.ts'
@@ -35,9 +34,6 @@ export type DocumentToChange = {
   readonly id: string
   readonly old: OwnedDocument
 }
-
-/** A document with its collection and id. */
-export type FoundDocument = OwnedDocument & { readonly collection: string; readonly id: string }
 
 const jsonOf = (body: string): Json => parseJson(body) as Json
 
@@ -81,7 +77,7 @@ export function createDocuments(db: Database, indexes: Upkeep) {
     return row!.documents
   })
 
-  async function insert(document: NewDocument, others?: OtherSteps): Promise<boolean> {
+  async function insert(document: Omit<DocumentRow, 'version'>, others?: OtherSteps): Promise<boolean> {
     const { collection, id, owner, body } = document
     const rows = await indexes.write(
       collection,
@@ -96,7 +92,7 @@ export function createDocuments(db: Database, indexes: Upkeep) {
 
   async function insertAll(
     collection: string,
-    list: readonly Omit<NewDocument, 'collection'>[],
+    list: readonly Omit<DocumentRow, 'collection' | 'version'>[],
     pathOf: (i: number) => string = () => '/body',
     others?: OtherSteps,
   ): Promise<boolean> {
@@ -113,7 +109,7 @@ export function createDocuments(db: Database, indexes: Upkeep) {
   }
 
   // Documents that arrive together are inserted by one write, which costs PostgreSQL half as much where they have index entries.
-  const groups = new Coalescer<NewDocument, boolean>({
+  const groups = new Coalescer<Omit<DocumentRow, 'version'>, boolean>({
     laneOf: ({ collection }) => collection,
     groups: GROUPS,
     largest: LARGEST_GROUP,
@@ -156,15 +152,15 @@ export function createDocuments(db: Database, indexes: Upkeep) {
 
     /** Documents of several collections by their ids, in one query, in no order. */
     findMany: (wanted: readonly { collection: string; id: string }[]) =>
-      db.all(selectManySql(wanted)) as Promise<FoundDocument[]>,
+      db.all(selectManySql(wanted)) as Promise<DocumentRow[]>,
 
     /** Likewise; undefined if they have more bytes. */
     async findWithin(
       wanted: readonly { collection: string; id: string }[],
       bytes: BodyBytes,
-    ): Promise<FoundDocument[] | undefined> {
+    ): Promise<DocumentRow[] | undefined> {
       const rows = await db.all(selectManySql(wanted, bytes))
-      return rows.every(({ body }) => body !== null) ? (rows as FoundDocument[]) : undefined
+      return rows.every(({ body }) => body !== null) ? (rows as DocumentRow[]) : undefined
     },
 
     /**
@@ -173,7 +169,7 @@ export function createDocuments(db: Database, indexes: Upkeep) {
      * @returns false if there is one with its id: a repeated call
      * @throws CONFLICT naming the fields that must be unique
      */
-    insert(document: NewDocument, others?: OtherSteps): Promise<boolean> {
+    insert(document: Omit<DocumentRow, 'version'>, others?: OtherSteps): Promise<boolean> {
       const isAlone =
         others !== undefined ||
         !gainsFromGroups(db.dialect) ||
@@ -189,7 +185,8 @@ export function createDocuments(db: Database, indexes: Upkeep) {
       collection: string,
       owner: string,
       ids: readonly string[],
-    ): Promise<(StoredDocument & { id: string })[]> => db.all(selectAllSql(collection, owner, ids)),
+    ): Promise<Pick<DocumentRow, 'id' | 'body' | 'version'>[]> =>
+      db.all(selectAllSql(collection, owner, ids)),
 
     /** Writes in several collections, all or none; undefined if a document is not what was read any more. */
     writeAll: indexes.writeAll,

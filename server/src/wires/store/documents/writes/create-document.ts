@@ -5,9 +5,14 @@ import type { Step } from '../../../../db/database.ts'
 import type { Growth } from '../../quota.ts'
 import type { CollectionDefinition } from '../definition/collection.ts'
 import type { Viewer } from '../definition/viewer.ts'
-import { withoutServiceFields, type Fields, type ServiceFields } from '../language/document-json.ts'
+import {
+  withoutServiceFields,
+  type DocumentRow,
+  type Fields,
+  type ServiceFields,
+} from '../language/document-json.ts'
 import { checkReferences } from './relations/check-references.ts'
-import type { NewDocument, OwnedDocument } from '../storage/sql/document-rows.ts'
+import type { OwnedDocument } from '../storage/sql/document-rows.ts'
 import { checkAction, checkResult, newFields, visibleIssues, type AccessRequest } from './access-checks.ts'
 import { stepsAround, type WriteContext } from './write-context.ts'
 
@@ -75,10 +80,13 @@ export async function createDocuments(
 }
 
 /** What a new document takes. */
-export const growthOf = ({ owner, body }: NewDocument): Growth => ({ owner, bytes: Buffer.byteLength(body) })
+export const growthOf = ({ owner, body }: Omit<DocumentRow, 'version'>): Growth => ({
+  owner,
+  bytes: Buffer.byteLength(body),
+})
 
 /** A document that may be created, and the steps in front of its write. */
-export type PreparedDocument = { readonly document: NewDocument; readonly first: Step[] }
+export type PreparedDocument = { readonly document: Omit<DocumentRow, 'version'>; readonly first: Step[] }
 
 /**
  * Decides on a new document, and writes its JSON.

@@ -2,8 +2,9 @@ import { setImmediate } from 'node:timers/promises'
 
 import { parseJson } from '../../../../base/json.ts'
 import type { CollectionDefinition } from '../definition/collection.ts'
+import type { DocumentRow } from '../language/document-json.ts'
 import { etagOf } from '../language/etag.ts'
-import { markOf, show, viewOf, type SeenDocument, type FieldView } from '../language/fields/view.ts'
+import { markOf, show, viewOf, type FieldView } from '../language/fields/view.ts'
 import { project, type Projection } from '../language/fields/projection.ts'
 import type { Json } from '../language/query/filter.ts'
 import { isWithin, reachOf, type Reach, type RuleSubject } from '../language/rules/rule.ts'
@@ -16,23 +17,25 @@ export type ShownDocument = { readonly body: string; readonly etag: string }
 const PART_CHARACTERS = 262_144
 
 /** A document that somebody may read, or the chosen fields of it. */
-export const shownFields = (
+export function shownFields(
   view: FieldView | undefined,
   document: OwnedDocument,
   projection?: Projection,
-): ShownDocument => ({
-  body: shownBody(view, document, projection),
-  etag: etagOf(document.version, markOf(view, document)),
-})
+): ShownDocument {
+  const { body, version } = document
+  const isWhole = view === undefined && projection === undefined
+  return {
+    body: isWhole ? body : shownBody(view, document, projection),
+    etag: etagOf(version, view && markOf(view, document)),
+  }
+}
 
 /** Documents likewise. A large page is done in parts, so that it holds up nobody. */
 export async function shownPage(
   view: FieldView | undefined,
-  documents: readonly SeenDocument[],
+  documents: readonly Pick<DocumentRow, 'body' | 'owner'>[],
   projection?: Projection,
 ): Promise<string[]> {
-  const isWhole = view === undefined && projection === undefined
-  if (isWhole) return documents.map(({ body }) => body)
   const bodies: string[] = []
   let characters = 0
   for (const document of documents) {
@@ -46,13 +49,17 @@ export async function shownPage(
   return bodies
 }
 
-function shownBody(view: FieldView | undefined, document: SeenDocument, projection?: Projection): string {
+function shownBody(
+  view: FieldView | undefined,
+  document: Pick<DocumentRow, 'body' | 'owner'>,
+  projection?: Projection,
+): string {
   const body = show(view, document)
   return projection ? project(body, projection) : body
 }
 
 /** Whether a document is within reach; it is parsed only if that has to be asked of its fields. */
-export function isReadable(reach: Reach, { body, owner }: SeenDocument): boolean {
+export function isReadable(reach: Reach, { body, owner }: Pick<DocumentRow, 'body' | 'owner'>): boolean {
   if (reach === 'all' || reach.filters.length === 0 || reach.owner === owner)
     return isWithin(reach, null, owner)
   return isWithin(reach, parseJson(body) as Json, owner)
@@ -66,8 +73,8 @@ export function isReadable(reach: Reach, { body, owner }: SeenDocument): boolean
 export function shownAgain(
   collection: CollectionDefinition,
   subject: RuleSubject,
-  answered: SeenDocument,
-  now: SeenDocument = answered,
+  answered: Pick<DocumentRow, 'body' | 'owner'>,
+  now: Pick<DocumentRow, 'body' | 'owner'> = answered,
 ): string {
   if (!isReadable(reachOf(collection.read, subject), now)) return serviceFieldsOf(answered.body)
   return show(viewOf(collection, subject), answered, now)

@@ -1,4 +1,5 @@
 import { invalid } from '../../../../../base/errors.ts'
+import type { DocumentRow } from '../document-json.ts'
 import type { ElementTest, FilterTree, Json, Test } from '../query/filter.ts'
 import { isScalar } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
@@ -10,6 +11,8 @@ import { isInside, withoutIndexes } from './field-path.ts'
 
 /** The fields of a collection that not everybody sees. */
 export type FieldRules = {
+  /** All of them. */
+  readonly concealed: readonly Path[]
   /** Seen by administrators and service keys. */
   readonly hidden: readonly Path[]
   /** Seen by those for whom the rule holds for the document. */
@@ -24,18 +27,14 @@ export type FieldView = {
   readonly showTo: readonly { readonly path: Path; readonly reach: Reach }[]
 }
 
-/** The fields that not everybody sees in all documents. */
-export const concealedOf = ({ hidden, showTo }: FieldRules): readonly Path[] => [
-  ...hidden,
-  ...showTo.map(({ path }) => path),
-]
-
 /** The view of somebody; undefined if it shows everything. */
-export function viewOf(rules: FieldRules, subject: RuleSubject): FieldView | undefined {
-  const { hidden, showTo } = rules
-  if (subject.isPrivileged || hidden.length + showTo.length === 0) return undefined
+export function viewOf(
+  { concealed, hidden, showTo }: FieldRules,
+  subject: RuleSubject,
+): FieldView | undefined {
+  if (subject.isPrivileged || concealed.length === 0) return undefined
   return {
-    concealed: concealedOf(rules),
+    concealed,
     hidden,
     showTo: showTo.map(({ path, rule }) => ({ path, reach: reachOf(rule, subject) })),
   }
@@ -44,9 +43,6 @@ export function viewOf(rules: FieldRules, subject: RuleSubject): FieldView | und
 /** Tells a view from others of the same collection. */
 export const nameOfView = (view: FieldView | undefined): string =>
   view === undefined ? '' : JSON.stringify([view.hidden, view.showTo])
-
-/** A document as it is stored, with the account that it belongs to. */
-export type SeenDocument = { readonly body: string; readonly owner: string }
 
 /** The fields of a document that a view does not show. */
 export function concealedIn({ hidden, showTo }: FieldView, document: Json, owner: string): readonly Path[] {
@@ -60,7 +56,11 @@ export function concealedIn({ hidden, showTo }: FieldView, document: Json, owner
  *
  * @param now the document of which it is asked what is shown, if that is another version
  */
-export function show(view: FieldView | undefined, document: SeenDocument, now = document): string {
+export function show(
+  view: FieldView | undefined,
+  document: Pick<DocumentRow, 'body' | 'owner'>,
+  now = document,
+): string {
   const { body } = document
   if (view === undefined) return body
   const paths = concealedIn(view, view.showTo.length > 0 ? (parseJson(now.body) as Json) : null, now.owner)
@@ -68,7 +68,10 @@ export function show(view: FieldView | undefined, document: SeenDocument, now = 
 }
 
 /** Marks the ETag of a document by what is shown of it: another view of the same version is another representation. */
-export function markOf(view: FieldView | undefined, { body, owner }: SeenDocument): string {
+export function markOf(
+  view: FieldView | undefined,
+  { body, owner }: Pick<DocumentRow, 'body' | 'owner'>,
+): string {
   if (view === undefined) return ''
   const concealed = concealedIn(view, view.showTo.length > 0 ? (parseJson(body) as Json) : null, owner)
   return concealed.length === 0 ? '' : `-${concealed.map((path) => view.concealed.indexOf(path)).join('.')}`

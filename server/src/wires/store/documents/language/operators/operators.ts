@@ -1,7 +1,7 @@
 import { boundedPointer } from '../../../../../base/json-pointer.ts'
 import type { Fields } from '../document-json.ts'
 import { isObject, type Json } from '../query/filter.ts'
-import { noCounts, unknownOperator } from '../query/parse-filter.ts'
+import { NO_COUNTS, unknownOperator } from '../query/parse-filter.ts'
 import { quote } from '../query/path.ts'
 import { addToSet } from './add-to-set.ts'
 import { checkDepth, refused, type FieldChange, type Operator } from './field-change.ts'
@@ -30,7 +30,7 @@ const operatorsOfPatch = (): Readonly<Record<string, Operator>> => ({
   $inc: increment,
   $push: push,
   $addToSet: addToSet,
-  $pull: pull(noCounts()),
+  $pull: pull({ ...NO_COUNTS }),
 })
 
 /**

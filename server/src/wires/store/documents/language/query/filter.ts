@@ -90,9 +90,6 @@ export type Pattern = {
 /** The filter that every document passes. */
 export const everything: FilterTree = { kind: 'and', of: [] }
 
-const isEverything = (part: { readonly kind: string; readonly of?: unknown }): boolean =>
-  part.kind === 'and' && (part.of as readonly unknown[]).length === 0
-
 /**
  * All of the parts. What is always true is left out: it is not counted, and SQLite takes an expression of 1000 levels at
  * most, of which each part is one.
@@ -100,13 +97,15 @@ const isEverything = (part: { readonly kind: string; readonly of?: unknown }): b
 export function and<Part extends FilterTree | ElementTest>(
   parts: readonly Part[],
 ): Part | { readonly kind: 'and'; readonly of: readonly Part[] } {
-  const of = parts.filter((part) => !isEverything(part))
+  const of = parts.filter((part) => part.kind !== 'and' || part.of.length > 0)
   return of.length === 1 ? of[0]! : { kind: 'and', of }
 }
 
 /** Any of the parts. */
 export const or = (of: readonly FilterTree[]): FilterTree =>
-  of.length === 1 ? of[0]! : (of.find(isEverything) ?? { kind: 'or', of })
+  of.length === 1
+    ? of[0]!
+    : (of.find((part) => part.kind === 'and' && part.of.length === 0) ?? { kind: 'or', of })
 
 /** Whether a filter asks of `_id`, which is text and always the row's id. */
 export const isOfId = (filter: FilterTree): filter is FieldFilter =>

@@ -34,7 +34,7 @@ export type Counts = {
   patternLength: number
 }
 
-export const noCounts = (): Counts => ({ clauses: 0, indexes: 0, patternCost: 0, patternLength: 0 })
+export const NO_COUNTS: Readonly<Counts> = { clauses: 0, indexes: 0, patternCost: 0, patternLength: 0 }
 
 /** Where an operator of a field stands. */
 type Place = {
@@ -65,7 +65,7 @@ export function parseFilter(text: string): FilterTree {
     takesAnyKey: true,
     hint: ` ${EXAMPLE}`,
   })
-  return readFilterOf(value as Json, AT)
+  return withMoments(readFilter(value, AT, 0, { ...NO_COUNTS }))
 }
 
 /**
@@ -91,7 +91,7 @@ export function readElementFilter(
  * @param at what the paths of errors begin with
  */
 export const readFilterOf = (value: Json, at: string): FilterTree =>
-  withMoments(readFilter(value, at, 0, noCounts()))
+  withMoments(readFilter(value, at, 0, { ...NO_COUNTS }))
 
 const refused = (path: string, message: string): ApiError => invalid({ path, message })
 
@@ -141,7 +141,7 @@ function readField(key: string, operand: Json, at: string, depth: number, counts
     counts.indexes += indexes
     const test = readOperators(operand, at, depth, counts)
     counts.indexes -= indexes
-    return atPath(path, test)
+    return test.kind === 'value' ? { kind: 'field', path, test: test.test } : atPath(path, test)
   }
   countClause(counts, at, depth)
   return { kind: 'field', path, test: { kind: 'in', values: [operand] } }
@@ -196,7 +196,8 @@ const negated =
 const compared =
   (operator: '>' | '>=' | '<' | '<='): Operator =>
   (bound) => {
-    if (bound !== null && typeof bound !== 'boolean') return valueTest({ kind: 'range', operator, bound })
+    if (bound !== null && typeof bound !== 'boolean')
+      return { kind: 'value', test: { kind: 'range', operator, bound } }
     // Comparisons stay within a type, and these types have one or two values.
     const values = bound === null ? [null] : [false, true]
     const isAbove = operator.startsWith('>')

@@ -33,8 +33,8 @@ export type UserValues = ReadonlyMap<string, Scalar | readonly Scalar[] | undefi
 
 /** Whom a rule is asked for. */
 export type RuleSubject = {
-  /** What was found for rules before: each is asked several times for one request. */
-  readonly reaches: Map<Rule, Reach>
+  /** What rules were bound to before: each is asked several times for one request. */
+  readonly reaches: Map<Rule, Exclude<Reach, 'all'>>
   readonly isSignedIn: boolean
   /** Administrators and service keys, for whom every rule holds. */
   readonly isPrivileged: boolean
@@ -230,17 +230,16 @@ const boundValues = (list: readonly Json[], values: UserValues): readonly Json[]
   )
 
 /** The documents that a rule holds for, for somebody. */
-export function reachOf(rule: Rule, subject: RuleSubject): Reach {
-  const known = subject.reaches.get(rule) ?? boundReach(rule, subject)
-  subject.reaches.set(rule, known)
-  return known
-}
-
-function boundReach({ audiences, filters }: Rule, { isSignedIn, isPrivileged, values }: RuleSubject): Reach {
+export function reachOf(rule: Rule, { reaches, isSignedIn, isPrivileged, values }: RuleSubject): Reach {
+  const { audiences } = rule
   if (isPrivileged || audiences.has('public') || (isSignedIn && audiences.has('user'))) return 'all'
-  const bound = filters.flatMap((one) => bindTemplate(one, values) ?? [])
-  const own = isSignedIn && audiences.has('owner') ? (values.get('_id') as string) : undefined
-  return { owner: own, filters: bound, matcher: once(() => compileMatcher(or(bound))) }
+  const known = reaches.get(rule)
+  if (known) return known
+  const filters = rule.filters.flatMap((one) => bindTemplate(one, values) ?? [])
+  const owner = isSignedIn && audiences.has('owner') ? (values.get('_id') as string) : undefined
+  const reach = { owner, filters, matcher: once(() => compileMatcher(or(filters))) }
+  reaches.set(rule, reach)
+  return reach
 }
 
 /** Whether a document is within reach. */
@@ -256,11 +255,3 @@ export function mayHold(rule: Rule, subject: RuleSubject, owner: string): boolea
   const reach = reachOf(rule, subject)
   return reach === 'all' || reach.owner === owner || reach.filters.length > 0
 }
-
-/** Whether no document is within reach. */
-export const reachesNothing = (reach: Reach): boolean =>
-  reach !== 'all' && reach.owner === undefined && reach.filters.length === 0
-
-/** The filters of a reach as one; undefined if it has none. */
-export const filterOfReach = (reach: Reach): FilterTree | undefined =>
-  reach === 'all' || reach.filters.length === 0 ? undefined : or(reach.filters)

@@ -1,17 +1,12 @@
 import { sql, type Dialect, type Sql } from '../../../../../db/sql.ts'
 import type { IndexSet } from '../entries/index-definition.ts'
+import type { DocumentRow } from '../../language/document-json.ts'
 import { isVersion } from './index-rows.ts'
 import { isOneOf } from '../../../../../db/is-one-of.ts'
 import { isOfId, type FilterTree } from '../../language/query/filter.ts'
 
-/** A document to insert; `body` is its JSON as it is answered. */
-export type NewDocument = { collection: string; id: string; owner: string; body: string }
-
-/** A document as JSON text, ready to be answered, with the number of its changes. */
-export type StoredDocument = { body: string; version: number }
-
-/** With the account that it belongs to. */
-export type OwnedDocument = StoredDocument & { owner: string }
+/** What is read of a document by its id. */
+export type OwnedDocument = Pick<DocumentRow, 'owner' | 'body' | 'version'>
 
 /** The column that a document is written to; the others are generated from it. */
 export const storedColumn: Sql = sql`${sql.either({ sqlite: sql`doc`, postgres: sql`body` })}`
@@ -38,7 +33,7 @@ export const selectSql = (collection: string, id: string): Sql<OwnedDocument> =>
 /** Inserts a document; no row if there is one with its id. */
 export const insertSql = (
   dialect: Dialect,
-  { collection, id, owner, body }: NewDocument,
+  { collection, id, owner, body }: Omit<DocumentRow, 'version'>,
   { version: index_set }: IndexSet,
 ): Sql<{ collection: string; id: string }> =>
   dialect === 'postgres'
@@ -69,7 +64,7 @@ export function idMatches(filter: FilterTree): Sql | undefined {
 /** Inserts documents; no rows if there is one with an id of theirs. */
 export const insertAllSql = (
   collection: string,
-  documents: readonly Omit<NewDocument, 'collection'>[],
+  documents: readonly Omit<DocumentRow, 'collection' | 'version'>[],
   set: IndexSet,
 ): Sql<{ id: string }> => sql`
   insert into store_documents (collection, id, owner, version, index_set, ${storedColumn})
@@ -94,7 +89,7 @@ export const selectAllSql = (
   collection: string,
   owner: string,
   ids: readonly string[],
-): Sql<StoredDocument & { id: string }> => sql`
+): Sql<Pick<DocumentRow, 'id' | 'body' | 'version'>> => sql`
   select id, body, version from store_documents
   where collection = ${collection} and owner = ${owner} and ${isOneOf('id', ids)} order by id`
 
@@ -112,7 +107,7 @@ function bodySql(bytes: BodyBytes | undefined): Sql {
 }
 
 /** A document by its collection and id. */
-export type DocumentKey = { readonly collection: string; readonly id: string }
+export type DocumentKey = Pick<DocumentRow, 'collection' | 'id'>
 
 /**
  * Documents by their collections and ids.
@@ -122,7 +117,7 @@ export type DocumentKey = { readonly collection: string; readonly id: string }
 export function selectManySql(
   wanted: readonly DocumentKey[],
   bytes?: BodyBytes,
-): Sql<Omit<OwnedDocument, 'body'> & DocumentKey & { body: string | null }> {
+): Sql<Omit<DocumentRow, 'body'> & { body: string | null }> {
   const ofCollections = [...Map.groupBy(wanted, ({ collection }) => collection)].map(
     ([collection, keys]) => sql`
       select collection, id, version, owner, bytes, body from store_documents
@@ -164,7 +159,7 @@ export const lockAllSql = (
 export const updateSql = (
   collection: string,
   id: string,
-  { body, version }: StoredDocument,
+  { body, version }: Pick<DocumentRow, 'body' | 'version'>,
   set: IndexSet,
 ): Sql<{ version: number }> => sql`
   update store_documents set ${storedColumn} = ${storedSql(body)}, version = version + 1

@@ -2,6 +2,9 @@ import { sql, type Sql } from '../../../../../db/sql.ts'
 import type { Position } from '../../language/query/bound.ts'
 import type { Sort } from '../../language/query/sort.ts'
 
+export const ASC: Sql = sql.literal('asc')
+export const DESC: Sql = sql.literal('desc')
+
 /** How one engine sorts row `d` of store_documents. */
 export type OrderExpressions = {
   /**
@@ -34,16 +37,14 @@ export function orderOf(sort: Sort, engine: OrderExpressions): ListOrder {
   const sortColumns: Sql[] = []
   const orderByColumns: Sql[] = []
   for (const [i, { descending }] of sort.keys.entries()) {
-    const [key, column, direction] = [
-      engine.key(sort, i, true),
-      sql.literal(`key${i}`),
-      directionOf(descending),
-    ]
+    const key = engine.key(sort, i, true)
+    const column = sql.literal(`key${i}`)
+    const direction = descending ? DESC : ASC
     orderBy.push(sql`${key} ${direction}`)
     sortColumns.push(sql`, ${key} as ${column}`)
     orderByColumns.push(sql`m.${column} ${direction}`)
   }
-  const direction = directionOf(sort.idDescending)
+  const direction = sort.idDescending ? DESC : ASC
   if (sort.byScore)
     return {
       orderBy: sql`e.score desc, d.id ${direction}`,
@@ -61,7 +62,7 @@ export function orderOf(sort: Sort, engine: OrderExpressions): ListOrder {
 export const orderOfHits =
   ({ byScore, idDescending }: Sort) =>
   (row: Sql): Sql =>
-    sql`${byScore ? sql`${row}.score desc,` : sql``} ${row}.id ${directionOf(idDescending)}`
+    sql`${byScore ? sql`${row}.score desc,` : sql``} ${row}.id ${idDescending ? DESC : ASC}`
 
 /** The condition that a row `e` of them comes after a position. */
 export const afterHitSql = ({ byScore, idDescending }: Sort, { score, id }: Position): Sql =>
@@ -69,9 +70,6 @@ export const afterHitSql = ({ byScore, idDescending }: Sort, { score, id }: Posi
 
 const afterScoreSql = (score: number | undefined, byId: Sql): Sql =>
   score === undefined ? byId : sql`(e.score < ${score} or (e.score = ${score} and ${byId}))`
-
-/** `asc` or `desc`. */
-export const directionOf = (isDescending: boolean): Sql => sql.literal(isDescending ? 'desc' : 'asc')
 
 /**
  * The condition that a document comes after `position`. Behind a bound that is cut it is not known where the position is

@@ -4,8 +4,8 @@ import type { MakeRoom } from '../../../../../http/route.ts'
 import type { CollectionDefinition } from '../../definition/collection.ts'
 import type { Collections } from '../../definition/collections.ts'
 import type { Viewer } from '../../definition/viewer.ts'
-import { EXPANDED } from '../../language/document-json.ts'
-import type { Documents, FoundDocument } from '../../storage/documents.ts'
+import { EXPANDED, type DocumentRow } from '../../language/document-json.ts'
+import type { Documents } from '../../storage/documents.ts'
 import { isInside } from '../../language/fields/field-path.ts'
 import { show, viewOf } from '../../language/fields/view.ts'
 import { parsePath, quote, type Path } from '../../language/query/path.ts'
@@ -195,7 +195,7 @@ async function readShown(
 async function readAll(
   { documents, makeRoom }: ExpandContext,
   keys: readonly DocumentKey[],
-): Promise<readonly FoundDocument[]> {
+): Promise<readonly DocumentRow[]> {
   if (keys.length === 0) return []
   const few = await documents.findWithin(keys, { each: Math.floor(SMALL_BYTES / keys.length) })
   if (few) return few

@@ -89,19 +89,20 @@ function fieldMatches(filter: FieldFilter, place: Place): Sql {
   const byKey = place.depth === 0 ? idMatches(filter) : undefined
   if (byKey) return byKey
   const first = jsonPath(path.slice(0, 1))
-  const byFunction = computed(sql`${document} -> ${first}`, filter)
+  const byFunction = () => computed(sql`${document} -> ${first}`, filter)
   const passes = path.length <= PARTS_MAX ? valueMatches(filter, place, byFunction) : undefined
   if (passes) return passes
   // In a document without objects and arrays nothing else is found than in an empty one.
   return sql`case when json_type(${document}, ${first}) in ('object', 'array')
-    then ${byFunction} else ${compileMatcher(filter)({}) ? TRUE : FALSE} end`
+    then ${byFunction()} else ${compileMatcher(filter)({}) ? TRUE : FALSE} end`
 }
 
 /** Whether a value at the field passes, with few looks into the document; undefined if SQL can't tell. */
-function valueMatches(filter: FieldFilter, place: Place, byFunction: Sql): Sql | undefined {
+function valueMatches(filter: FieldFilter, place: Place, byFunction: () => Sql): Sql | undefined {
   const { path, test } = filter
   const at = sql`${place.document}, ${jsonPath(path)}`
-  const missing = missingMatches(filter, place, byFunction)
+  const ofMissing = test.kind === 'in' && test.values.includes(null) ? TRUE : FALSE
+  const missing = path.length === 1 ? ofMissing : missingMatches(filter, place, ofMissing, byFunction)
   const byType = (whens: Sql, others = FALSE): Sql =>
     sql`case ifnull(json_type(${at}), '') ${whens} when '' then ${missing} else ${others} end`
   if (test.kind === 'exists') return byType(sql``, TRUE)
@@ -212,18 +213,21 @@ function eachElement({ document, depth }: Place, path: Path): { each: Sql; eleme
   }
 }
 
-/** Whether the filter passes where the path leads to no value. There may be an array on the way. */
-function missingMatches({ path, test }: FieldFilter, place: Place, byFunction: Sql): Sql {
-  const passes = test.kind === 'in' && test.values.includes(null) ? TRUE : FALSE
-  if (path.length === 1) return passes
+/**
+ * Whether the filter passes where a path of several parts leads to no value. There may be an array on the way.
+ *
+ * @param passes whether it passes if there is none
+ */
+function missingMatches({ path, test }: FieldFilter, place: Place, passes: Sql, byFunction: () => Sql): Sql {
   // With each part more the SQL would be twice as long, and take that much longer to prepare.
   const isNative =
     path.length === 2 &&
     indexOf(path[1]!) === -1 &&
     !(test.kind === 'element' || test.kind === 'elementMatches') &&
     !(test.kind === 'in' && test.values.length > FEW)
-  let through = byFunction
-  if (isNative) {
+  let through: Sql
+  if (!isNative) through = byFunction()
+  else {
     const { each, element, type } = eachElement(place, path.slice(0, 1))
     const inObject = fieldMatches({ kind: 'field', path: path.slice(1), test }, element)
     through = sql`exists (select 1 from ${each} where ${type} = 'object' and ${inObject})`
