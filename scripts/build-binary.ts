@@ -23,7 +23,9 @@ async function install(folder: string, archive: string | undefined): Promise<voi
     archive ??
     join(
       folder,
-      (await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: join(ROOT, 'server') })).stdout
+      (
+        await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: join(ROOT, 'server') })
+      ).stdout
         .trim()
         .split('\n')
         .at(-1)!,

@@ -72,9 +72,7 @@ function arrowsUp(imports: readonly Import[], { folder, floors }: Floors): strin
     const goesDown = (floorOf.get(lower) ?? Infinity) < (floorOf.get(upper) ?? Infinity)
     return goesDown
       ? []
-      : [
-          `${from} imports ${to}: ${lower} is not below ${upper} in ${folder}, see CONTRIBUTING.md`,
-        ]
+      : [`${from} imports ${to}: ${lower} is not below ${upper} in ${folder}, see CONTRIBUTING.md`]
   })
 }
 

@@ -10,7 +10,10 @@ export const SOURCES = '{server/src,client/src,console/src,sandbox/src,sandbox/p
 const TESTS = /\.(test|fixture|long)\.ts$/
 
 /** The names that more than one file of a directory exports, with these files. @param pattern of the files that count */
-export function repeatedTypes(directory: string, pattern = '**/*.{ts,tsx}'): [name: string, files: string[]][] {
+export function repeatedTypes(
+  directory: string,
+  pattern = '**/*.{ts,tsx}',
+): [name: string, files: string[]][] {
   const files = globSync(pattern, { cwd: directory }).filter((file) => !TESTS.test(file))
   const declarations = files.toSorted().flatMap((file) =>
     Array.from(readFileSync(join(directory, file), 'utf8').matchAll(DECLARATION), ([, name]) => ({

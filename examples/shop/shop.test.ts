@@ -208,7 +208,7 @@ eachEngine((engine) => {
 test('`sixwire start` in this folder runs the shop', async (t) => {
   const program = startProgram(t, ['start'], {
     folder,
-    environment: { DATA_DIR: await temporaryFolder(t) },
+    environment: { DATA_DIR: await temporaryFolder(t), SIXWIRE_SANDBOX: 'off' },
   })
   const url = await program.url()
   assert.match(program.output(), /^ {2}shop 1\.0\.0 runs at /m)

@@ -20,9 +20,9 @@ export async function namedInSource(sources: readonly URL[]) {
     for await (const file of glob('**/*.ts', { cwd: fileURLToPath(source) })) {
       if (/\.(test|long|fixture)\.ts$|^(testing|e2e)\//.test(file)) continue
       for (const [, call, path] of (await readFile(new URL(file, source), 'utf8')).matchAll(CALL))
-        named[call === 'moduleAddress' || call === 'requireModule' ? 'module' : (call as keyof typeof named)].add(
-          path!,
-        )
+        named[
+          call === 'moduleAddress' || call === 'requireModule' ? 'module' : (call as keyof typeof named)
+        ].add(path!)
     }
   return {
     // What is beside the source is in the package as it is.

@@ -39,7 +39,9 @@ async function bundleScripts(): Promise<OutputChunk[]> {
       chunkFileNames: '[name]-[hash].js',
       // What all screens share is loaded with the first page; each screen and the editor are chunks of their own.
       codeSplitting: {
-        groups: [{ name: 'parts', test: /\/console\/src\/parts\/(?!editor\/)|\/node_modules\/(?:@?preact)\// }],
+        groups: [
+          { name: 'parts', test: /\/console\/src\/parts\/(?!editor\/)|\/node_modules\/(?:@?preact)\// },
+        ],
       },
       sourcemap: true,
       minify: true,

@@ -11,6 +11,7 @@ import { applicationFolder } from '../testing/program.ts'
 const CONFIG = `
 import { defineConfig } from 'sixwire'
 export default defineConfig({
+  auth: { bcryptCost: 4 },
   store: {
     indexes: { memberships: ['user'] },
     user: { teams: { collection: 'memberships', filter: { user: '$$user._id' }, value: 'team' } },
@@ -33,7 +34,7 @@ someEngine((engine) => {
   /** An application with two members of a team, and an account that is disabled. */
   async function application(t: TestContext) {
     const folder = await applicationFolder(t, { 'sixwire.config.ts': CONFIG })
-    const url = await engine.freshUrl()
+    const url = await engine.migratedUrl()
     const environment = { DATABASE_URL: url, SIXWIRE_POLICY: 'guarded' }
     const config = await loadConfig(folder)
     const app = await createApp({ config, folder, environment, standIns: false, logTo: { write() {} } })

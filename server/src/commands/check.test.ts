@@ -48,7 +48,10 @@ test('a server whose reader has gone goes on', async (t) => {
       export default {}`,
   })
   const port = await freePort()
-  const program = startProgram(t, ['start'], { folder, environment: { PORT: String(port) } })
+  const program = startProgram(t, ['start'], {
+    folder,
+    environment: { PORT: String(port), SIXWIRE_SANDBOX: 'off' },
+  })
   await program.until(/a line of the application/)
   program.closeOutput()
   await until(() => existsSync(join(folder, 'has-no-reader')))

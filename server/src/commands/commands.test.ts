@@ -152,7 +152,7 @@ describe('words that make no command', () => {
         assert.match(errors, new RegExp(`^sixwire ${command}( [a-z-]+)?: .+\n\nUsage: sixwire ${command}\\b`))
     })
 
-  test('end the program with 2, and the word for the version is understood', async (t) => {
+  test('an unknown command ends the program with 2, and version, --version and -v print the version', async (t) => {
     const folder = await temporaryFolder(t)
     assert.equal((await runProgram(t, ['nonsense'], { folder })).code, 2)
     const manifest = JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8'))

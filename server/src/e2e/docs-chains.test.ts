@@ -7,6 +7,7 @@ import { startApp } from '../testing/app.ts'
 import { someEngine } from '../testing/engines.ts'
 import { applicationFolder, blocksOf, shell } from '../testing/examples.ts'
 import { startTestNode } from '../testing/node.ts'
+import { until } from '../testing/until.ts'
 
 someEngine((engine) => {
   test('the payment request of docs/pay.md is paid and confirmed', async (t) => {
@@ -17,10 +18,10 @@ someEngine((engine) => {
     const { _id: REQUEST, amount, status } = JSON.parse(await shell(create!, app, { TOKEN }))
     assert.deepEqual([amount, status], ['12500000', 'pending'])
     await shell(pay!, app, { REQUEST })
-    let request
     // Empty blocks follow the payment until it is deep enough.
-    do request = JSON.parse(await shell(read!, app, { TOKEN, REQUEST }))
-    while (request.status !== 'confirmed')
+    const path = `/pay/onchain/payment/${REQUEST}`
+    await until(async () => (await app.request('GET', path, { token: TOKEN })).body.status === 'confirmed')
+    assert.equal(JSON.parse(await shell(read!, app, { TOKEN, REQUEST })).status, 'confirmed')
     const { body } = await app.request('GET', `/pay/transactions/${REQUEST}`, { token: TOKEN })
     assert.deepEqual([body.status, body.displayAmount], ['completed', '12.5'])
   })
@@ -54,10 +55,7 @@ someEngine((engine) => {
     const written = await run('/contracts/write', environment)
     assert.deepEqual([written['status'], written['to']], ['pending', USDC], JSON.stringify(written))
     // The transaction is sent after the answer.
-    let left: string | undefined
-    do left = (await run('/contracts/read', environment))['result']
-    while (left === '12500000')
-    assert.equal(left, '10000000')
+    await until(async () => (await run('/contracts/read', environment))['result'] === '10000000')
   })
 
   test('the wallet of docs/onchain.md is created, and its configuration for AWS KMS starts a server', async (t) => {
@@ -86,13 +84,13 @@ someEngine((engine) => {
     })
     const { hash: HASH, status, value } = JSON.parse(await shell(send!, app, { TOKEN, WALLET }))
     assert.deepEqual([status, value], ['pending', '2.5'])
-    let sent
-    do {
+    await until(async () => {
       // The sandbox mines a block a second.
       app.clock.advance(1_000)
-      sent = JSON.parse(await shell(read!, app, { TOKEN, HASH }))
-    } while (sent.status === 'pending')
-    assert.equal(sent.status, 'confirmed')
+      const { body } = await app.request('GET', `/onchain/transactions/${HASH}`, { token: TOKEN })
+      return body.status !== 'pending'
+    })
+    assert.equal(JSON.parse(await shell(read!, app, { TOKEN, HASH })).status, 'confirmed')
   })
 
   test('the wire of docs/extending.md sends from a wallet', async (t) => {

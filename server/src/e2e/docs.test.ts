@@ -17,6 +17,7 @@ import { appForAll } from '../testing/auth.ts'
 import { someEngine } from '../testing/engines.ts'
 import { applicationFolder, blocksOf, importFile, shell } from '../testing/examples.ts'
 import { startMailServer } from '../testing/mail-server.ts'
+import { until } from '../testing/until.ts'
 import { readyIndexes } from '../wires/store/documents/storage/indexes/indexes.fixture.ts'
 
 /** The service that the provider of docs/pay.md calls, with one payment. */
@@ -232,10 +233,10 @@ someEngine((engine) => {
     assert.equal((await fetch(url)).status, 200)
     await shell(pay!, app, { SESSION: sessionId })
     const environment = { TOKEN, TRANSACTION: transactionId }
-    let paid
     // The webhook comes after the payment.
-    do paid = JSON.parse(await shell(read!, app, environment))
-    while (paid.status === 'pending')
+    const path = `/pay/transactions/${transactionId}`
+    await until(async () => (await app.request('GET', path, { token: TOKEN })).body.status !== 'pending')
+    const paid = JSON.parse(await shell(read!, app, environment))
     assert.deepEqual([paid.status, paid.displayAmount], ['completed', '25.00'])
 
     const { orderId } = JSON.parse(await shell(order!, app, { TOKEN }))
@@ -261,9 +262,9 @@ someEngine((engine) => {
     const { sums } = JSON.parse(await shell(summary!, app, { TOKEN }))
     const refunded = sums.find(({ status }: { status: string }) => status === 'partially_refunded')
     assert.deepEqual([refunded.captured, refunded.refunded, refunded.exponent], ['2500', '1000', 2])
-    let stored
-    do stored = JSON.parse(await shell(events!, app, environment)).events
-    while (stored.length === 0)
+    const inbox = `/pay/events?transactionId=${transactionId}`
+    await until(async () => (await app.request('GET', inbox, { token: TOKEN })).body.events.length > 0)
+    const stored = JSON.parse(await shell(events!, app, environment)).events
     const replayed = JSON.parse(await shell(replay!, app, { TOKEN, EVENT: stored[0]._id }))
     assert.equal(replayed.transactionId, transactionId)
   })
@@ -412,9 +413,8 @@ someEngine((engine) => {
     const [register, read, enrol, fund, hold, fault] = await blocksOf('docs/sandbox.md', 'sh')
     const { token: TOKEN } = JSON.parse(await shell(register!, app))
     // The mail is sent after the answer.
-    let receivers: string[] = []
-    while (receivers.length === 0)
-      receivers = JSON.parse(await shell(read!, app)).messages.map(({ to }: { to: string }) => to)
+    await until(async () => (await app.request('GET', '/sandbox/api/mail')).body.messages.length > 0)
+    const receivers = JSON.parse(await shell(read!, app)).messages.map(({ to }: { to: string }) => to)
     assert.deepEqual(receivers, ['ada@example.com'])
     const { account, code } = JSON.parse(await shell(enrol!, app, { TOKEN }))
     assert.equal(account, 'ada@example.com')

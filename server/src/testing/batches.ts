@@ -1,13 +1,15 @@
 // The modules that `npm test` gives to `node --test`, which starts a process for each.
 // The first test of a process is the slowest: modules are loaded, and nothing is optimised yet. So neighbouring test files
-// share a process. Those that open pages share two browsers. Those that start programs would only wait for each other, and
-// have a process of their own; they come last, so that no long batch runs alone at the end.
-import { globSync, readFileSync } from 'node:fs'
+// share a process. Those that open pages share a few browsers, and come first, as they take longest. Those that start
+// programs wait for them most of the time: two share a process, and they come last. Within each kind the longest batch
+// comes first, by the length of its text, so that none runs alone at the end.
+import { globSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 
-const BROWSERS = 2
+const BROWSERS = 4
 const FILES_MAX = 14
+const PROGRAM_FILES_MAX = 2
 
 const ALL = ['client', 'console', 'examples', 'sandbox', 'server']
 
@@ -20,10 +22,24 @@ function kindOf(file: string): 'browser' | 'plain' | 'program' {
   return /\b(?:startProgram|runProgram|startScript|startWatched)\b/.test(text) ? 'program' : 'plain'
 }
 
+const lengthOf = (files: readonly string[]): number =>
+  files.reduce((sum, file) => sum + statSync(new URL(file, root)).size, 0)
+
+const longestFirst = (batches: readonly string[][]): string[][] =>
+  batches.toSorted((a, b) => lengthOf(b) - lengthOf(a))
+
 function inBatches(files: readonly string[], size: number): string[][] {
-  return Array.from({ length: Math.ceil(files.length / size) }, (_, at) =>
+  const batches = Array.from({ length: Math.ceil(files.length / size) }, (_, at) =>
     files.slice(at * size, (at + 1) * size),
   )
+  return longestFirst(batches)
+}
+
+/** Puts each file, the longest first, into the batch that is shortest so far. */
+function inEqualBatches(files: readonly string[], count: number): string[][] {
+  const batches = Array.from({ length: count }, (): string[] => [])
+  for (const [file] of longestFirst(files.map((one) => [one]))) longestFirst(batches).at(-1)!.push(file!)
+  return longestFirst(batches).filter((batch) => batch.length > 0)
 }
 
 /** Writes a module that runs the tests of the files one after the other; answers its path. */
@@ -50,9 +66,9 @@ export async function writeBatches(folders: readonly string[] = []): Promise<Map
   })
   const { browser = [], plain = [], program = [] } = Object.groupBy(files.toSorted(), kindOf)
   const batches = [
-    ...inBatches(browser, Math.ceil(browser.length / BROWSERS)),
+    ...inEqualBatches(browser, BROWSERS),
     ...inBatches(plain, FILES_MAX),
-    ...inBatches(program, 1),
+    ...inEqualBatches(program, Math.ceil(program.length / PROGRAM_FILES_MAX)),
   ]
   const modules = await Promise.all(batches.map(writeBatch))
   return new Map(

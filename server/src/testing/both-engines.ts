@@ -9,7 +9,10 @@ import { pathToFileURL } from 'node:url'
  *
  * @param pattern of the names of the files
  */
-export async function runOnBothEngines(folder: string, pattern: string | string[] = '**/*.test.ts'): Promise<void> {
+export async function runOnBothEngines(
+  folder: string,
+  pattern: string | string[] = '**/*.test.ts',
+): Promise<void> {
   process.env['LONG_RUN'] = 'on'
   for await (const name of glob(pattern, { cwd: folder })) {
     const file = join(folder, name)

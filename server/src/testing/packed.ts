@@ -68,9 +68,7 @@ export async function packedArchive(workspace: 'client' | 'server' = 'server'): 
 const timeOf = (file: string): number => statSync(file).mtimeMs
 
 const newestSource = (): number =>
-  Math.max(
-    ...globSync(SOURCES, { cwd: ROOT }).map((file) => timeOf(join(ROOT, file))),
-  )
+  Math.max(...globSync(SOURCES, { cwd: ROOT }).map((file) => timeOf(join(ROOT, file))))
 
 /**
  * Makes an application by `sixwire init` of the archive, with the packages of this checkout, so that no release of
