@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream'
+
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
 import { ApiError, errors, invalid } from '../base/errors.ts'
@@ -10,24 +12,21 @@ import { isSameCaller } from './expected-callers.ts'
 import { JSON_TYPE } from './failures.ts'
 import { idempotencyKey, type StoredAnswer } from './idempotency.ts'
 import { answerOnce, contentOf } from './idempotent-answer.ts'
-import { callerKind, countedFor, takeCall } from './limits.ts'
-import { MultipartReader, type FieldChecks } from './multipart.ts'
+import { countedFor, takeCall } from './limits.ts'
+import { MultipartReader } from './multipart.ts'
 import type { AdmittedRequest } from './admitted-request.ts'
 import { actorIn, ReceivedCall, type CallExtras, type Exchange } from './received-call.ts'
 import type { Caller } from './access.ts'
 import { Answer, answer, JsonText, type Call, type Method } from './route.ts'
 import { ANONYMOUS_BODY_LIMIT, type RouteContext } from './route-context.ts'
-import { Share, weightOfBody } from './shares.ts'
+import { weightOfBody } from './traffic.ts'
 
 /** Called before any route is registered: all requests then have one shape, which the runtime reads faster. */
 export const prepareRequests = (engine: FastifyInstance): void =>
   void engine
     .decorateRequest('caller', undefined)
     .decorateRequest('authentication', undefined)
-    .decorateRequest('share', undefined)
-    .decorateRequest('settle', undefined)
-    .decorateRequest('errorCode', undefined)
-    .decorateRequest('address', undefined)
+    .decorateRequest('flight', undefined)
 
 /**
  * Adds HEAD to GET. The engine would register it as a second route, with hooks and schemas of its own. Node sends no body for
@@ -42,6 +41,8 @@ export const withHead = (methods: readonly Method[]): string[] =>
  */
 export function registerRoute(engine: FastifyInstance, route: RouteContext): void {
   const { spec } = route
+  const phases = phasesOf(route)
+  const perform = performOf(route)
   const { params, query, headers, body, reply: response } = spec
   // MultipartReader checks the fields of a multipart body.
   const bodySchema = body?.kind === 'multipart' ? undefined : schemaOfBody(body)
@@ -59,113 +60,127 @@ export function registerRoute(engine: FastifyInstance, route: RouteContext): voi
     config: { spec }, // see specOf
     // See `validate`.
     ...(route.expectedCallers && { attachValidation: true }),
-    onRequest: (request, reply) => receive(route, request as AdmittedRequest, reply),
-    handler: (request, reply) => respond(route, request as AdmittedRequest, reply),
+    onRequest: (request, reply) => receive(phases, { route, request: request as AdmittedRequest, reply }),
+    handler: (request, reply) => respond(perform, { route, request: request as AdmittedRequest, reply }),
   })
 }
 
-/** The phases before the body is read. */
-async function receive(route: RouteContext, request: AdmittedRequest, reply: FastifyReply): Promise<void> {
-  forbidCaching(route, request, reply)
-  // Nothing is of no media type. Tools for forms send one with it.
-  if (request.headers['content-length'] === '0') delete request.headers['content-type']
-  const refusal = await authenticate(route, request)
-  if (!refusal) await admit(route, request)
-  // A call with an invalid token is counted as well.
-  await limit(route, request)
-  if (refusal) throw refusal
-  route.spec.authorize?.(request.headers)
-  if (request.headers['content-encoding'] !== undefined) refuseCoding(route, request)
-  if (route.hasDefaultBodyMax && !request.caller) limitBody(request)
-  await takeShare(route, request, reply)
+/** A step before the body is read; it throws what is answered in its place. */
+type Phase = (exchange: Exchange) => Promise<void> | void
+
+/** Decides what is done before the body is read, in this order. What a route does not use is not run for it. */
+function phasesOf({ spec, target, limit }: RouteContext): readonly Phase[] {
+  const phases = [
+    forbidCaching,
+    spec.access !== 'public' && authenticate,
+    spec.access !== 'public' && admit,
+    limit && countCall,
+    spec.authorize && authorize,
+    checkBodyHeaders,
+    // Whether the server works is asked and answered in any case.
+    target.wire !== 'core' && takePlace,
+  ]
+  return phases.filter((phase) => typeof phase === 'function')
 }
 
-/** The phases after the body is read. */
-async function respond(
-  route: RouteContext,
-  request: AdmittedRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const { share, authentication } = request
-  const { work } = route.server
-  const exchange = { route, request, reply }
-  work.begin()
-  share?.enterHandler()
-  try {
-    const response = await (authentication ? performEarly(exchange, authentication) : perform(exchange))
-    if (response instanceof EventStream) return await openStream(exchange, response)
-    share?.answerHas(sizeOf(response))
-    return await send(reply, response)
-  } finally {
-    share?.leaveHandler()
-    work.end()
+async function receive(phases: readonly Phase[], exchange: Exchange): Promise<void> {
+  for (const phase of phases) {
+    const pending = phase(exchange)
+    if (pending) await pending
   }
 }
 
-/** Validate, idempotency, handle and render. */
-function perform(exchange: Exchange): Promise<RenderedAnswer | EventStream> {
-  const { route, request } = exchange
-  validate(request)
-  if (route.spec.stream) return handleStream(exchange)
-  const key = route.spec.idempotent ? idempotencyKey(request.headers['idempotency-key']) : undefined
-  if (route.fieldChecks) return handleUpload(exchange, route.fieldChecks, key)
-  if (key === undefined) return handle(exchange)
-  return answerOnce(exchange, key, contentOf(exchange), (recordId) => handle(exchange, { recordId }))
+/** Calls the handler, in the way of the route, and renders what it answers. */
+type Perform = (exchange: Exchange) => Promise<RenderedAnswer | EventStream>
+
+function performOf({ spec, fieldChecks, expectedCallers }: RouteContext): Perform {
+  const perform = spec.stream
+    ? handleStream
+    : fieldChecks
+      ? handleUpload
+      : spec.idempotent
+        ? handleOnce
+        : handle
+  return expectedCallers ? (exchange) => performEarly(exchange, perform) : perform
+}
+
+/** What is done after the body is read. */
+async function respond(perform: Perform, exchange: Exchange): Promise<unknown> {
+  const { flight } = exchange.request
+  flight.enterHandler()
+  try {
+    const response = await perform(exchange)
+    if (response instanceof EventStream) return void (await openStream(exchange, response))
+    if (flight.hasRoom) flight.answerHas(sizeOf(response))
+    return send(exchange.reply, response)
+  } finally {
+    flight.leaveHandler()
+  }
 }
 
 /** Performs a read while its token is authenticated again; nothing is answered before the token is found valid. */
-async function performEarly(
-  exchange: Exchange,
-  authentication: Promise<Caller | undefined>,
-): Promise<RenderedAnswer | EventStream> {
+async function performEarly(exchange: Exchange, perform: Perform): Promise<RenderedAnswer | EventStream> {
   const { route, request } = exchange
+  // The engine validates; of reads that start early it leaves the error to this, because 401 takes precedence over 400.
+  const validated: Perform = request.validationError
+    ? () => Promise.reject(request.validationError!)
+    : perform
+  if (!request.authentication) return validated(exchange)
   const expectedCaller = request.caller
-  const response = Promise.try(perform, exchange)
+  const response = validated(exchange)
   response.catch(() => undefined) // returned below, or not needed
-  request.caller = await authentication
+  request.caller = await request.authentication
   if (isSameCaller(request.caller, expectedCaller)) return response
-  await limit(route, request)
-  if (!request.caller) throw invalidToken(request.headers.authorization!)
-  await admit(route, request)
-  return perform(exchange)
+  if (!request.caller) return refuseToken(exchange)
+  if (route.limit) await countCall(exchange)
+  await admit(exchange)
+  return validated(exchange)
 }
 
 /** Answers that belong to a caller or hold tokens are not cached (RFC 6749, section 5.1); a handler may set another value. */
-function forbidCaching({ method }: RouteContext, { headers }: AdmittedRequest, reply: FastifyReply): void {
-  if (method !== 'GET' || headers.authorization !== undefined) reply.header('cache-control', 'no-store')
+function forbidCaching({ route, request, reply }: Exchange): void {
+  if (route.method !== 'GET' || request.headers.authorization !== undefined)
+    reply.header('cache-control', 'no-store')
 }
 
-/**
- * Finds the caller by the token, or lets a read begin for the last caller of the token.
- *
- * @returns the error to answer if the token belongs to nobody
- */
-async function authenticate(route: RouteContext, request: AdmittedRequest): Promise<ApiError | undefined> {
+/** Finds the caller by the token. @throws UNAUTHORIZED if it belongs to nobody */
+function authenticate(exchange: Exchange): Promise<void> | void {
+  const { route, request } = exchange
   const { authorization } = request.headers
-  if (route.spec.access === 'public' || authorization === undefined) return undefined
+  if (authorization === undefined) return undefined
   const token = bearerToken(authorization)
-  if (token === undefined) return invalidToken(authorization)
-  const authentication = route.server.authenticate(token)
-  if (expectCaller(route, request, token, authentication)) return undefined
-  request.caller = await authentication
-  return request.caller ? undefined : invalidToken(authorization)
+  if (token === undefined) return refuseToken(exchange)
+  const caller = route.server.authenticate(token)
+  if (caller instanceof Promise) return awaitCaller(exchange, token, caller)
+  if (!caller) return refuseToken(exchange)
+  request.caller = caller
 }
 
-/** Whether the request may go on for the last caller of its token: then `respond` awaits `request.authentication`. */
-function expectCaller(
-  route: RouteContext,
-  request: AdmittedRequest,
+/** Sets the caller once it is known, or lets a read begin for the last caller of the token: see `performEarly`. */
+function awaitCaller(
+  exchange: Exchange,
   token: string,
   authentication: Promise<Caller | undefined>,
-): boolean {
+): Promise<void> | void {
+  const { route, request } = exchange
   const { expectedCallers } = route
-  if (!expectedCallers) return false
+  if (!expectedCallers) return setCaller(exchange, authentication)
   const recording = expectedCallers.update(token, authentication)
   const caller = expectedCallers.get(token)
-  if (!caller || !isAdmitted(route, caller)) return false
+  if (!caller || !isAdmitted(route, caller)) return setCaller(exchange, recording)
   request.caller = caller
   request.authentication = recording
-  return true
+}
+
+async function setCaller(exchange: Exchange, authentication: Promise<Caller | undefined>): Promise<void> {
+  exchange.request.caller = await authentication
+  if (!exchange.request.caller) await refuseToken(exchange)
+}
+
+/** A call with an invalid token is counted as well. @throws UNAUTHORIZED, RATE_LIMITED */
+async function refuseToken(exchange: Exchange): Promise<never> {
+  if (exchange.route.limit) await countCall(exchange)
+  throw invalidToken(exchange.request.headers.authorization!)
 }
 
 /**
@@ -173,19 +188,18 @@ function expectCaller(
  *
  * @throws UNAUTHORIZED, FORBIDDEN, EMAIL_NOT_VERIFIED
  */
-async function admit(route: RouteContext, request: AdmittedRequest): Promise<void> {
+function admit({ route, request }: Exchange): Promise<void> | void {
   try {
     route.server.policy.admit(request.caller, route.target)
   } catch (error) {
+    const { access } = route.spec
     const isDenied = error instanceof ApiError && error.code === errors.forbidden.code
-    if (isDenied && (route.spec.access === 'operator' || route.spec.access === 'admin'))
-      await route.server.onDenied({ actor: actorIn(route, request), path: pathOf(request) })
-    throw error
+    if (!isDenied || (access !== 'operator' && access !== 'admin')) throw error
+    // Without the query.
+    const path = request.url.split('?', 1)[0]!.slice(0, PATH_MAX)
+    return route.server.onDenied({ actor: actorIn(route, request), path }).then(() => Promise.reject(error))
   }
 }
-
-/** Without the query. */
-const pathOf = ({ url }: AdmittedRequest): string => url.split('?', 1)[0]!.slice(0, PATH_MAX)
 
 const PATH_MAX = 300
 
@@ -199,9 +213,22 @@ function isAdmitted(route: RouteContext, caller: Caller): boolean {
 }
 
 /** @throws RATE_LIMITED */
-function limit({ limit: counting }: RouteContext, request: AdmittedRequest): Promise<void> | undefined {
-  if (!counting?.counted.includes(callerKind(request.caller))) return undefined
-  return takeCall(counting.limiter, `${counting.name} ${countedFor(request)}`, counting)
+function countCall({ route, request }: Exchange): Promise<void> | void {
+  const { limiter, name, counted, count, periodMs } = route.limit!
+  if (!counted.includes(request.caller?.kind ?? 'stranger')) return undefined
+  return takeCall(limiter, `${name} ${countedFor(request)}`, { count, periodMs })
+}
+
+/** Checks credentials in the headers. */
+const authorize = ({ route, request }: Exchange): void => route.spec.authorize!(request.headers)
+
+/** @throws UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE */
+function checkBodyHeaders({ route, request }: Exchange): void {
+  const { headers } = request
+  // Nothing is of no media type. Tools for forms send one with it.
+  if (headers['content-length'] === '0') delete headers['content-type']
+  if (headers['content-encoding'] !== undefined) refuseCoding(route, request)
+  if (route.hasDefaultBodyMax && !request.caller) limitBody(request)
 }
 
 /**
@@ -229,29 +256,26 @@ function limitBody({ headers }: AdmittedRequest): void {
 }
 
 /** Waits for a place among the requests and bodies of the process. @throws TOO_MANY_CONCURRENT, UNAVAILABLE */
-function takeShare(
-  { target, spec, bodyMax, server }: RouteContext,
-  request: AdmittedRequest,
-  reply: FastifyReply,
-): Promise<void> | undefined {
-  // Whether the server works is asked and answered in any case.
-  if (target.wire === 'core') return undefined
-  // The share is released when the response closes, which would not happen again.
+function takePlace({ route, request, reply }: Exchange): Promise<void> | void {
+  // The place is given back when the response closes, which would not happen again.
   if (reply.raw.closed) signalOf(reply.raw, undefined).throwIfAborted()
-  request.share = new Share(server.limits, request)
-  const weight = spec.body ? weightOfBody(request.headers, bodyMax, spec.body.kind === 'multipart') : 0
-  return request.share.begin(weight, () => signalOf(reply.raw, undefined))
-}
-
-/** The engine validates; of reads that start early it leaves the error to this, because 401 takes precedence over 400. */
-function validate({ validationError }: AdmittedRequest): void {
-  if (validationError) throw validationError
+  const { body } = route.spec
+  const weight = body ? weightOfBody(request.headers, route.bodyMax, body.kind === 'multipart') : 0
+  return request.flight.takePlace(weight, () => signalOf(reply.raw, undefined))
 }
 
 /** Calls the handler. */
 async function handle(exchange: Exchange, extras?: CallExtras): Promise<RenderedAnswer> {
   const call = new ReceivedCall(exchange, extras) as unknown as Call
   return render(exchange, await exchange.route.handle(call))
+}
+
+/** Calls the handler, unless it has been called under the `Idempotency-Key` of the request. */
+function handleOnce(exchange: Exchange): Promise<RenderedAnswer> {
+  const header = exchange.request.headers['idempotency-key']
+  const key = header === undefined ? undefined : idempotencyKey(header)
+  if (key === undefined) return handle(exchange)
+  return answerOnce(exchange, key, contentOf(exchange), (recordId) => handle(exchange, { recordId }))
 }
 
 /** Calls a handler that may answer a stream. */
@@ -261,14 +285,12 @@ async function handleStream(exchange: Exchange): Promise<RenderedAnswer | EventS
 }
 
 /** Calls the handler of a multipart body, which gives the body's fingerprint itself once it has read the bytes. */
-async function handleUpload(
-  exchange: Exchange,
-  checks: FieldChecks,
-  key: string | undefined,
-): Promise<RenderedAnswer> {
+async function handleUpload(exchange: Exchange): Promise<RenderedAnswer> {
   const { route, request } = exchange
+  const header = route.spec.idempotent ? request.headers['idempotency-key'] : undefined
+  const key = header === undefined ? undefined : idempotencyKey(header)
   if (!request.isMultipart()) throw invalid({ path: '/body', message: 'is required' })
-  const reader = new MultipartReader(request, checks)
+  const reader = new MultipartReader(request, route.fieldChecks!)
   request.body = reader
   let isKeyUsed = key === undefined
   async function once(fingerprint: unknown, create: (recordId: string) => unknown): Promise<unknown> {
@@ -294,12 +316,12 @@ async function handleUpload(
 type RenderedAnswer = StoredAnswer | Answer<unknown>
 
 /** Answers with a stream, which is no call under way. Of HEAD, with its head. */
-async function openStream({ route, request, reply }: Exchange, stream: EventStream): Promise<FastifyReply> {
+async function openStream({ route, request, reply }: Exchange, stream: EventStream): Promise<void> {
   const { streams } = route.server
   if (request.method === 'HEAD') {
     sendHead(reply, stream.contentType)
     reply.raw.end()
-    return reply
+    return
   }
   // Requests that were sent ahead would wait for the end of the stream.
   if (request.raw.socket.isPaused())
@@ -308,9 +330,8 @@ async function openStream({ route, request, reply }: Exchange, stream: EventStre
   const expiresAt = request.caller && token ? await streams.tokenExpiry(token) : undefined
   if (reply.raw.closed) signalOf(reply.raw, undefined).throwIfAborted()
   streams.open(stream, reply, { caller: request.caller, ip: request.ip, expiresAt })
-  request.settle(200)
+  request.flight.settle(200)
   forgetHeaders(request.raw)
-  return reply
 }
 
 /** What the client sent is not read any more, and would take a kilobyte or two as long as the stream is open. */
@@ -321,34 +342,29 @@ function forgetHeaders(raw: AdmittedRequest['raw']): void {
 
 /** Serializes a result of the handler, unless it is in the form in which it is sent. */
 function render({ route, reply }: Exchange, result: unknown): RenderedAnswer {
-  const response: Answer<unknown> = result instanceof Answer ? result : answer(result, {})
-  const content: unknown = response.body
-  const { status = route.defaultStatus, headers } = response
-  if (typeof content === 'string' || Buffer.isBuffer(content) || isStream(content)) return response
-  const text =
-    content instanceof JsonText
-      ? content.text
-      : (reply.serializeInput(content as Record<string, unknown>, String(status)) as string)
-  return { status, headers, body: text }
+  const isAnswer = result instanceof Answer
+  const content: unknown = isAnswer ? result.body : result
+  const { status = route.defaultStatus, headers = {} } = isAnswer ? result : {}
+  if (content instanceof JsonText) return { status, headers, body: content.text }
+  if (typeof content === 'string' || Buffer.isBuffer(content) || isStream(content))
+    return isAnswer ? result : answer(content, {})
+  const body = reply.serializeInput(content as Record<string, unknown>, String(status)) as string
+  return { status, headers, body }
 }
 
-const isStream = (body: unknown): boolean => typeof (body as { pipe?: unknown } | null)?.pipe === 'function'
+const isStream = (body: unknown): body is Readable =>
+  typeof (body as { pipe?: unknown } | null)?.pipe === 'function'
 
 /** Of an answer whose size is not known, none: it is produced as fast as it is taken. */
 const sizeOf = ({ body }: RenderedAnswer): number =>
   typeof body === 'string' || Buffer.isBuffer(body) ? body.length : 0
 
-function send(reply: FastifyReply, response: RenderedAnswer): FastifyReply {
-  if (response instanceof Answer)
-    return reply
-      .code(response.status ?? 200)
-      .headers(response.headers)
-      .send(response.body)
-  return reply
-    .code(response.status)
-    .headers(response.headers)
-    .header('content-type', JSON_TYPE)
-    .send(response.body.length > LONG_TEXT ? Buffer.from(response.body) : response.body)
+/** Sets the head of the answer. @returns its body, which the engine sends */
+function send(reply: FastifyReply, response: RenderedAnswer): unknown {
+  reply.code(response.status ?? 200).headers(response.headers)
+  if (response instanceof Answer) return response.body
+  reply.header('content-type', JSON_TYPE)
+  return response.body.length > LONG_TEXT ? Buffer.from(response.body) : response.body
 }
 
 // A text is copied once more behind its headers, and takes three bytes for each character until a slow client has it.

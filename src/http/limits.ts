@@ -35,8 +35,6 @@ const ANONYMOUS_LIMIT: RateLimit = '300/min'
 /** A kind of caller; a stranger sends no valid token, and is counted by address. */
 export type CallerKind = Caller['kind'] | 'stranger'
 
-export const callerKind = (caller: Caller | undefined): CallerKind => caller?.kind ?? 'stranger'
-
 /** The limit of a route, with its defaults. */
 export type LimitOfRoute = Required<Pick<RouteLimit, 'rate' | 'countedIn' | 'always'>> & {
   name: string | undefined
