@@ -5,7 +5,6 @@ import { setImmediate } from 'node:timers/promises'
 
 import type { ApiError } from '../base/errors.ts'
 import { ReceivedCall, type Exchange } from './received-call.ts'
-import type { AdmittedRequest } from './admitted-request.ts'
 import { InFlight } from './in-flight.ts'
 import { Traffic, weightOfBody } from './traffic.ts'
 
@@ -13,7 +12,9 @@ const MIB = 1_048_576
 const createTraffic = () => new Traffic(() => undefined)
 /** A stranger's request from an address. */
 const flightOf = (traffic: Traffic, ip: string): InFlight =>
-  new InFlight(traffic, { ip, url: '/', headers: {}, routeOptions: {} } as AdmittedRequest)
+  new InFlight(traffic, { ip, url: '/', headers: {}, routeOptions: {} } as ConstructorParameters<
+    typeof InFlight
+  >[1])
 /** One that has its place. */
 function begunFlightOf(traffic: Traffic, ip: string): InFlight {
   const flight = flightOf(traffic, ip)

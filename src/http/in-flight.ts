@@ -1,4 +1,6 @@
-import type { AdmittedRequest } from './admitted-request.ts'
+import type { FastifyRequest } from 'fastify'
+
+import type { Caller } from './access.ts'
 import type { RouteAddress } from './addresses.ts'
 import { countedFor } from './limits.ts'
 import { KEY, type Traffic } from './traffic.ts'
@@ -6,6 +8,8 @@ import { KEY, type Traffic } from './traffic.ts'
 /** @see https://www.w3.org/TR/trace-context/#traceparent-header A version after 00 may have more fields. */
 const TRACEPARENT =
   /^(?!ff|00.{53}.)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?![^-])/
+
+type CountedRequest = FastifyRequest & { caller: Caller | undefined }
 
 /**
  * A request from its head until its answer is sent, or its client is gone, and its handler has returned, which may be later. It
@@ -16,8 +20,10 @@ export class InFlight {
   address: RouteAddress | undefined
   /** The code of the error that was answered, for the log. */
   errorCode: string | undefined
+  /** Whether an answer may have more room than it needs. */
+  hasRoom = false
   readonly #traffic: Traffic
-  readonly #request: AdmittedRequest
+  readonly #request: CountedRequest
   // A socket that is closed has none.
   readonly #ip: string
   readonly #startedAt = performance.now()
@@ -31,11 +37,11 @@ export class InFlight {
   #bodyBytes = 0
   #answerBytes = 0
 
-  constructor(traffic: Traffic, request: AdmittedRequest) {
+  constructor(traffic: Traffic, request: CountedRequest) {
     this.#traffic = traffic
     this.#request = request
     this.#ip = request.ip
-    traffic.begin()
+    traffic.running++
   }
 
   /**
@@ -79,12 +85,8 @@ export class InFlight {
     if (this.#taker === undefined) return
     await this.#traffic.answers.take(this.#taker, bytes, signal)
     this.#answerBytes += bytes
+    this.hasRoom = true
     this.#endIfOver()
-  }
-
-  /** Whether an answer has more room than it may need. */
-  get hasRoom(): boolean {
-    return this.#answerBytes > 0
   }
 
   /** Gives back what the answer does not need, once its size is known. */
@@ -100,7 +102,7 @@ export class InFlight {
     this.#uses++
     if (this.#isCounted) return
     this.#isCounted = true
-    this.#traffic.begin()
+    this.#traffic.running++
   }
 
   leaveHandler(): void {

@@ -31,6 +31,7 @@ export type CallExtras = {
 export class ReceivedCall {
   readonly params: unknown
   readonly query: unknown
+  readonly body: unknown
   readonly headers: AdmittedRequest['headers']
   readonly caller: AdmittedRequest['caller']
   readonly once: CallExtras['once']
@@ -44,6 +45,7 @@ export class ReceivedCall {
   constructor({ route, request, reply }: Exchange, extras?: CallExtras) {
     this.params = request.params
     this.query = request.query
+    this.body = route.spec.body?.kind === 'raw' ? rawRequestOf(request) : request.body
     this.headers = request.headers
     this.caller = request.caller
     this.once = extras?.once
@@ -54,9 +56,6 @@ export class ReceivedCall {
     this.#recordId = extras?.recordId
   }
 
-  get body() {
-    return this.#route.spec.body?.kind === 'raw' ? rawRequestOf(this.#request) : this.#request.body
-  }
   get actor(): Actor {
     return actorIn(this.#route, this.#request)
   }

@@ -33,20 +33,17 @@ export class Traffic {
   readonly answers = fair(64 * MIB, 16 * MIB, { total: 1024, ofCaller: 256 }, false)
   /** Called once for each answer, for the log and the metrics. */
   readonly onAnswer: (answer: AnswerRecord) => void
-  #running = 0
+  /** How many requests run. */
+  running = 0
   #idle = Promise.withResolvers<void>()
 
   constructor(onAnswer: Traffic['onAnswer']) {
     this.onAnswer = onAnswer
   }
 
-  /** Counts a request that runs, until `end`. */
-  begin(): void {
-    this.#running++
-  }
-
+  /** One request runs less. */
   end(): void {
-    if (--this.#running > 0) return
+    if (--this.running > 0) return
     this.#idle.resolve()
     this.#idle = Promise.withResolvers()
   }
@@ -59,7 +56,7 @@ export class Traffic {
 
   /** Resolves when no request runs, nor a handler whose client has disconnected. */
   async idle(): Promise<void> {
-    if (this.#running > 0) await this.#idle.promise
+    if (this.running > 0) await this.#idle.promise
   }
 }
 
