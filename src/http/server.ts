@@ -260,14 +260,14 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     const { address } = (request as AdmittedRequest).flight
     const fault = headFault(request.raw)
     if (fault) return done(fault)
-    const refusal = alwaysAnswered.has(request.routeOptions.url ?? address?.path ?? '')
-      ? undefined
-      : options.refusal()
+    const refusal = options.refusal()
+    const isRefused = refusal && !alwaysAnswered.has(request.routeOptions.url ?? address?.path ?? '')
     if (isKnownHost && !isKnownHost(request.headers.host) && !isMounted(request.url))
       return done(unknownHost(request))
     // The first address that the banner prints, in a browser.
     if (options.console && request.is404 && isPageRequest(request)) return void reply.redirect('console', 302)
-    if (refusal || !request.is404 || !isUnknown(request)) return done(refusal)
+    if (isRefused) return done(refusal)
+    if (!request.is404 || !isUnknown(request)) return done()
     // Not only in the handler above, so that no body is read.
     done(address ? refusesMethod(address) : unknownAddress(request))
   })
