@@ -274,7 +274,7 @@ async function assemble(parts: Parts): Promise<App> {
   const server = await createServer({
     groups,
     policy,
-    authenticate: accounts?.authenticate ?? (async () => undefined),
+    authenticate: accounts?.authenticate ?? (() => undefined),
     callers: accounts?.callers,
     maxStreams: settings.streams,
     onStreamEnd: countStreamEnd,

@@ -1,5 +1,3 @@
-import { PendingPromises } from './pending-promises.ts'
-
 export type CoalescerOptions<T, R> = {
   /**
    * Does the work of several calls together. Answers a result for each, or a promise of it, in their order; if it rejects,
@@ -43,7 +41,8 @@ export class Coalescer<T, R> {
   readonly #options: CoalescerOptions<T, R>
   readonly #groups: number
   readonly #lanes = new Map<unknown, CoalescerLane<T, R>>()
-  readonly #running = new PendingPromises()
+  #unsettled = 0
+  #whenIdle: (() => void)[] = []
 
   constructor(options: CoalescerOptions<T, R>) {
     this.#options = options
@@ -52,7 +51,7 @@ export class Coalescer<T, R> {
 
   /** Whether a call waits or is under way. */
   get isBusy(): boolean {
-    return this.#lanes.size > 0 || this.#running.size > 0
+    return this.#unsettled > 0
   }
 
   /** How many calls wait. */
@@ -67,6 +66,7 @@ export class Coalescer<T, R> {
     let lane = this.#lanes.get(id)
     if (!lane) this.#lanes.set(id, (lane = { calls: [], groups: 0, isScheduled: false }))
     const { calls } = lane
+    this.#unsettled++
     const result = new Promise<R>((resolve, reject) => calls.push({ item, resolve, reject }))
     this.#schedule(id, lane)
     return result
@@ -74,10 +74,7 @@ export class Coalescer<T, R> {
 
   /** Resolves when no call waits or is under way. */
   async idle(): Promise<void> {
-    while (this.isBusy) {
-      await new Promise((resolve) => setImmediate(resolve))
-      await this.#running.idle()
-    }
+    while (this.isBusy) await new Promise<void>((resolve) => this.#whenIdle.push(resolve))
   }
 
   #schedule(id: unknown, lane: CoalescerLane<T, R>): void {
@@ -91,7 +88,7 @@ export class Coalescer<T, R> {
 
   #start(id: unknown, lane: CoalescerLane<T, R>): void {
     while (lane.calls.length > 0 && lane.groups < this.#groups)
-      void this.#running.add(this.#answer(id, lane, this.#take(lane.calls)))
+      void this.#answer(id, lane, this.#take(lane.calls))
   }
 
   #take(calls: CoalescedCall<T, R>[]): CoalescedCall<T, R>[] {
@@ -138,7 +135,9 @@ export class Coalescer<T, R> {
       for (const { reject } of group) reject(error)
     } finally {
       clearTimeout(timer)
+      this.#unsettled -= group.length
       leave()
+      if (!this.isBusy) for (const resolve of this.#whenIdle.splice(0)) resolve()
     }
   }
 }

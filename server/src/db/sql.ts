@@ -37,13 +37,9 @@ type Pieces = Readonly<Record<Dialect, Sql>>
 
 /** SQL that differs between the engines. */
 class Choice {
-  readonly #pieces: Pieces
+  declare readonly pieces: Pieces
   constructor(pieces: Pieces) {
-    this.#pieces = pieces
-  }
-
-  for(dialect: Dialect): Sql {
-    return this.#pieces[dialect]
+    this.pieces = pieces
   }
 }
 
@@ -54,8 +50,8 @@ class Choice {
  */
 export class Sql<R = Row> {
   declare readonly row: R
-  readonly strings: readonly string[]
-  readonly parts: readonly Part[]
+  declare readonly strings: readonly string[]
+  declare readonly parts: readonly Part[]
   constructor(strings: readonly string[], parts: readonly Part[]) {
     this.strings = strings
     this.parts = parts
@@ -177,7 +173,9 @@ function write(
   placeholder?: (n: number) => string,
 ): string {
   const { strings, parts } = query
-  const same = params.length === 0 && placeholder === undefined && !parts.some(isPiece)
+  // What is an object and no piece is refused below.
+  const hasPieces = parts.some((part) => typeof part === 'object' && part !== null)
+  const same = params.length === 0 && placeholder === undefined && !hasPieces
   const text = same ? known[dialect].get(strings) : undefined
   if (text !== undefined) {
     for (const part of parts) params.push(checked(part as SqlScalar))
@@ -187,7 +185,7 @@ function write(
   for (let i = 0; i < parts.length; i++) {
     const part = parts[i]!
     if (isPiece(part))
-      built += write(part instanceof Choice ? part.for(dialect) : part, dialect, params, placeholder)
+      built += write(part instanceof Choice ? part.pieces[dialect] : part, dialect, params, placeholder)
     else {
       params.push(checked(part))
       if (placeholder) built += placeholder(params.length)
@@ -299,7 +297,7 @@ function appendFlat(
     if (i === parts.length) return
     const part = parts[i]!
     if (isPiece(part))
-      appendFlat(part instanceof Choice ? part.for(dialect) : part, dialect, strings, scalars)
+      appendFlat(part instanceof Choice ? part.pieces[dialect] : part, dialect, strings, scalars)
     else {
       // Checked when it is rendered, as every value is.
       scalars.push(part)

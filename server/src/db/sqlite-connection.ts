@@ -28,20 +28,10 @@ const CACHE_KIB: Record<Use, number> = { reader: 4000, scanner: 1000, snapshot: 
 const ARGUMENTS_MAX = 2_000_000
 // What a call costs besides.
 const CALL_LENGTH = 100
-const BEGIN: Statement = { text: 'begin', params: [] }
-const COMMIT: Statement = { text: 'commit', params: [] }
-// https://www.sqlite.org/pragma.html#pragma_data_version
-const REVISION: Statement = { text: 'pragma data_version', params: [] }
 
 type PreparedStatement = { statement: StatementSync; columns: readonly string[]; changesRows: boolean }
 
 const columnsOf = (statement: StatementSync): string[] => statement.columns().map(({ name }) => name)
-
-/** The names of the columns of a row; a migration may have added some since the statement was prepared. */
-function namesOf(prepared: PreparedStatement, row: readonly SqlScalar[] | undefined): readonly string[] {
-  if (row && row.length !== prepared.columns.length) prepared.columns = columnsOf(prepared.statement)
-  return prepared.columns
-}
 
 // node:sqlite binds every number as a double: a text column would store it as `1.0`, and `/` would divide differently.
 const bindable = (value: SqlScalar): SqlScalar => (Number.isSafeInteger(value) ? BigInt(value!) : value)
@@ -49,7 +39,10 @@ const bindable = (value: SqlScalar): SqlScalar => (Number.isSafeInteger(value) ?
 const listsOf = (rows: unknown): SqlScalar[][] => rows as SqlScalar[][]
 
 // The engine's own objects have no prototype and take twice as long to make.
-function rowOf(columns: readonly string[], values: readonly SqlScalar[]): Row {
+function rowOf(prepared: PreparedStatement, values: readonly SqlScalar[]): Row {
+  // A migration may have added some since the statement was prepared.
+  if (values.length !== prepared.columns.length) prepared.columns = columnsOf(prepared.statement)
+  const { columns } = prepared
   const row: Row = {}
   for (let i = 0; i < columns.length; i++) row[columns[i]!] = values[i]!
   return row
@@ -74,6 +67,10 @@ function switchToWal(db: DatabaseSync): void {
 /** One connection to the file, with its prepared statements. Lives in one thread; everything in it is synchronous. */
 export class SqliteConnection {
   readonly #db: DatabaseSync
+  readonly #begin: StatementSync
+  readonly #commit: StatementSync
+  /** https://www.sqlite.org/pragma.html#pragma_data_version */
+  readonly #revision: StatementSync
   readonly #prepared = new BoundedMap<string, PreparedStatement>(STATEMENTS_MAX)
   readonly #preparedLong = new BoundedMap<string, PreparedStatement>(LONG_STATEMENTS_MAX)
   #hasSnapshot = false
@@ -98,6 +95,9 @@ export class SqliteConnection {
       pragma wal_autocheckpoint = ${LOG_PAGES};
     `)
     if (use !== 'writer') this.#db.exec('pragma query_only = 1')
+    this.#begin = this.#db.prepare('begin')
+    this.#commit = this.#db.prepare('commit')
+    this.#revision = this.#db.prepare('pragma data_version')
     // SQLite can't be interrupted from another thread, but an error of a function ends its statement.
     const refuseIfStopped = (): void => {
       if (isStopped()) throw new Error('this statement was stopped')
@@ -145,11 +145,8 @@ export class SqliteConnection {
     const { statement } = prepared
     if (each) return this.#runEach(statement, each)
     const values = params.map(bindable)
-    if (prepared.columns.length > 0) {
-      const rows = listsOf(statement.all(...values))
-      const columns = namesOf(prepared, rows[0])
-      return rows.map((row) => rowOf(columns, row))
-    }
+    if (prepared.columns.length > 0)
+      return listsOf(statement.all(...values)).map((row) => rowOf(prepared, row))
     const { changes } = statement.run(...values)
     return prepared.changesRows && changes !== 0 ? [{}] : []
   }
@@ -192,7 +189,7 @@ export class SqliteConnection {
   get({ text, params }: Statement): Row | undefined {
     const prepared = this.#prepare(text)
     const row = prepared.statement.get(...params.map(bindable)) as SqlScalar[] | undefined
-    return row && rowOf(namesOf(prepared, row), row)
+    return row && rowOf(prepared, row)
   }
 
   /** Reads rows one by one, however many there are. */
@@ -206,7 +203,7 @@ export class SqliteConnection {
   /** From now on every read sees what is committed now. */
   beginSnapshot(): void {
     if (this.#hasSnapshot) return
-    this.run(BEGIN)
+    this.#begin.run()
     this.#hasSnapshot = true
   }
 
@@ -215,7 +212,7 @@ export class SqliteConnection {
     this.#hasSnapshot = false
     // An error of the disk may have ended it already, and `commit` reports the fault of an earlier read once more.
     try {
-      if (this.inTransaction) this.run(COMMIT)
+      if (this.#db.isTransaction) this.#commit.run()
     } catch {
       if (this.inTransaction) this.exec('rollback')
     }
@@ -223,7 +220,7 @@ export class SqliteConnection {
 
   /** A number that changes when another connection, of this or any process, commits something. */
   revision(): number {
-    return this.get(REVISION)!['data_version'] as number
+    return this.#revision.get()!['data_version'] as number
   }
 
   #prepare(text: string): PreparedStatement {

@@ -24,7 +24,7 @@ test('threads that scan end when they are not needed any more, but for one', asy
     const scans = Array.from({ length: 3 }, () => scanners.run(ONE, never))
     assert.equal(scanners.size, 3)
     assert.deepEqual(await Promise.all(scans), [[{ one: 1 }], [{ one: 1 }], [{ one: 1 }]])
-    const running = (): number => workers.filter(({ broken }) => !broken).length
+    const running = (): number => workers.filter(({ brokenBy }) => !brokenBy).length
     while (running() > 1) await delay(5)
     assert.equal(scanners.size, 1)
     // The one that is left is used again.

@@ -32,7 +32,7 @@ export class SqliteScanners {
   /** @param stop ends the statement at its next row of `sql.stoppable` */
   async run(statement: Statement, stop: AbortSignal): Promise<Row[]> {
     let scanner = this.#idle.pop()
-    while (scanner?.broken) scanner = this.#idle.pop()
+    while (scanner?.brokenBy) scanner = this.#idle.pop()
     scanner ??= this.#start()
     this.#busy++
     // Where the machine is busy a start takes long: the last place, which is left to other callers, has its thread by then.
@@ -44,7 +44,7 @@ export class SqliteScanners {
       return await scanner.askOne({ kind: 'single', statement })
     } finally {
       this.#busy--
-      if (!scanner.broken) this.#idle.push(scanner)
+      if (!scanner.brokenBy) this.#idle.push(scanner)
     }
   }
 

@@ -109,7 +109,8 @@ export class SqliteWorker {
   readonly #pending = new Map<number, PendingRequest>()
   readonly #stopFlag = new Int32Array(new SharedArrayBuffer(4))
   #nextId = 1
-  #broken: Error | undefined
+  /** Why the thread has ended, so that a new one is needed. */
+  brokenBy: Error | undefined
 
   /** @param functions addresses of modules of functions that statements may call */
   constructor(file: string, use: ThreadUse, functions: readonly string[] = []) {
@@ -131,7 +132,7 @@ export class SqliteWorker {
   readonly #end = (): void => this.#break(new Error('the database thread has ended'))
 
   readonly #break = (error: Error): void => {
-    this.#broken ??= error
+    this.brokenBy ??= error
     const isTooLarge = (error as { code?: string }).code === 'ERR_WORKER_OUT_OF_MEMORY'
     for (const { reject } of this.#pending.values())
       reject(
@@ -142,11 +143,6 @@ export class SqliteWorker {
     this.#pending.clear()
   }
 
-  /** Whether the thread has ended, so that a new one is needed. */
-  get broken(): boolean {
-    return this.#broken !== undefined
-  }
-
   /** Makes the statement that runs fail at the next row of its `sql.stoppable`. */
   stop(): void {
     if (this.#pending.size > 0) Atomics.store(this.#stopFlag, 0, 1)
@@ -155,7 +151,7 @@ export class SqliteWorker {
   /** @throws UNAVAILABLE if the thread has ended, or ends before it answers */
   ask(request: RequestBody, report?: (progress: MigrationProgress) => void): Promise<RequestOutcome[]> {
     return new Promise((resolve, reject) => {
-      if (this.#broken) throw errors.unavailable({ retryAfter: 5, cause: this.#broken })
+      if (this.brokenBy) throw errors.unavailable({ retryAfter: 5, cause: this.brokenBy })
       const id = this.#nextId++
       if (this.#pending.size === 0) Atomics.store(this.#stopFlag, 0, 0)
       if (this.#pending.size === 0) this.#worker.ref()
@@ -180,9 +176,9 @@ export class SqliteWorker {
 
   /** Waits for the pending requests, then closes the connection. */
   async close(): Promise<void> {
-    if (this.#broken) return
+    if (this.brokenBy) return
     await this.ask({ kind: 'close' }).catch(() => undefined) // the thread may end before it answers
-    if (this.#broken) return
+    if (this.brokenBy) return
     if (this.#use !== 'writer') return void (await this.#worker.terminate())
     this.#worker.off('message', this.#receive).off('error', this.#break).off('exit', this.#end)
     this.#end()

@@ -77,7 +77,7 @@ export class SqliteWriter {
 
   async #run(tasks: readonly WriterTask[]): Promise<readonly unknown[]> {
     // If a thread ended for lack of memory, SQLite has rolled back its transaction.
-    if (this.#worker.broken) this.#worker = new SqliteWorker(this.#file, 'writer')
+    if (this.#worker.brokenBy) this.#worker = new SqliteWorker(this.#file, 'writer')
     try {
       const [task] = tasks
       if (typeof task === 'function') return [await task(this.#worker)]

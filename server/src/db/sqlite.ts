@@ -90,11 +90,21 @@ export class SqliteDatabase implements Database {
   }
 
   async get<R = Row>(query: Sql<R>): Promise<R | undefined> {
-    return this.#read((reader) => reader.get(query.render('sqlite'))) as R | undefined
+    try {
+      this.#currentIteration()
+      return this.#reader.get(query.render('sqlite')) as R | undefined
+    } catch (error) {
+      return this.#failRead(error)
+    }
   }
 
   async all<R = Row>(query: Sql<R>): Promise<R[]> {
-    return this.#read((reader) => reader.run(query.render('sqlite'))) as R[]
+    try {
+      this.#currentIteration()
+      return this.#reader.run(query.render('sqlite')) as R[]
+    } catch (error) {
+      return this.#failRead(error)
+    }
   }
 
   load(): DatabaseLoad {
@@ -102,7 +112,6 @@ export class SqliteDatabase implements Database {
   }
 
   revision(): number {
-    this.#refuseWhenClosed()
     const iteration = this.#currentIteration()
     // Commits of this process show at once; those of others from the next iteration on.
     if (iteration.finished !== this.#writer.finished) {
@@ -112,15 +121,9 @@ export class SqliteDatabase implements Database {
     return iteration.revision
   }
 
-  #read<T>(read: (reader: SqliteConnection) => T): T {
-    this.#refuseWhenClosed()
-    try {
-      this.#currentIteration()
-      return read(this.#reader)
-    } catch (error) {
-      if ((error as Partial<EngineFault>).errcode === undefined) throw error
-      return this.#fail(errorOf(error as Error & EngineFault, 'reader'))
-    }
+  #failRead(error: unknown): never {
+    if ((error as Partial<EngineFault>).errcode === undefined) throw error
+    return this.#fail(errorOf(error as Error & EngineFault, 'reader'))
   }
 
   /** Throws the error, and notes what it tells of the file. */
@@ -135,6 +138,7 @@ export class SqliteDatabase implements Database {
    * truncated. Writes that are asked for later in the iteration start after its end, when the snapshot has ended.
    */
   #currentIteration(): Iteration {
+    if (this.#closing) this.#refuseWhenClosed()
     if (this.#iteration === undefined) {
       this.#iteration = { finished: -1, revision: 0 }
       setImmediate(() => {

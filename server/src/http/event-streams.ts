@@ -29,7 +29,11 @@ export class EventStreams {
 
   constructor(options: StreamOptions, sending: SendingLimit) {
     this.#options = options
-    this.#context = { clock: options.clock, log: options.log, onBehind: sending.resume }
+    this.#context = {
+      clock: options.clock,
+      log: options.log,
+      onBehind: (response) => void sending.answers.add(response),
+    }
     this.#sending = sending
   }
 
@@ -100,7 +104,7 @@ export class EventStreams {
   #add(response: ServerResponse, one: OpenStream): void {
     this.#open.set(response, one)
     this.#ofOwner.set(one.countedFor, (this.#ofOwner.get(one.countedFor) ?? 0) + 1)
-    this.#sending.pause(response)
+    this.#sending.answers.delete(response)
     response
       .on('drain', () => this.#hasDrained(response, one))
       .on('close', () => this.#hasClosed(response, one))
@@ -123,7 +127,7 @@ export class EventStreams {
   }
 
   #hasDrained(response: ServerResponse, one: OpenStream): void {
-    this.#sending.pause(response)
+    this.#sending.answers.delete(response)
     one.drained()
   }
 

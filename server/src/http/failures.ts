@@ -144,7 +144,8 @@ export function createAnswerError({ log, production }: { log: Logger; production
 
   return (thrown, request, reply) => {
     const error = answerOf(thrown, request)
-    ;(request as AdmittedRequest).errorCode = error.code
+    const { flight } = request as Partial<AdmittedRequest>
+    if (flight) flight.errorCode = error.code
     if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id)
     if (error.status === 401) reply.header('www-authenticate', 'Bearer')
     const retryAfter = error.retryAfter ?? (error.status === 503 ? 1 : undefined)

@@ -28,8 +28,11 @@ async function start(
         handled.push(request.url!)
         handle(request, response)
       },
-      (response) => response.getHeader('connection') === 'close',
-      max,
+      {
+        answers: new Set(),
+        isLast: (response) => response.getHeader('connection') === 'close',
+        ...(max && { max }),
+      },
     ),
   )
   server.listen(0, '127.0.0.1')

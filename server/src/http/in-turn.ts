@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-import { hasLargeBody } from './shares.ts'
+import { hasLargeBody } from './traffic.ts'
 
 /** How many requests may wait behind the one that is answered: on one connection, and on all together. */
 const AHEAD_MAX = { ofConnection: 256, total: 8192 }
@@ -15,47 +15,39 @@ type Exchange = { request: IncomingMessage; response: ServerResponse }
  * requests that arrive, and keeps their answers. What has arrived with one read waits as it is; a connection on which too
  * many wait is closed.
  *
- * @param isLast whether an answer that is under way is the last one of its connection: a request behind it closes that
+ *
+ * @param options.answers has the answers under way
+ * @param options.isLast whether an answer that is under way is the last one of its connection: a request behind it closes that
  */
-export function inTurn(
-  handle: Handle,
-  isLast: (response: ServerResponse) => boolean,
-  max = AHEAD_MAX,
-): Handle {
+export function inTurn(handle: Handle, options: InTurnOptions): Handle {
+  const context = { handle, max: AHEAD_MAX, ...options, waiting: 0 }
   const connections = new WeakMap<Socket, Connection>()
-  const waiting = { count: 0 }
   return (request, response) => {
     const { socket } = request
     let connection = connections.get(socket)
-    if (!connection)
-      connections.set(socket, (connection = new Connection(socket, handle, waiting, isLast, max)))
+    if (!connection) connections.set(socket, (connection = new Connection(socket, context)))
     connection.receive(request, response)
   }
 }
 
+type InTurnOptions = {
+  answers: Set<ServerResponse>
+  isLast: (response: ServerResponse) => boolean
+  max?: typeof AHEAD_MAX
+}
+
+/** What all connections share; `waiting` is how many requests wait on all of them. */
+type InTurnContext = Required<InTurnOptions> & { handle: Handle; waiting: number }
+
 class Connection {
   readonly #socket: Socket
-  readonly #handle: Handle
-  /** Of all connections. */
-  readonly #waiting: { count: number }
-  readonly #isLast: (response: ServerResponse) => boolean
-  readonly #max: typeof AHEAD_MAX
+  readonly #context: InTurnContext
   readonly #ahead: Exchange[] = []
-  readonly #next = (): void => this.#startNext()
   #answering: ServerResponse | undefined
 
-  constructor(
-    socket: Socket,
-    handle: Handle,
-    waiting: { count: number },
-    isLast: (response: ServerResponse) => boolean,
-    max: typeof AHEAD_MAX,
-  ) {
+  constructor(socket: Socket, context: InTurnContext) {
     this.#socket = socket
-    this.#handle = handle
-    this.#waiting = waiting
-    this.#isLast = isLast
-    this.#max = max
+    this.#context = context
     // Node resumes the socket itself, for a body or for a client that takes its answer.
     socket.on('resume', () => {
       if (this.#ahead.length > 0) this.#stopReading()
@@ -64,36 +56,40 @@ class Connection {
 
   receive(request: IncomingMessage, response: ServerResponse): void {
     if (!this.#answering) return this.#start(request, response)
-    const isFull = this.#ahead.length >= this.#max.ofConnection || this.#waiting.count >= this.#max.total
-    if (isFull || this.#isLast(this.#answering)) return void this.#socket.destroy()
+    const { max, isLast } = this.#context
+    const isFull = this.#ahead.length >= max.ofConnection || this.#context.waiting >= max.total
+    if (isFull || isLast(this.#answering)) return void this.#socket.destroy()
     this.#ahead.push({ request, response })
-    this.#waiting.count++
+    this.#context.waiting++
     this.#stopReading()
   }
 
   #start(request: IncomingMessage, response: ServerResponse): void {
     this.#answering = response
+    this.#context.answers.add(response)
     // Until it is read, which resumes the socket: else 128 KiB of it are, also of a request that waits for its place.
     if (hasLargeBody(request.headers)) this.#socket.pause()
-    this.#handle(request, response)
+    this.#context.handle(request, response)
     // After what the server itself does then.
-    response.once('close', this.#next)
+    response.once('close', this.#startNext)
   }
 
-  #startNext(): void {
+  readonly #startNext = (): void => {
+    this.#context.answers.delete(this.#answering!)
     this.#answering = undefined
+    const ahead = this.#ahead
     // An answer with `connection: close` is the last one.
     if (!this.#socket.writable) {
-      this.#waiting.count -= this.#ahead.length
-      this.#ahead.length = 0
+      this.#context.waiting -= ahead.length
+      ahead.length = 0
       return
     }
-    const next = this.#ahead.shift()
+    const next = ahead.shift()
     if (!next) return
-    this.#waiting.count--
+    this.#context.waiting--
     this.#start(next.request, next.response)
     // The rest of its body may not have been read.
-    if (this.#ahead.length === 0) this.#socket.resume()
+    if (ahead.length === 0) this.#socket.resume()
   }
 
   #stopReading(): void {

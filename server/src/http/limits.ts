@@ -1,3 +1,4 @@
+import { BoundedMap } from '../base/bounded-map.ts'
 import { errors } from '../base/errors.ts'
 import { networkOf } from '../base/ip-address.ts'
 import type { Caller } from './access.ts'
@@ -18,6 +19,7 @@ export const RATE_LIMIT = '^([1-9]\\d{0,6})/(min|hour)$'
 
 const PERIODS = { min: 60_000, hour: 3_600_000 }
 const LONGEST_NAME = 64
+const CLIENTS_MAX = 1_000
 
 /** @throws Error if the limit is not a whole number of calls a minute or an hour */
 export function parseRateLimit(limit: RateLimit): { count: number; periodMs: number } {
@@ -34,8 +36,6 @@ const ANONYMOUS_LIMIT: RateLimit = '300/min'
 
 /** A kind of caller; a stranger sends no valid token, and is counted by address. */
 export type CallerKind = Caller['kind'] | 'stranger'
-
-export const callerKind = (caller: Caller | undefined): CallerKind => caller?.kind ?? 'stranger'
 
 /** The limit of a route, with its defaults. */
 export type LimitOfRoute = Required<Pick<RouteLimit, 'rate' | 'countedIn' | 'always'>> & {
@@ -87,7 +87,14 @@ export const countedFor = ({ caller, ip }: { caller: Caller | undefined; ip: str
  * in any form that a proxy writes. Text that is not an address is one client by its first characters.
  */
 export function clientOf(ip: string): string {
+  const known = clients.get(ip)
+  if (known !== undefined) return known
   // Some proxies write the port too.
   const [, address = ip] = /^\[(.*)\](?::\d+)?$/.exec(ip) ?? /^([\d.]+):\d+$/.exec(ip) ?? []
-  return networkOf(address) ?? address.slice(0, LONGEST_NAME)
+  const client = networkOf(address) ?? address.slice(0, LONGEST_NAME)
+  if (ip.length <= LONGEST_NAME) clients.set(ip, client)
+  return client
 }
+
+// Of the last addresses: to read one takes longer than all else that is done for a limit.
+const clients = new BoundedMap<string, string>(CLIENTS_MAX)

@@ -27,40 +27,35 @@ export type CallExtras = {
   once?: (fingerprint: unknown, perform: (recordId: string) => unknown) => Promise<unknown>
 }
 
-/** The argument of a handler. Each part is read from the request when it is used. */
+/** The argument of a handler. What costs something is made when it is used. */
 export class ReceivedCall {
+  readonly params: unknown
+  readonly query: unknown
+  readonly body: unknown
+  readonly headers: AdmittedRequest['headers']
+  readonly caller: AdmittedRequest['caller']
+  readonly once: CallExtras['once']
   readonly #route: RouteContext
   readonly #request: AdmittedRequest
   readonly #reply: FastifyReply
   readonly #startedAt: number
-  readonly once: CallExtras['once']
   #recordId: string | undefined
   #signal: AbortSignal | undefined
 
   constructor({ route, request, reply }: Exchange, extras?: CallExtras) {
+    this.params = request.params
+    this.query = request.query
+    this.body = route.spec.body?.kind === 'raw' ? rawRequestOf(request) : request.body
+    this.headers = request.headers
+    this.caller = request.caller
+    this.once = extras?.once
     this.#route = route
     this.#request = request
     this.#reply = reply
     this.#startedAt = route.spec.timeLimitMs === undefined ? 0 : performance.now()
-    this.once = extras?.once
     this.#recordId = extras?.recordId
   }
 
-  get params() {
-    return this.#request.params
-  }
-  get query() {
-    return this.#request.query
-  }
-  get body() {
-    return this.#route.spec.body?.kind === 'raw' ? rawRequestOf(this.#request) : this.#request.body
-  }
-  get headers() {
-    return this.#request.headers
-  }
-  get caller() {
-    return this.#request.caller
-  }
   get actor(): Actor {
     return actorIn(this.#route, this.#request)
   }
@@ -84,7 +79,7 @@ export class ReceivedCall {
   }
   /** Not a method, because handlers destructure it. */
   get makeRoom(): MakeRoom {
-    return async (bytes) => this.#request.share?.answer(bytes, this.signal)
+    return (bytes) => this.#request.flight.makeRoom(bytes, this.signal)
   }
   get isHead() {
     return this.#request.method === 'HEAD'

@@ -9,9 +9,6 @@ const RECEIVE_MS = 60_000
 // How long the rest of a request is read after its answer: if the connection closed at once, the client could lose it.
 const LINGER_MS = 10_000
 
-const hasBody = ({ headers }: FastifyRequest['raw']): boolean =>
-  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
-
 /**
  * Limits the time in which the body of a request arrives; called when its headers have. Node's own limit is one for the
  * whole server, and would end a long upload.
@@ -24,7 +21,7 @@ export function limitReceiving(
   refuse: (late: ApiError) => void,
 ): void {
   const { raw } = request
-  if (!hasBody(raw)) return
+  if (raw.headers['transfer-encoding'] === undefined && (raw.headers['content-length'] ?? '0') === '0') return
   const limitMs = specOf(request)?.body?.receiveMs ?? RECEIVE_MS
   let timer = setTimeout(() => {
     if (raw.complete) return

@@ -10,15 +10,13 @@ import type { IdempotencyStore } from './idempotency.ts'
 import { limitOf, parseRateLimit, type CallerKind, type RateLimiter } from './limits.ts'
 import { createFieldChecks, type FieldChecks } from './multipart.ts'
 import type { Route, RouteGroup, RouteLimit } from './route.ts'
-import type { Limits } from './shares.ts'
 import type { Validation } from './validation.ts'
-import type { Work } from './work.ts'
 
 /** What every route needs of the application. */
 export type DispatchOptions = {
   policy: Admission
   /** The caller that a bearer token belongs to; undefined if it is not valid. */
-  authenticate: (token: string) => Promise<Caller | undefined>
+  authenticate: (token: string) => Caller | undefined | Promise<Caller | undefined>
   /** The last callers of tokens, if reads may start while a token is authenticated again; see `readsOnly`. */
   expectedCallers: ExpectedCallers | undefined
   /** The counters of calls: see `RouteLimit`. */
@@ -37,8 +35,6 @@ export type DispatchOptions = {
 
 /** What every route needs of its server: the application's part, and what its requests share. */
 export type DispatchContext = DispatchOptions & {
-  work: Work
-  limits: Limits
   streams: EventStreams
   validation: Validation
 }

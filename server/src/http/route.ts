@@ -212,7 +212,7 @@ export type ReplyOf<S extends RouteSpec> = {
 /** A body that is JSON text already and is sent as it is. */
 export class JsonText<T> {
   declare readonly type: T
-  readonly text: string
+  declare readonly text: string
   constructor(text: string) {
     this.text = text
   }
@@ -223,9 +223,9 @@ export const jsonText = <T>(text: string): JsonText<T> => new JsonText<T>(text)
 
 /** A body with a status or headers of its own. */
 export class Answer<T> {
-  readonly body: T | JsonText<T> | string | Buffer | Readable
-  readonly status: number | undefined
-  readonly headers: Record<string, string>
+  declare readonly body: T | JsonText<T> | string | Buffer | Readable
+  declare readonly status: number | undefined
+  declare readonly headers: Record<string, string>
   constructor(body: Answer<T>['body'], options: { status?: number; headers?: Record<string, string> }) {
     this.body = body
     this.status = options.status

@@ -31,14 +31,14 @@ export type SendingLimit = ReturnType<typeof limitSending>
  * @param heldMax bytes
  */
 export function limitSending(limitMs = SEND_MS, heldMax = HELD_MAX) {
-  const unsent = new Set<ServerResponse>()
+  const answers = new Set<ServerResponse>()
   let last = new Map<Socket, Backlog>()
 
   function closeStuck(): void {
     const now = performance.now()
     const backlogs = new Map<Socket, Backlog>()
     let bytes = 0
-    for (const { req, writableLength } of unsent) {
+    for (const { req, writableLength } of answers) {
       if (writableLength === 0) continue
       bytes += writableLength
       const { socket } = req
@@ -66,14 +66,8 @@ export function limitSending(limitMs = SEND_MS, heldMax = HELD_MAX) {
   const timer = setInterval(closeStuck, Math.min(CHECK_MS, limitMs / CHECKS)).unref()
 
   return {
-    watch(response: ServerResponse): void {
-      unsent.add(response)
-      response.once('close', () => unsent.delete(response))
-    },
-    /** An answer that stays open has nothing unsent for now. */
-    pause: (response: ServerResponse): void => void unsent.delete(response),
-    /** It has again. */
-    resume: (response: ServerResponse): void => void unsent.add(response),
+    /** Those under way, but for open ones that have nothing unsent for now. */
+    answers,
     close: () => clearInterval(timer),
   }
 }

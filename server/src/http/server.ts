@@ -30,6 +30,7 @@ import { EventStreams } from './event-streams.ts'
 import type { StreamOptions } from './open-event-stream.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
 import { CONSOLE, registerConsole } from './page-files.ts'
+import { InFlight } from './in-flight.ts'
 import { inTurn } from './in-turn.ts'
 import type { AnswerRecord } from './answer-record.ts'
 import type { AdmittedRequest } from './admitted-request.ts'
@@ -40,10 +41,9 @@ import type { Mount } from './mount.ts'
 import { METHODS, type Method, type RouteGroup } from './route.ts'
 import { createRouteContext, type DispatchOptions } from './route-context.ts'
 import { limitSending } from './sending.ts'
-import { limitsOfProcess, type Limits } from './shares.ts'
 import { lazySerializer } from './serialization.ts'
 import { createValidation, type RequestPart } from './validation.ts'
-import { countWork } from './work.ts'
+import { Traffic } from './traffic.ts'
 
 /** The parts of a request by the engine's names. */
 const PARTS: Readonly<Record<string, RequestPart>> = {
@@ -90,7 +90,7 @@ export type Server = {
   /** How many event streams are open. */
   streams(): number
   /** How many requests wait for a share of a limit. */
-  waiting(): Record<keyof Limits, number>
+  waiting(): ReturnType<Traffic['waiting']>
   /** Ends all event streams, and opens no more. */
   endStreams(): Promise<void>
   /** Resolves when no request is running, nor work for a request whose client has disconnected. */
@@ -107,9 +107,6 @@ const SECURITY_HEADERS = {
   'cross-origin-resource-policy': 'cross-origin',
 }
 const HSTS = { 'strict-transport-security': 'max-age=31536000; includeSubDomains' }
-
-const TRACEPARENT =
-  /^(?!ff|00.{53}.)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?![^-])/
 
 /** Makes the HTTP server: everything between a socket and a handler. */
 export async function createServer(options: ServerOptions): Promise<Server> {
@@ -148,7 +145,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       const server = createHttpServer(
         // Node answers a request without a Host itself, without a body: headFault does.
         { maxHeaderSize: HEAD_MAX, requireHostHeader: false },
-        inTurn(handle, (response) => streams.has(response)),
+        inTurn(handle, { answers: sending.answers, isLast: (response) => streams.has(response) }),
       )
       const maxConnections = connectionLimit(options.log)
       return Object.assign(server, {
@@ -202,53 +199,28 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const findAddress = createAddressFinder(addresses)
   const isMounted = (url: string): boolean => options.mounts.some(({ prefix }) => isWithin(url, prefix))
   // What is mounted answers for itself, but not to methods that it cannot know, such as QUERY, whose body would be read.
-  const isUnknown = ({ is404, url, method }: FastifyRequest): boolean =>
-    is404 && !(isMounted(url) && USUAL_METHODS.has(method))
+  const isUnknown = ({ url, method }: FastifyRequest): boolean =>
+    !(isMounted(url) && USUAL_METHODS.has(method))
   const alwaysAnswered = new Set(
     options.groups
       .filter(({ wire }) => wire === 'core')
       .flatMap(({ routes }) => routes.map(({ path }) => path)),
   )
   const isKnownHost = options.hosts && hostCheck(options.hosts)
-  const work = countWork()
-  const limits = limitsOfProcess()
+  const traffic = new Traffic(options.onAnswer)
   engine.addHook('onClose', sending.close)
 
   const fixedHeaders = options.production ? { ...SECURITY_HEADERS, ...HSTS } : SECURITY_HEADERS
-  engine.addHook('onRequest', (request, reply, done) => {
-    const startedAt = performance.now()
-    // A socket that is closed has no address.
-    const { ip } = request
-    work.begin()
-    let isSettled = false
-    const settle = (status: number): void => {
-      if (isSettled) return
-      isSettled = true
-      work.end()
-      ;(request as AdmittedRequest).share?.release()
-      options.onAnswer({
-        requestId: request.id,
-        traceId: traceIdOf(request.headers['traceparent']),
-        method: request.method,
-        route: request.routeOptions.url ?? (request as AdmittedRequest).address?.path,
-        path: pathOf(request.url),
-        status,
-        ms: performance.now() - startedAt,
-        ip,
-        caller: (request as AdmittedRequest).caller,
-        code: (request as AdmittedRequest).errorCode,
-      })
-    }
-    ;(request as AdmittedRequest).settle = settle
+  engine.addHook('onRequest', (incoming, reply, done) => {
+    const request = incoming as AdmittedRequest
+    const flight = (request.flight = new InFlight(traffic, request))
     // What it finds no route for may be an address of other methods.
-    const address = isUnknown(request) ? findAddress(pathOf(request.url)) : undefined
-    ;(request as AdmittedRequest).address = address
+    if (request.is404 && isUnknown(request)) flight.address = findAddress(pathOf(request.url))
     // The engine's own onResponse is not called if the client disconnects before its answer.
-    reply.raw.on('close', () => settle(reply.raw.writableFinished ? reply.statusCode : CLIENT_GONE))
+    reply.raw.on('close', () => flight.settle(reply.raw.writableFinished ? reply.statusCode : CLIENT_GONE))
     // The client has reset the connection: there is no client to answer, and no address to count.
     if (request.socket.remoteAddress === undefined) return void request.socket.destroy()
     reply.headers(fixedHeaders).header('x-request-id', request.id)
-    sending.watch(reply.raw)
     limitReceiving(request, reply, (late) => {
       if (request.body instanceof MultipartReader) request.body.fail(late)
       else answerError(late, request, reply)
@@ -280,21 +252,19 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   })
   // After the headers above, so that a page of another origin can read the refusal too.
   engine.addHook('onRequest', (request, reply, done) => {
-    const { address } = request as AdmittedRequest
+    const { address } = (request as AdmittedRequest).flight
     const fault = headFault(request.raw)
     if (fault) return done(fault)
-    const refusal = alwaysAnswered.has(request.routeOptions.url ?? address?.path ?? '')
-      ? undefined
-      : options.refusal()
-    if (isKnownHost && !isMounted(request.url) && !isKnownHost(request.headers.host))
+    const refusal = options.refusal()
+    const isRefused = refusal && !alwaysAnswered.has(request.routeOptions.url ?? address?.path ?? '')
+    if (isKnownHost && !isKnownHost(request.headers.host) && !isMounted(request.url))
       return done(unknownHost(request))
     // The first address that the banner prints, in a browser.
     if (options.console && request.is404 && isPageRequest(request)) return void reply.redirect('console', 302)
+    if (isRefused) return done(refusal)
+    if (!request.is404 || !isUnknown(request)) return done()
     // Not only in the handler above, so that no body is read.
-    done(
-      refusal ??
-        (isUnknown(request) ? (address ? refusesMethod(address) : unknownAddress(request)) : undefined),
-    )
+    done(address ? refusesMethod(address) : unknownAddress(request))
   })
   prepareRequests(engine)
   const descriptionLimit = parseRateLimit(DESCRIPTION_LIMIT)
@@ -303,7 +273,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       await takeCall(options.limiters.process, `description ${clientOf(ip)}`, descriptionLimit)
   })
   if (options.console) registerConsole(engine)
-  const context = { ...options, work, limits, streams, validation }
+  const context = { ...options, streams, validation }
   const all = options.groups.flatMap((group) => group.routes.map((one) => ({ group, one })))
   const byKind = Map.groupBy(all, ({ one }): BodyKind => one.spec.body?.kind ?? 'json')
   for (const [kind, routes] of byKind)
@@ -320,13 +290,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     engine,
     listen: (where) => engine.listen(where),
     streams: () => streams.count,
-    waiting: () => ({
-      requests: limits.requests.waiting,
-      bodies: limits.bodies.waiting,
-      answers: limits.answers.waiting,
-    }),
+    waiting: () => traffic.waiting(),
     endStreams: () => streams.stop(),
-    idle: () => work.idle(),
+    idle: () => traffic.idle(),
     close: () => engine.close(),
   }
 }
@@ -384,14 +350,6 @@ function endWith(
 }
 
 const isWithin = (url: string, prefix: string): boolean => `${pathOf(url)}/`.startsWith(`${prefix}/`)
-
-/**
- * The trace id of a `traceparent`. A version after 00 may have more fields.
- *
- * @see https://www.w3.org/TR/trace-context/#traceparent-header
- */
-const traceIdOf = (traceparent: unknown): string | undefined =>
-  typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined
 
 /** A URL without its query. */
 function pathOf(url: string): string {

@@ -134,12 +134,14 @@ function textReader(part: RequestPart, schema: TSchema) {
     path: pointerTo(`/${part}`, name),
   }))
   const names = Object.keys(properties)
+  const known = new Set(names)
   const isList = isListQuery(names)
   const refusesUnknown = part === 'query' && (isList || additionalProperties === false)
   return (container: unknown): { value: Record<string, unknown>; issues: Issue[] } => {
     const source = container as Record<string, unknown>
     const value: Record<string, unknown> = {}
-    const issues = refusesUnknown ? unknownParameters(source, names, isList ? 'list' : 'call') : []
+    const hasUnknown = refusesUnknown && !Object.keys(source).every((name) => known.has(name))
+    const issues = hasUnknown ? unknownParameters(source, names, isList ? 'list' : 'call') : []
     for (const { name, type, path } of fields) {
       const text = source[name]
       if (text === undefined) continue

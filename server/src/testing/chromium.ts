@@ -81,7 +81,6 @@ const launch = async (): Promise<Browser> =>
       '--disable-software-rasterizer', // no page draws in three dimensions
       '--disable-background-networking',
       '--disable-extensions', // those of the browser itself have a process for each context
-      '--in-process-gpu', // one process less
       `--disable-features=${WITHOUT.join()}`,
     ],
   })

@@ -60,12 +60,11 @@ export async function createLog(
   const fieldsOf = terminal ? messageOf : propertiesOf
   const { names, networks } = settings.sandboxHost
   const isPrivateSandbox = settings.sandbox && names.length + networks.length === 0
-  // Calls of others, and those that are refused, are logged like calls to any other route.
-  const isOwnCall = ({ path, status }: AnswerRecord): boolean =>
-    isPrivateSandbox && status < 400 && SANDBOX.test(path)
   // Written for each answer. By its construction it contains no secret, so it is not searched for one.
   const answered = (answer: AnswerRecord): void => {
-    const level = isOwnCall(answer) ? DEBUG : INFO
+    // Calls of others, and those that are refused, are logged like calls to any other route.
+    const isOwnCall = isPrivateSandbox && answer.status < 400 && SANDBOX.test(answer.path)
+    const level = isOwnCall ? DEBUG : INFO
     if (level < log.levelVal) return
     stream.write(`{"level":${level},"time":${Date.now()},${fieldsOf(answer)}}\n`)
   }

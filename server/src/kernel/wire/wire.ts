@@ -118,7 +118,7 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
   /** Releases the wire's resources after the last answer. */
   close?: () => Promise<void>
   /** Finds the sender of a bearer token. The wire that has the accounts defines it. */
-  authenticate?: (token: string) => Promise<Caller | undefined>
+  authenticate?: (token: string) => Caller | undefined | Promise<Caller | undefined>
   /**
    * Follows the callers of streams, which end if their caller is not as it was. Without it they go on. The wire that has the
    * accounts defines it.

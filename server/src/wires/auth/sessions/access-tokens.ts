@@ -31,8 +31,8 @@ export type AccessTokens = {
    * @param claims.actorId the administrator who acts as the user: claim `act` (RFC 8693, section 4.1)
    */
   issue(claims: AccessClaims & { role: string; sessionEndsAt: number; actorId?: string }): Promise<string>
-  /** The claims of a token; undefined if it is not valid or has expired. */
-  verify(token: string): Promise<VerifiedClaims | undefined>
+  /** The claims of a token, at once if it was verified before; undefined if it is not valid or has expired. */
+  verify(token: string): VerifiedClaims | undefined | Promise<VerifiedClaims | undefined>
 }
 
 /**
@@ -61,11 +61,13 @@ export function createAccessTokens(
         requiredClaims: ['iss', 'sub', 'sid', 'exp'],
       })
       if (!(await issuers.includes(String(payload.iss)))) return undefined
-      return {
+      const claims = {
         userId: String(payload.sub),
         sessionId: String(payload['sid']),
         expiresAt: payload.exp! * 1000,
       }
+      cache.set(token, claims)
+      return claims
     } catch (error) {
       // Any other error, such as an unreachable database, says nothing about the token.
       if (error instanceof JOSEError) return undefined
@@ -89,17 +91,12 @@ export function createAccessTokens(
         .sign(privateKey)
     },
 
-    async verify(token) {
+    verify(token) {
       const cachedClaims = cache.get(token)
-      if (cachedClaims) {
-        if (cachedClaims.expiresAt > clock.now()) return cachedClaims
-        cache.delete(token)
-        return undefined
-      }
-      const claims = await verifySignature(token)
-      if (!claims) return undefined
-      cache.set(token, claims)
-      return claims
+      if (!cachedClaims) return verifySignature(token)
+      if (cachedClaims.expiresAt > clock.now()) return cachedClaims
+      cache.delete(token)
+      return undefined
     },
   }
 }

@@ -8,7 +8,7 @@ import type { SessionKind, UserCaller } from '../../../http/access.ts'
 import type { Actor } from '../../../http/actor.ts'
 import type { RecordEvent } from '../../../http/event-log.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
-import type { AccessTokens } from './access-tokens.ts'
+import type { AccessClaims, AccessTokens } from './access-tokens.ts'
 import { authErrors } from '../errors.ts'
 import type { Challenges } from './sign-in-challenges.ts'
 import type { SecondFactor } from '../factors/factor.ts'
@@ -60,8 +60,11 @@ export type Sessions = SessionList & {
    * @throws UNAUTHORIZED, SECOND_FACTOR_REQUIRED
    */
   refresh(refreshToken: string, client: SessionClient, kind?: SessionKind): Promise<TokenPair>
-  /** The caller with this access token; undefined if it is not valid. A revoked session is refused at once everywhere. */
-  caller(token: string): Promise<UserCaller | undefined>
+  /**
+   * The caller with this access token, at once if nothing has to be read; undefined if it is not valid. A revoked session is
+   * refused at once everywhere.
+   */
+  caller(token: string): UserCaller | undefined | Promise<UserCaller | undefined>
   /** When an access token expires, in milliseconds since 1970; 0 if it is not valid. */
   tokenExpiry(token: string): Promise<number>
   /** The callers of these sessions as they are now, by their sessions; those whose session has ended are left out. */
@@ -141,10 +144,11 @@ export function createSessions(
     resume: (user, sessionId, signIn) => resumeSession(parts, user, sessionId, signIn),
     refresh: (refreshToken, client, kind) => refreshSession(parts, refreshToken, client, kind),
 
-    async caller(token) {
-      const claims = await accessTokens.verify(token)
-      const user = claims && (await userOf(parts, claims.sessionId))
-      return user?.id === claims?.userId ? user && callerOf(parts, user) : undefined
+    caller(token) {
+      const claims = accessTokens.verify(token)
+      return claims instanceof Promise
+        ? claims.then((verified) => callerWith(parts, verified))
+        : callerWith(parts, claims)
     },
 
     async tokenExpiry(token) {
@@ -301,10 +305,20 @@ async function userOf(parts: Parts, sessionId: string): Promise<SessionUser | un
   return user && isCurrent(parts, user) ? user : undefined
 }
 
+/** The caller with these claims of a token; undefined if the session has ended. */
+function callerWith(
+  parts: Parts,
+  claims: AccessClaims | undefined,
+  user = claims && parts.readUser(claims.sessionId),
+): UserCaller | undefined | Promise<UserCaller | undefined> {
+  if (user instanceof Promise) return user.then((read) => read && callerWith(parts, claims, read))
+  return user && user.id === claims!.userId && isCurrent(parts, user) ? callerOf(parts, user) : undefined
+}
+
 function callerOf({ clock, users, requirement }: Parts, user: SessionUser): UserCaller {
   const role = users.roleOf(user)
   const dueAt = requirement.dueAt(user, role)
-  const isRecent = (at: number | null): boolean => at !== null && at > clock.now() - RECENT_MS
+  const recentFrom = clock.now() - RECENT_MS
   return {
     kind: 'user',
     id: user.id,
@@ -317,11 +331,12 @@ function callerOf({ clock, users, requirement }: Parts, user: SessionUser): User
     ...(user.impersonator_id !== null && {
       impersonator: { id: user.impersonator_id, email: user.impersonator_email ?? '' },
     }),
-    recentProof: isRecent(user.factor_proven_at)
-      ? 'factor'
-      : isRecent(user.proven_at ?? user.created_at)
-        ? 'user'
-        : undefined,
+    recentProof:
+      (user.factor_proven_at ?? 0) > recentFrom
+        ? 'factor'
+        : (user.proven_at ?? user.created_at) > recentFrom
+          ? 'user'
+          : undefined,
     hasFactor: user.second_factor_at !== null,
     // An administrator who acts as the user can't add one.
     mustAddFactor: user.impersonator_id === null && dueAt !== undefined && dueAt <= clock.now(),

@@ -30,6 +30,7 @@ const ROWS_MAX = 1_000
 const FAULTS_MAX = 100
 const HOURS_MAX = 48
 const CODE_CHARACTERS = 100
+const LONG_PATH = 1_000
 // What asks for itself, again and again: it would hide the others.
 const OWN = /^\/(health|ready|metrics|info|core\/(logs|overview)|console|sandbox)(\/|$)|^\/[^/]+\/health$/
 
@@ -43,8 +44,13 @@ export type RequestLog = {
   stop(): Promise<void>
 }
 
+/** An answer that is kept, and the id of its entry, which tells when it was given. */
+type LoggedAnswer = { readonly id: string; readonly answer: AnswerRecord }
+
 /** What one process has not written yet. */
 type Unwritten = {
+  answers: LoggedAnswer[]
+  /** Rows of problems, and of answers that could not be written. */
   rows: EntryRow[]
   faults: Map<string, FaultCount>
   /** Of hours since 1970 whose totals have changed. */
@@ -85,6 +91,7 @@ export const NO_REQUEST_LOG: RequestLog = {
 /** See docs/decisions/086-request-log.md. */
 export function createRequestLog(context: Context): RequestLog {
   const unwritten: Unwritten = {
+    answers: [],
     rows: [],
     faults: new Map(),
     hours: new Map(),
@@ -110,7 +117,7 @@ function takeAnswer(context: Context, unwritten: Unwritten, answer: AnswerRecord
   const isNotable = status >= 400 || ms >= context.settings.slowMs
   const isOwn = OWN.test(route ?? answer.path)
   if (!isNotable && isOwn) return
-  const { recent, room, rows } = unwritten
+  const { recent, room, answers, rows } = unwritten
   if (!isOwn && !isOfConsole(answer)) {
     recent.requests++
     recent.us += Math.round(ms * 1000)
@@ -118,19 +125,22 @@ function takeAnswer(context: Context, unwritten: Unwritten, answer: AnswerRecord
     else if (status >= 400) recent.refusals++
   }
   const kind = isNotable ? 'notable' : 'plain'
-  if (room[kind] <= 0 || rows.length >= ROWS_MAX) return void recent.omitted++
+  if (room[kind] <= 0 || answers.length + rows.length >= ROWS_MAX) return void recent.omitted++
   room[kind]--
-  rows.push(requestRow(context, answer))
+  const logged = { id: newId(context.clock.now()), answer }
+  // What is kept of a long path is short.
+  if (answer.path.length > LONG_PATH) rows.push(requestRow(context.process, logged))
+  else answers.push(logged)
 }
 
 const isOfConsole = ({ caller }: AnswerRecord): boolean =>
   caller?.kind === 'user' && caller.sessionKind === 'console'
 
-function requestRow({ clock, process }: Context, answer: AnswerRecord): EntryRow {
+function requestRow(process: string, { id, answer }: LoggedAnswer): EntryRow {
   const { requestId, method, route, path, status, ms, ip, caller, code } = answer
   return {
     ...NO_PROBLEM,
-    id: newId(clock.now()),
+    id,
     kind: 'request',
     process,
     request_id: requestId,
@@ -147,14 +157,14 @@ function requestRow({ clock, process }: Context, answer: AnswerRecord): EntryRow
 }
 
 function takeProblem({ clock, process }: Context, unwritten: Unwritten, line: string): void {
-  const { rows, room, recent } = unwritten
+  const { answers, rows, room, recent } = unwritten
   const problem = room.problems > 0 ? problemOf(line) : undefined
   if (!problem) return void recent.omitted++
   room.problems--
   const { requestId, level, message, fields, error } = problem
   const now = clock.now()
   if (error) countFault(unwritten.faults, { error, count: 1, firstAt: now, lastAt: now, requestId })
-  if (rows.length >= ROWS_MAX) return void recent.omitted++
+  if (answers.length + rows.length >= ROWS_MAX) return void recent.omitted++
   rows.push({
     ...NO_REQUEST,
     id: newId(now),
@@ -200,9 +210,11 @@ async function writeOn(context: Context, unwritten: Unwritten, stopping: AbortSi
 /** @throws UNAVAILABLE; then what was to be written waits again, as far as there is room */
 async function write({ db, clock, process }: Context, unwritten: Unwritten): Promise<void> {
   addRecent(unwritten, Math.floor(clock.now() / HOUR_MS))
-  const { rows, faults, hours } = unwritten
+  const { faults, hours } = unwritten
+  const rows = [...unwritten.rows, ...unwritten.answers.map((one) => requestRow(process, one))]
   if (rows.length === 0 && faults.size === 0 && hours.size === 0) return
   unwritten.rows = []
+  unwritten.answers = []
   unwritten.faults = new Map()
   const steps: Step[] = [
     ...(rows.length > 0 ? [insertRowsSql(db.dialect, rows)] : []),
@@ -218,7 +230,7 @@ async function write({ db, clock, process }: Context, unwritten: Unwritten): Pro
   } catch (error) {
     // What the database refuses for another reason it would refuse again.
     const isAway = isPassing(error)
-    const retryRows = isAway ? rows.slice(0, ROWS_MAX - unwritten.rows.length) : []
+    const retryRows = isAway ? rows.slice(0, ROWS_MAX - unwritten.rows.length - unwritten.answers.length) : []
     unwritten.recent.omitted += rows.length - retryRows.length
     unwritten.rows = [...retryRows, ...unwritten.rows]
     if (isAway) for (const one of faults.values()) countFault(unwritten.faults, one)

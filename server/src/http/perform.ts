@@ -1,0 +1,112 @@
+import { errors, invalid } from '../base/errors.ts'
+import type { AdmittedRequest } from './admitted-request.ts'
+import { bearerToken } from './bearer-token.ts'
+import { signalOf } from './call-signal.ts'
+import { EventStream } from './event-stream.ts'
+import { isSameCaller } from './expected-callers.ts'
+import { JSON_TYPE } from './failures.ts'
+import { idempotencyKey } from './idempotency.ts'
+import { answerOnce, contentOf } from './idempotent-answer.ts'
+import { MultipartReader } from './multipart.ts'
+import { sendHead } from './open-event-stream.ts'
+import { admit, countCall, refuseToken } from './phases.ts'
+import { ReceivedCall, type CallExtras, type Exchange } from './received-call.ts'
+import { render, type RenderedAnswer } from './rendered-answer.ts'
+import { answer, type Call } from './route.ts'
+
+/** Calls the handler and renders what it answers. */
+export type Perform = (exchange: Exchange) => Promise<RenderedAnswer | EventStream>
+
+/** Calls the handler. */
+export async function handle(exchange: Exchange, extras?: CallExtras): Promise<RenderedAnswer> {
+  const call = new ReceivedCall(exchange, extras) as unknown as Call
+  return render(exchange, await exchange.route.handle(call))
+}
+
+/** Calls the handler, unless it has been called under the `Idempotency-Key` of the request. */
+export function handleOnce(exchange: Exchange): Promise<RenderedAnswer> {
+  const header = exchange.request.headers['idempotency-key']
+  const key = header === undefined ? undefined : idempotencyKey(header)
+  if (key === undefined) return handle(exchange)
+  return answerOnce(exchange, key, contentOf(exchange), (recordId) => handle(exchange, { recordId }))
+}
+
+/** Calls a handler that may answer a stream. */
+export async function handleStream(exchange: Exchange): Promise<RenderedAnswer | EventStream> {
+  const result = await exchange.route.handle(new ReceivedCall(exchange) as unknown as Call)
+  return result instanceof EventStream ? result : render(exchange, result)
+}
+
+/** Calls the handler of a multipart body, which gives the body's fingerprint itself once it has read the bytes. */
+export async function handleUpload(exchange: Exchange): Promise<RenderedAnswer> {
+  const { route, request } = exchange
+  const header = route.spec.idempotent ? request.headers['idempotency-key'] : undefined
+  const key = header === undefined ? undefined : idempotencyKey(header)
+  if (!request.isMultipart()) throw invalid({ path: '/body', message: 'is required' })
+  const reader = new MultipartReader(request, route.fieldChecks!)
+  request.body = reader
+  let isKeyUsed = key === undefined
+  async function once(fingerprint: unknown, create: (recordId: string) => unknown): Promise<unknown> {
+    isKeyUsed = true
+    if (key === undefined) return create(route.server.newId())
+    const { status, headers, body } = await answerOnce(exchange, key, fingerprint, async (recordId) =>
+      render(exchange, await create(recordId)),
+    )
+    return answer(body, { status, headers: { ...headers, 'content-type': JSON_TYPE } })
+  }
+  try {
+    await reader.open()
+    const response = await handle(exchange, { once })
+    if (!isKeyUsed)
+      throw new Error(`${route.key} takes an Idempotency-Key and must return what call.once returns`)
+    return response
+  } finally {
+    reader.close()
+  }
+}
+
+/** Performs a read while its token is authenticated again; nothing is answered before the token is found valid. */
+export const performEarly =
+  (perform: Perform): Perform =>
+  async (exchange) => {
+    const { route, request } = exchange
+    // The engine validates; of reads that start early it leaves the error to this, because 401 takes precedence over 400.
+    const validated: Perform = request.validationError
+      ? () => Promise.reject(request.validationError!)
+      : perform
+    if (!request.authentication) return validated(exchange)
+    const expectedCaller = request.caller
+    const response = validated(exchange)
+    response.catch(() => undefined) // returned below, or not needed
+    request.caller = await request.authentication
+    if (isSameCaller(request.caller, expectedCaller)) return response
+    if (!request.caller) return refuseToken(exchange)
+    if (route.limit) await countCall(exchange)
+    await admit(exchange)
+    return validated(exchange)
+  }
+
+/** Answers with a stream, which is no call under way. Of HEAD, with its head. */
+export async function openStream({ route, request, reply }: Exchange, stream: EventStream): Promise<void> {
+  const { streams } = route.server
+  if (request.method === 'HEAD') {
+    sendHead(reply, stream.contentType)
+    reply.raw.end()
+    return
+  }
+  // Requests that were sent ahead would wait for the end of the stream.
+  if (request.raw.socket.isPaused())
+    throw errors.validation_error({ message: 'An event stream must be the last request on its connection.' })
+  const token = bearerToken(request.headers.authorization ?? '')
+  const expiresAt = request.caller && token ? await streams.tokenExpiry(token) : undefined
+  if (reply.raw.closed) signalOf(reply.raw, undefined).throwIfAborted()
+  streams.open(stream, reply, { caller: request.caller, ip: request.ip, expiresAt })
+  request.flight.settle(200)
+  forgetHeaders(request.raw)
+}
+
+/** What the client sent is not read any more, and would take a kilobyte or two as long as the stream is open. */
+function forgetHeaders(raw: AdmittedRequest['raw']): void {
+  raw.rawHeaders = []
+  raw.headers = {}
+}
