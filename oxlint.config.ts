@@ -98,7 +98,14 @@ export default defineConfig({
   },
   overrides: [
     {
-      files: ['**/*.test.ts', '**/*.long.ts', '**/*.fixture.ts', 'server/src/testing/**', 'console/tests/**', 'sandbox/src/*/*.js'],
+      files: [
+        '**/*.test.ts',
+        '**/*.long.ts',
+        '**/*.fixture.ts',
+        'server/src/testing/**',
+        'console/tests/**',
+        'sandbox/src/*/*.js',
+      ],
       rules: {
         'typescript/no-unsafe-argument': 'off',
         'typescript/no-unsafe-assignment': 'off',
@@ -114,7 +121,14 @@ export default defineConfig({
       },
     },
     {
-      files: ['server/src/cli.ts', 'server/src/commands/**', 'server/bin/**', 'bench/**', 'scripts/**', 'examples/**'],
+      files: [
+        'server/src/cli.ts',
+        'server/src/commands/**',
+        'server/bin/**',
+        'bench/**',
+        'scripts/**',
+        'examples/**',
+      ],
       rules: {
         'no-console': 'off',
       },

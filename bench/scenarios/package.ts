@@ -80,6 +80,11 @@ export default defineScenario({
     if (program === undefined) return
     const built = sideOf(bench, 'built', program)
     yield* compare(bench, 'package', ['empty Node', emptyNode(bench)], built)
-    yield* compare(bench, 'package', ['source', sideOf(bench, 'source', pathOf('server/bin/sixwire.js'))], built)
+    yield* compare(
+      bench,
+      'package',
+      ['source', sideOf(bench, 'source', pathOf('server/bin/sixwire.js'))],
+      built,
+    )
   },
 })

@@ -3,7 +3,11 @@ import { test } from 'node:test'
 
 import fc from 'fast-check'
 
-import { document, sort, sorted } from '../../../server/src/wires/store/documents/language/query/sort.fixture.ts'
+import {
+  document,
+  sort,
+  sorted,
+} from '../../../server/src/wires/store/documents/language/query/sort.fixture.ts'
 import { orderOf, sortKeys } from './order.ts'
 
 const isIndex = (part: string) => /^\d+$/.test(part)

@@ -3,7 +3,12 @@ import { describe, test } from 'node:test'
 
 import { appForAll } from '../../../server/src/testing/auth.ts'
 import { anyEngine } from '../../../server/src/testing/engines.ts'
-import { addAuthenticator, challenged, registerWithFactor, wrongCode } from '../../../server/src/testing/second-factor.ts'
+import {
+  addAuthenticator,
+  challenged,
+  registerWithFactor,
+  wrongCode,
+} from '../../../server/src/testing/second-factor.ts'
 import { createClient, isError, type ClientOptions, type SessionStorage } from '../index.ts'
 
 const HOUR_MS = 3_600_000

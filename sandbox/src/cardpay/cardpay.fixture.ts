@@ -79,7 +79,11 @@ export async function startCardpay(
   const received: Received[] = []
   await sandbox.open(new Set(['STRIPE_SECRET_KEY']))
   await db.migrate([
-    ...(await readMigrations('sixwire', new URL('../../../server/src/kernel/migrations/', import.meta.url), db.dialect)),
+    ...(await readMigrations(
+      'sixwire',
+      new URL('../../../server/src/kernel/migrations/', import.meta.url),
+      db.dialect,
+    )),
     ...(await readMigrations('sandbox', sandbox.migrations, db.dialect)),
   ])
   await server.register(sandbox.plugin, { prefix: '/sandbox' })

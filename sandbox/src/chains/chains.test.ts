@@ -5,7 +5,12 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Address } from '../../../server/src/base/hex.ts'
-import { startApp, type TestAnswer, type StartOptions, type TestApp } from '../../../server/src/testing/app.ts'
+import {
+  startApp,
+  type TestAnswer,
+  type StartOptions,
+  type TestApp,
+} from '../../../server/src/testing/app.ts'
 import { appForAll } from '../../../server/src/testing/auth.ts'
 import { CONTRACTS } from '../../../server/src/testing/contracts.ts'
 import { anyEngine, someEngine, temporaryFolder, type Engine } from '../../../server/src/testing/engines.ts'

@@ -6,7 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createTransport } from 'nodemailer'
 
 import { sql } from '../../../server/src/db/sql.ts'
-import { startApp, type TestAnswer, type StartOptions, type TestApp } from '../../../server/src/testing/app.ts'
+import {
+  startApp,
+  type TestAnswer,
+  type StartOptions,
+  type TestApp,
+} from '../../../server/src/testing/app.ts'
 import { someEngine, type Engine } from '../../../server/src/testing/engines.ts'
 import { freePort } from '../../../server/src/testing/free-port.ts'
 import { sandboxForAll } from '../sandbox.fixture.ts'

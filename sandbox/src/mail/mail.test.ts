@@ -9,7 +9,12 @@ import { createApp } from '../../../server/src/app.ts'
 import { systemClock } from '../../../server/src/base/clock.ts'
 import { sql } from '../../../server/src/db/sql.ts'
 import { createJobs } from '../../../server/src/kernel/jobs/jobs.ts'
-import { startApp, type StartOptions, type TestApp, type TestAnswer } from '../../../server/src/testing/app.ts'
+import {
+  startApp,
+  type StartOptions,
+  type TestApp,
+  type TestAnswer,
+} from '../../../server/src/testing/app.ts'
 import { someEngine, temporaryFolder, type Engine } from '../../../server/src/testing/engines.ts'
 import { createSandbox } from '../index.ts'
 import { sandboxForAll } from '../sandbox.fixture.ts'

@@ -6,7 +6,9 @@ test('npm ci verifies each package by the hash that package-lock.json has', asyn
   const text = await readFile(new URL('../../../package-lock.json', import.meta.url), 'utf8')
   const lock = JSON.parse(text) as { packages: Record<string, { integrity?: string; link?: true }> }
   // The workspaces aside.
-  const packages = Object.entries(lock.packages).filter(([path, { link }]) => path.includes('node_modules/') && !link)
+  const packages = Object.entries(lock.packages).filter(
+    ([path, { link }]) => path.includes('node_modules/') && !link,
+  )
   assert.ok(packages.length > 100)
   const unverified = packages.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))
   assert.deepEqual(

@@ -75,6 +75,8 @@ export function launchChromium(): Promise<Browser> {
 const launch = async (): Promise<Browser> =>
   chromium.launch({
     executablePath: installed ?? (await unpack(PACKAGE!)),
+    // The folder of a run belongs to its PostgreSQL: the browser's processes may not write there.
+    env: { ...process.env, TMPDIR: '/tmp' },
     args: [
       '--no-sandbox',
       '--disable-gpu',
