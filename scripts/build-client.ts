@@ -20,7 +20,6 @@ await build.write({
   comments: { legal: false },
 })
 await build.close()
-await promisify(execFile)('tsc', [
-  ...['--project', fileURLToPath(new URL('scripts/build/client.tsconfig.json', ROOT))],
-])
+const project = fileURLToPath(new URL('scripts/build/client.tsconfig.json', ROOT))
+await promisify(execFile)('tsc', ['--project', project])
 await copyFile(new URL('LICENSE', ROOT), pathTo('LICENSE'))

@@ -18,7 +18,7 @@ const OPTIONS = [
 /** The files that were named, by the modules that run them: a workspace is a folder of the root. */
 async function modulesOf(names: readonly string[]): Promise<Map<string, readonly string[]>> {
   const isWorkspace = (name: string): boolean => existsSync(name) && statSync(name).isDirectory()
-  if (names.length === 0 || names.every(isWorkspace)) return writeBatches(names)
+  if (names.every(isWorkspace)) return writeBatches(names)
   return new Map(names.map((name) => [resolve(name), [resolve(name)]]))
 }
 
