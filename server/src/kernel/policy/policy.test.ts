@@ -311,11 +311,11 @@ for (const [policy, audience, expected] of reaches)
     const seen = Object.keys(expected).map((name) => {
       let reached = ''
       const failed = outcome(() => {
-        reached =
-          createPolicy({ policy, production: false }, () => false).rowFilter(
-            callers[name as CallerName],
-            audience,
-          ).owner ?? ALL
+        const rowFilter = createPolicy({ policy, production: false }, () => false).rowFilter(
+          callers[name as CallerName],
+          audience,
+        )
+        reached = rowFilter.rows === 'all' ? ALL : rowFilter.owner
       })
       return [name, failed === OK ? reached : failed]
     })

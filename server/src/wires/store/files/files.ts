@@ -2,9 +2,10 @@ import type { Static } from 'typebox'
 
 import { isoTime } from '../../../base/clock.ts'
 import { ApiError, errors } from '../../../base/errors.ts'
+import { includesOwner, type RowFilter } from '../../../base/row-filter.ts'
 import { requireRow, type Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import type { Caller, RowFilter } from '../../../http/access.ts'
+import type { Caller } from '../../../http/access.ts'
 import type { Policy } from '../../../kernel/policy/policy.ts'
 import { createAccess, type AccessRule } from '../documents/language/rules/audience.ts'
 import { noFile } from '../errors.ts'
@@ -71,7 +72,7 @@ export function createFiles(db: Database, objects: Objects, quota: Quota) {
     /** @throws not_found also if the file is out of the caller's reach */
     async get(id: string, rowFilter: RowFilter): Promise<FileRow> {
       const found = await find(id)
-      if (!found || (rowFilter.owner !== undefined && found.owner !== rowFilter.owner)) throw noFile(id)
+      if (!found || !includesOwner(rowFilter, found.owner)) throw noFile(id)
       return found
     },
 
@@ -104,7 +105,7 @@ export function createFiles(db: Database, objects: Objects, quota: Quota) {
 
     /** Deletes a file with its variants. @throws not_found */
     async remove(id: string, rowFilter: RowFilter): Promise<void> {
-      const mine = rowFilter.owner === undefined ? sql.literal('') : sql` and owner = ${rowFilter.owner}`
+      const mine = rowFilter.rows === 'all' ? sql.literal('') : sql` and owner = ${rowFilter.owner}`
       await db.batch([
         // Locked, so that no variant is added between the next two steps.
         requireRow(sql`select id from store_files where id = ${id}${mine} ${sql.forUpdate}`, () =>

@@ -1,8 +1,9 @@
 import type { Static } from 'typebox'
 
 import { errors } from '../../../../../base/errors.ts'
+import type { RowFilter } from '../../../../../base/row-filter.ts'
 import { Type } from '../../../../../base/schema.ts'
-import type { Audience, Caller, RowFilter } from '../../../../../http/access.ts'
+import type { Audience, Caller } from '../../../../../http/access.ts'
 import type { Policy } from '../../../../../kernel/policy/policy.ts'
 
 export type Action = 'read' | 'create' | 'update' | 'delete'
