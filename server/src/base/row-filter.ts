@@ -5,20 +5,16 @@
 export type RowFilter<Condition = never> =
   | { readonly rows: 'all' }
   | { readonly rows: 'own'; readonly owner: string }
-  | (Condition extends unknown
-      ?
-          | { readonly rows: 'none' }
-          /** The rows that meet the condition, and all rows of `alsoOf` if that is an owner. */
-          | {
-              readonly rows: 'matching'
-              readonly condition: Condition
-              readonly alsoOf: string | undefined
-            }
-      : never)
+  | (Condition extends unknown ? { readonly rows: 'none' } | MatchingRows<Condition> : never)
+
+/** The rows that meet a condition, and all those of an owner if `alsoOf` names one. */
+type MatchingRows<Condition> = {
+  readonly rows: 'matching'
+  readonly condition: Condition
+  readonly alsoOf: string | undefined
+}
 
 export const allRows = { rows: 'all' } as const
-
-export const noRows = { rows: 'none' } as const
 
 export const ownRows = (owner: string) => ({ rows: 'own', owner }) as const
 

@@ -34,14 +34,8 @@ export async function followingOf(
     const view = viewOf(collection, subject)
     checkFilter(view, filter, `${at}/filter`)
     checkProjection(view, projection, `${at}/fields`)
-    watches.push(
-      watchOf(collection.name, {
-        rowFilter: rowFilterOf(collection.read, subject),
-        filter,
-        view,
-        projection,
-      }),
-    )
+    const rowFilter = rowFilterOf(collection.read, subject)
+    watches.push(watchOf(collection.name, { rowFilter, filter, view, projection }))
     if (subject.isPrivileged || !subject.isSignedIn) continue
     for (const source of collections.sourcesOf(collection.userValues, subject)) {
       const watch = watchOf(source.collection, {

@@ -261,13 +261,8 @@ export function documentEndpoints({
         // How much was examined tells of documents that rules and views keep from others.
         if (!viewer.isPrivileged && !collection.isPlain) throw needsAdmin()
         const options = { caller: countedFor({ caller, ip }), signal }
-        return explain({
-          collection: name,
-          access: { rowFilter, view },
-          parameters: query,
-          options,
-          makeRoom,
-        })
+        const access = { rowFilter, view }
+        return explain({ collection: name, access, parameters: query, options, makeRoom })
       },
     ),
     get: endpoint(

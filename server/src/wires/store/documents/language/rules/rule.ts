@@ -2,7 +2,7 @@ import { didYouMean } from '../../../../../base/did-you-mean.ts'
 import { ApiError, type Issue } from '../../../../../base/errors.ts'
 import { pointerTo } from '../../../../../base/json-pointer.ts'
 import { once } from '../../../../../base/once.ts'
-import { allRows, includesOwner, noRows, ownRows, type RowFilter } from '../../../../../base/row-filter.ts'
+import { allRows, includesOwner, ownRows, type RowFilter } from '../../../../../base/row-filter.ts'
 import { StartError } from '../../../../../base/start-error.ts'
 import type { Audience } from '../../../../../http/access.ts'
 import { isObject, or, partsIn, type FilterTree, type Json, type Scalar, type Test } from '../query/filter.ts'
@@ -245,7 +245,7 @@ export function rowFilterOf(
 
 /** The documents that any of the filters matches, and all those of an owner if there is one. */
 export function matchingRows(filters: readonly FilterTree[], alsoOf?: string): RowFilter<RuleCondition> {
-  if (filters.length === 0) return alsoOf === undefined ? noRows : ownRows(alsoOf)
+  if (filters.length === 0) return alsoOf === undefined ? { rows: 'none' } : ownRows(alsoOf)
   const condition = { filters, matcher: once(() => compileMatcher(or(filters))) }
   return { rows: 'matching', condition, alsoOf }
 }
