@@ -34,7 +34,7 @@ export function requireProof({ recentProof, hasFactor }: UserCaller): void {
   if (recentProof === undefined) throw errors.recent_sign_in_required()
 }
 
-/** Whether all records are within reach: for administrators, service keys, and viewers, who change none of them. */
+/** Whether the row filter admits all records: for administrators, service keys, and viewers, who change none of them. */
 export const isPrivileged = (caller: Caller | undefined): boolean =>
   caller !== undefined && (caller.kind === 'key' || caller.role !== 'user')
 

@@ -33,7 +33,7 @@ export const FILE_COLUMNS = sql.literal(
   'id, owner, object, original_name, content_type, size, sha256, metadata, created_at',
 )
 
-/** Which files a caller's action reaches: those of the rule, if one is configured, else those of the policy. */
+/** Which files a caller may see or change: those of the rule, if one is configured, else those of the policy. */
 export const createFilesAccess = (policy: Policy, rule: Static<typeof AccessRule> | undefined) => ({
   /** @throws unauthorized, forbidden */
   rowFilter: createAccess(policy, rule),
@@ -69,7 +69,7 @@ export function createFiles(db: Database, objects: Objects, quota: Quota) {
     db.get(sql<FileRow>`select ${FILE_COLUMNS} from store_files where id = ${id}`)
 
   return {
-    /** @throws not_found also if the file is out of the caller's reach */
+    /** @throws not_found also if the file is not within the row filter */
     async get(id: string, rowFilter: RowFilter): Promise<FileRow> {
       const found = await find(id)
       if (!found || !includesOwner(rowFilter, found.owner)) throw noFile(id)

@@ -85,7 +85,7 @@ export type ListSource = {
   readonly searchFields: readonly Path[]
   /** The owner of all documents of the list, if it is one. */
   readonly owner: string | undefined
-  /** Whether nothing is within reach. */
+  /** Whether the row filter admits no document. */
   readonly isEmpty: boolean
   /** `, d.owner` if the owners of the documents are read as well. */
   readonly ownerColumn: Sql

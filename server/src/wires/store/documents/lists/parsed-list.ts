@@ -29,7 +29,7 @@ export type ListParameters = {
   readonly search?: string
 }
 
-/** For whom a list is read: what is within reach, and what is shown of it. */
+/** For whom a list is read: which documents it may have, and what is shown of it. */
 export type ListAccess = {
   readonly rowFilter: RowFilter<RuleCondition>
   readonly view: FieldView | undefined
@@ -39,7 +39,7 @@ export type ListAccess = {
 export type ParsedList = ListOrder & {
   /** With the filters of the rule, unless the rule has an owner besides. */
   readonly filter: FilterTree
-  /** Whether a document that the filter matches may be out of reach all the same. */
+  /** Whether the row filter may exclude a document that the filter matches. */
   readonly isPartial: boolean
   readonly order: Sort
   /** What is searched for; undefined: nothing. It is no part of `where`. */

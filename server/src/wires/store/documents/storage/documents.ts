@@ -135,7 +135,7 @@ export function createDocuments(db: Database, indexes: Upkeep) {
     /**
      * Reads a document.
      *
-     * @param makeRoom called before a large one is read, unless `mayRead` says that its owner's are out of reach
+     * @param makeRoom called before a large one is read, unless `mayRead` says that none of its owner's may be read
      */
     async find(
       collection: string,

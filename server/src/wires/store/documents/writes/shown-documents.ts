@@ -59,7 +59,7 @@ function shownBody(
   return projection ? project(body, projection) : body
 }
 
-/** Whether a document is within; it is parsed only if that has to be asked of its fields. */
+/** Whether a document is within the row filter; it is parsed only if that has to be asked of its fields. */
 export const isReadable = (
   rowFilter: RowFilter<RuleCondition>,
   { body, owner }: Pick<DocumentRow, 'body' | 'owner'>,

@@ -41,7 +41,7 @@ export const audienceOf = (policy: Policy['name'], action: Action): Audience =>
   action === 'create' || policy === 'open' ? 'user' : 'owner'
 
 /**
- * Which records a caller's action reaches. What the configuration declares holds under both policies; the policy decides
+ * Which records a caller may see or change. What the configuration declares holds under both policies; the policy decides
  * the rest.
  */
 export function createAccess(policy: Policy, declared: Static<typeof AccessRule> | undefined) {

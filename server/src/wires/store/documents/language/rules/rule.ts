@@ -250,7 +250,7 @@ export function matchingRows(filters: readonly FilterTree[], alsoOf?: string): R
   return { rows: 'matching', condition, alsoOf }
 }
 
-/** @param json reads the document; called only if its owner does not decide */
+/** Whether a document is within. @param json reads it; called only if its owner does not decide */
 export const isWithin = (rowFilter: RowFilter<RuleCondition>, owner: string, json: () => Json): boolean =>
   includesOwner(rowFilter, owner) || (rowFilter.rows === 'matching' && rowFilter.condition.matcher()(json()))
 
