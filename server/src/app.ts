@@ -14,7 +14,7 @@ import { configFileName, thrownBy } from './kernel/config/config-file.ts'
 import { checkVariables, loadSettings, type Settings } from './kernel/config/config.ts'
 import type { Database } from './db/database.ts'
 import { StartError } from './base/start-error.ts'
-import { contextOf, createFrame, statusOf, type Later } from './frame.ts'
+import { contextOf, createFrame, statusOf, type DeferredStatus } from './frame.ts'
 import { openDatabase } from './db/open.ts'
 import type { Diagnosis } from './kernel/wire/diagnosis.ts'
 import { frameDiagnoses } from './wires/core/overview/frame-diagnoses.ts'
@@ -54,8 +54,8 @@ import {
   unconfiguredVariables,
   variablesOf,
 } from './kernel/wire/options.ts'
-import type { Parts } from './parts.ts'
-import { end, endWires, listen, migrate, readFrameMigrations, start, type Whole } from './start.ts'
+import type { ServerParts } from './parts.ts'
+import { end, endWires, listen, migrate, readFrameMigrations, start, type AssembledServer } from './start.ts'
 import { chooseWires, configuredWires, type BuiltIn, type Config } from './wires.ts'
 
 export {
@@ -227,14 +227,14 @@ async function finishRotation(settings: Settings, db: Database, clock: Clock): P
 const openStandIns: OpenStandIns = async (...context) =>
   (await import('sixwire-sandbox')).openSandbox(...context)
 
-async function assemble(parts: Parts): Promise<App> {
+async function assemble(parts: ServerParts): Promise<App> {
   const { config, settings, clock, db, wires, running } = parts
   const { log, answered } = parts.log
   const frame = createFrame(parts)
   const { delivery, requestLog } = frame
   const policy = createPolicy(settings, () => running.some((one) => one.requiresVerifiedEmail?.()))
   // What the wires ask for before it is there, as they do in a request only.
-  const later: Later = {
+  const deferred: DeferredStatus = {
     state: () => life.stage(),
     health: () => wiresSetUp.health,
     diagnoses: () => diagnosesOf(parts, warnings),
@@ -255,7 +255,7 @@ async function assemble(parts: Parts): Promise<App> {
     end: (isQuiet) => end(parts, frame, server, isQuiet),
   })
   const wiresSetUp: WiresSetUp = { services: new Map(), health: new Map(), checks: new Map() }
-  const core = { ...contextOf(parts, frame, policy, later), status: statusOf(parts, frame, later) }
+  const core = { ...contextOf(parts, frame, policy, deferred), status: statusOf(parts, frame, deferred) }
   await setUpAll(parts, core, wiresSetUp)
   delivery.events.check(parts.absentWires)
 
@@ -319,7 +319,7 @@ async function assemble(parts: Parts): Promise<App> {
   ]
   const { promise: outdated, reject } = Promise.withResolvers<never>()
   outdated.catch(() => undefined) // only `sixwire start` asks for it
-  const whole: Whole = { parts, frame, life, server, schedule, warnings, outdated: reject }
+  const assembled: AssembledServer = { parts, frame, life, server, schedule, warnings, outdated: reject }
   const begin = <T>(work: () => Promise<T>): Promise<T> =>
     life.begin(() => explained(settings.databaseUrl, work()))
 
@@ -336,8 +336,8 @@ async function assemble(parts: Parts): Promise<App> {
     async migrate() {
       await begin(() => migrate(parts))
     },
-    start: () => begin(() => start(whole)),
-    listen: () => begin(() => listen(whole)),
+    start: () => begin(() => start(assembled)),
+    listen: () => begin(() => listen(assembled)),
     health: () => wiresSetUp.health,
     checks: () => wiresSetUp.checks,
     jobs: frame.jobs,
@@ -349,7 +349,7 @@ async function assemble(parts: Parts): Promise<App> {
     log,
     notConfigured: unconfiguredProviders(wires, parts.environment),
     warnings,
-    diagnoses: later.diagnoses,
+    diagnoses: deferred.diagnoses,
     sealed: () => [...FRAME_SEALED, ...running.flatMap((one) => one.sealed ?? [])],
     outdated,
     close: () => life.close(),
@@ -364,7 +364,7 @@ type WiresSetUp = {
 
 /** Sets the wires up in their order, each with the services of those that it needs; `core` alone has the status. */
 async function setUpAll(
-  parts: Parts,
+  parts: ServerParts,
   { status, ...context }: CoreContext,
   { services, health, checks }: WiresSetUp,
 ): Promise<void> {
@@ -380,7 +380,7 @@ async function setUpAll(
   }
 }
 
-const diagnosesOf = (parts: Parts, warnings: readonly string[]): Diagnosis[] => [
+const diagnosesOf = (parts: ServerParts, warnings: readonly string[]): Diagnosis[] => [
   ...frameDiagnoses(parts, warnings),
   ...parts.running.flatMap(({ diagnoses = [] }, at) =>
     diagnoses.map((one) => ({ ...one, name: `${parts.wires[at]!.name}: ${one.name}` })),
@@ -388,7 +388,7 @@ const diagnosesOf = (parts: Parts, warnings: readonly string[]): Diagnosis[] => 
 ]
 
 /** The routes of each wire. */
-const routeGroupsOf = ({ running, wires }: Parts): RouteGroup[] =>
+const routeGroupsOf = ({ running, wires }: ServerParts): RouteGroup[] =>
   running.flatMap(({ routes, variants, bodyLimit }, at) => {
     const { name, description, isUnlisted } = wires[at]!
     if (isUnlisted) return []
@@ -396,16 +396,16 @@ const routeGroupsOf = ({ running, wires }: Parts): RouteGroup[] =>
   })
 
 /** @throws StartError if a screen does not fit its routes */
-const screensOf = ({ running, wires }: Parts): readonly ShownScreen[] =>
+const screensOf = ({ running, wires }: ServerParts): readonly ShownScreen[] =>
   running.flatMap(({ routes, screens }, at) =>
     screens ? checkScreens(wires[at]!.name, routes, screens) : [],
   )
 
-const figuresOf = ({ running, wires }: Parts) =>
+const figuresOf = ({ running, wires }: ServerParts) =>
   running.flatMap(({ figures = [] }, at) => figures.map((figure) => ({ wire: wires[at]!.name, figure })))
 
 /** What is in force, and where it is from. */
-const inForce = (parts: Parts): SettingInForce[] => {
+const inForce = (parts: ServerParts): SettingInForce[] => {
   const { config, environment, settings, standInVariables, sourceOf = () => 'environment' } = parts
   return settingsInForce(
     { ...parts, input: config },
@@ -423,7 +423,7 @@ const inForce = (parts: Parts): SettingInForce[] => {
 async function setUp(
   wire: ConfiguredWire,
   context: Parameters<ConfiguredWire['setup']>[0],
-  { config, settings, wireOptions }: Parts,
+  { config, settings, wireOptions }: ServerParts,
 ): Promise<Running> {
   const isOwn = config.wires?.includes(wire) === true
   const one = await (async () => wire.setup(context, wireOptions.get(wire)))().catch((error: unknown) => {

@@ -8,7 +8,7 @@ import { createProcessRateLimiter, createRateLimiter } from './kernel/requests/r
 import { createMetrics } from './kernel/telemetry/metrics.ts'
 import { declareStorageMetrics } from './kernel/telemetry/storage-metrics.ts'
 import type { WireContext } from './kernel/wire/wire.ts'
-import type { Parts } from './parts.ts'
+import type { ServerParts } from './parts.ts'
 import { createAuditLog } from './wires/core/audit/audit-log.ts'
 import { defineAuditRetention } from './wires/core/audit/audit-retention.ts'
 import { declareJobMetrics } from './wires/core/jobs/job-metrics.ts'
@@ -34,7 +34,7 @@ export function createFrame({
   jobs,
   processes,
   webhooks,
-}: Parts) {
+}: ServerParts) {
   const metrics = createMetrics()
   declareJobMetrics(metrics, db, clock)
   declareStorageMetrics(metrics, db, settings)
@@ -67,7 +67,7 @@ export function createFrame({
 }
 
 /** What is known once all wires are set up. */
-export type Later = Pick<
+export type DeferredStatus = Pick<
   ServerStatus,
   'state' | 'health' | 'diagnoses' | 'screens' | 'figures' | 'settings'
 > & {
@@ -76,10 +76,10 @@ export type Later = Pick<
 
 /** What each wire is set up with, beside the services of the wires that it needs. */
 export function contextOf(
-  { settings, clock, log: { log }, db, jobs, processes }: Parts,
+  { settings, clock, log: { log }, db, jobs, processes }: ServerParts,
   { metrics, audit, delivery, limiters }: ServerFrame,
   policy: Policy,
-  { state, health, screens, scopes }: Later,
+  { state, health, screens, scopes }: DeferredStatus,
 ): WireContext {
   return {
     db,
@@ -105,13 +105,13 @@ export function contextOf(
 
 /** What `core` alone is set up with, beside that. */
 export function statusOf(
-  { clock }: Parts,
+  { clock }: ServerParts,
   { metrics, webhooks, jobs, logs }: ServerFrame,
-  later: Omit<Later, 'scopes'>,
+  deferred: Omit<DeferredStatus, 'scopes'>,
 ): ServerStatus {
   const startedAt = performance.now()
   return {
-    ...later,
+    ...deferred,
     uptime: () => Math.round(performance.now() - startedAt) / 1000,
     webhooks,
     jobs,

@@ -10,7 +10,7 @@ import type { ConfiguredWire, Running } from './kernel/wire/wire.ts'
 import type { Config } from './wires.ts'
 
 /** What a server is assembled from. */
-export type Parts = {
+export type ServerParts = {
   config: Config
   environment: Variables
   /** Where a variable of the environment is from; undefined: the environment. */

@@ -13,11 +13,11 @@ import type { createSchedule } from './kernel/schedule/schedule.ts'
 import { recordServedPolicy } from './kernel/lifecycle/served-policy.ts'
 import { refuseVanished } from './kernel/lifecycle/vanished-database.ts'
 import type { Running } from './kernel/wire/wire.ts'
-import type { Parts } from './parts.ts'
+import type { ServerParts } from './parts.ts'
 
 /** A server that is assembled, with what a start begins and an end stops. */
-export type Whole = {
-  parts: Parts
+export type AssembledServer = {
+  parts: ServerParts
   frame: ServerFrame
   life: Lifecycle
   server: Server
@@ -29,7 +29,7 @@ export type Whole = {
 
 /** Makes or changes the tables of the frame and of each wire. */
 export async function migrate(
-  parts: Parts,
+  parts: ServerParts,
 ): Promise<{ migrations: readonly Migration[]; hasMigrated: boolean }> {
   const { db, clock, settings } = parts
   const { log } = parts.log
@@ -39,12 +39,12 @@ export async function migrate(
 }
 
 async function startWires(
-  whole: Whole,
+  assembled: AssembledServer,
   { migrations, hasMigrated }: Awaited<ReturnType<typeof migrate>>,
 ): Promise<void> {
-  const { parts, frame, life, warnings } = whole
+  const { parts, frame, life, warnings } = assembled
   for (const line of warnings) parts.log.log.warn(line)
-  await parts.processes.start(() => endIfOutdated(whole, migrations), hasMigrated)
+  await parts.processes.start(() => endIfOutdated(assembled, migrations), hasMigrated)
   frame.requestLog.start()
   await frame.idempotency.start()
   await frame.delivery.start()
@@ -60,7 +60,7 @@ async function startWires(
  * @param migrations as they were at the start; the files may be those of the newer version by now
  */
 async function endIfOutdated(
-  { parts: { db, log }, life, outdated }: Whole,
+  { parts: { db, log }, life, outdated }: AssembledServer,
   migrations: readonly Migration[],
 ): Promise<boolean> {
   const applied = await db.all(sql<AppliedMigration>`select wire, name, checksum from sixwire_migrations`)
@@ -76,21 +76,21 @@ async function endIfOutdated(
 }
 
 /** Starts without a port: enough for the command line. */
-export async function start(whole: Whole): Promise<void> {
-  await startWires(whole, await migrate(whole.parts))
+export async function start(assembled: AssembledServer): Promise<void> {
+  await startWires(assembled, await migrate(assembled.parts))
 }
 
 /** Opens the port, which answers that the server is starting, and starts all that there is. Returns the address. */
-export async function listen(whole: Whole): Promise<string> {
-  const { parts, life, server } = whole
+export async function listen(assembled: AssembledServer): Promise<string> {
+  const { parts, life, server } = assembled
   const { host, port } = parts.settings
   const address = await server.listen({ host, port }).catch((error: unknown) => {
     throw listenError(error, host, port)
   })
   const migrated = await migrate(parts)
   await recordServedPolicy(parts.db, parts.settings)
-  await startWires(whole, migrated)
-  await whole.schedule.start()
+  await startWires(assembled, migrated)
+  await assembled.schedule.start()
   await parts.jobs.start()
   for (const one of parts.running) await one.ready?.(() => life.goOn())
   life.ready()
@@ -98,7 +98,12 @@ export async function listen(whole: Whole): Promise<string> {
 }
 
 /** Releases everything, in the other order. `isQuiet` is false if work was still in progress. */
-export async function end(parts: Parts, frame: ServerFrame, server: Server, isQuiet: boolean): Promise<void> {
+export async function end(
+  parts: ServerParts,
+  frame: ServerFrame,
+  server: Server,
+  isQuiet: boolean,
+): Promise<void> {
   const { log } = parts.log
   await server.close()
   await endWires(parts.running, log)
@@ -127,7 +132,7 @@ export const readFrameMigrations = (db: Database) =>
   readOwnMigrations('sixwire', asset('kernel/migrations/'), db)
 
 /** The migrations of the frame and of each wire. */
-async function readAllMigrations({ db, wires }: Parts): Promise<readonly Migration[]> {
+async function readAllMigrations({ db, wires }: ServerParts): Promise<readonly Migration[]> {
   const all = await Promise.all([
     readFrameMigrations(db),
     ...wires.map(({ name, migrations, isBuiltIn }) => {

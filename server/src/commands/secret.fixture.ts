@@ -6,6 +6,7 @@ import { recoverAddress } from 'viem'
 
 import type { Hex } from '../base/hex.ts'
 import { deriveKey } from '../base/crypto.ts'
+import { allRows } from '../base/row-filter.ts'
 import { sql } from '../db/sql.ts'
 import type { TestApp } from '../testing/app.ts'
 import { login, me, PASSWORD } from '../testing/auth.ts'
@@ -53,7 +54,7 @@ export async function checkFilled(
     ]),
   )
   for (const { _id, address } of [wallet, imported]) {
-    const signer = await server.app.service('onchain').wallets.signerOf(_id, { owner: undefined })
+    const signer = await server.app.service('onchain').wallets.signerOf(_id, allRows)
     const outcome = await signer.sign(HASH, 1_000)
     assert.ok(outcome.kind === 'accepted', JSON.stringify(outcome))
     assert.equal(await recoverAddress({ hash: HASH, signature: outcome.signature }), address)

@@ -81,9 +81,6 @@ export type CallerWatch = {
 /** Who may act on records: everybody, signed-in users, the record's owner, or administrators. */
 export type Audience = 'public' | 'user' | 'owner' | 'admin'
 
-/** The records that a caller may see and change: all of them, or those of one owner. */
-export type RowFilter = { owner: string | undefined }
-
 /** Decides whether a caller may use a route. */
 export type Admission = {
   /** @throws UNAUTHORIZED, FORBIDDEN or EMAIL_NOT_VERIFIED if the caller may not use the route */

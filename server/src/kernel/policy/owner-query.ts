@@ -1,6 +1,7 @@
 import { errors } from '../../base/errors.ts'
+import { ownRows, type RowFilter } from '../../base/row-filter.ts'
 import { Type } from '../../base/schema.ts'
-import type { Caller, RowFilter } from '../../http/access.ts'
+import type { Caller } from '../../http/access.ts'
 import { isPrivileged, type Policy } from './policy.ts'
 
 /** The parameter of lists whose records have an owner. */
@@ -27,5 +28,5 @@ export function filterByOwner(
   if (owner === undefined) return policy.rowFilter(caller)
   if (!isPrivileged(caller))
     throw errors.forbidden({ message: 'Only operators may ask for the records of an owner.' })
-  return { owner }
+  return ownRows(owner)
 }

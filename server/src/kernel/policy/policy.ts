@@ -1,12 +1,6 @@
 import { errors } from '../../base/errors.ts'
-import {
-  ACCESS,
-  type Admission,
-  type Audience,
-  type Caller,
-  type RowFilter,
-  type UserCaller,
-} from '../../http/access.ts'
+import { allRows, ownRows, type RowFilter } from '../../base/row-filter.ts'
+import { ACCESS, type Admission, type Audience, type Caller, type UserCaller } from '../../http/access.ts'
 
 export type PolicyName = 'open' | 'guarded'
 
@@ -40,7 +34,7 @@ export function requireProof({ recentProof, hasFactor }: UserCaller): void {
   if (recentProof === undefined) throw errors.recent_sign_in_required()
 }
 
-/** Whether all records are within reach: for administrators, service keys, and viewers, who change none of them. */
+/** Whether the row filter admits all records: for administrators, service keys, and viewers, who change none of them. */
 export const isPrivileged = (caller: Caller | undefined): boolean =>
   caller !== undefined && (caller.kind === 'key' || caller.role !== 'user')
 
@@ -115,11 +109,11 @@ export function createPolicy(
         requireProof(caller)
     },
     rowFilter(caller, audience = name === 'open' ? 'user' : 'owner') {
-      if (audience === 'public') return { owner: undefined }
+      if (audience === 'public') return allRows
       if (caller === undefined) throw errors.unauthorized()
-      if (audience === 'user' || isPrivileged(caller)) return { owner: undefined }
+      if (audience === 'user' || isPrivileged(caller)) return allRows
       if (audience === 'admin') throw needsAdmin()
-      return { owner: caller.id }
+      return ownRows(caller.id)
     },
   }
 }

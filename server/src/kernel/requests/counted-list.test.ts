@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 
 import { newId } from '../../base/ids.ts'
+import { allRows, ownRows } from '../../base/row-filter.ts'
 import type { Database } from '../../db/database.ts'
 import { openDatabase } from '../../db/open.ts'
 import { sql } from '../../db/sql.ts'
@@ -45,7 +46,7 @@ const listOf = (db: Database) =>
     columns: sql.literal('id, color'),
   })
 
-const ALL = { owner: undefined }
+const ALL = allRows
 
 const insertSql = (owner: string | null, color = 'red', count = 1) =>
   sql`insert into tickets (id, owner, color) values
@@ -75,7 +76,7 @@ eachEngine((engine) => {
       await db.batch([insertSql('ada', 'red', 3), insertSql('bob', 'blue'), insertSql(null)])
       const totals = async () =>
         Promise.all(
-          [ALL, { owner: 'ada' }, { owner: 'bob' }, { owner: 'eve' }].map(
+          [ALL, ownRows('ada'), ownRows('bob'), ownRows('eve')].map(
             async (filter) => (await list(filter, [], page())).total,
           ),
         )
@@ -97,9 +98,9 @@ eachEngine((engine) => {
           ('test.tickets', '', 99, 1000), ('test.tickets', 'ada', 99, 100)`)
       const list = listOf(db)
       assert.equal((await list(ALL, [], page())).total, 1004)
-      assert.equal((await list({ owner: 'ada' }, [], page({ limit: 1000 }))).total, 104)
-      assert.equal((await list({ owner: 'ada' }, [sql`color = 'red'`], page())).total, 4)
-      assert.equal((await list({ owner: 'bob' }, [sql`color = 'red'`], page())).total, 0)
+      assert.equal((await list(ownRows('ada'), [], page({ limit: 1000 }))).total, 104)
+      assert.equal((await list(ownRows('ada'), [sql`color = 'red'`], page())).total, 4)
+      assert.equal((await list(ownRows('bob'), [sql`color = 'red'`], page())).total, 0)
       await db.write(sql`delete from sixwire_counts where slot = 99`)
     })
 
@@ -115,7 +116,7 @@ eachEngine((engine) => {
         let cursor: string | undefined
         do {
           const { rows, total, nextCursor } = await list(
-            { owner: 'ada' },
+            ownRows('ada'),
             [],
             page({ limit, ...(cursor && { cursor }) }),
           )
@@ -124,7 +125,7 @@ eachEngine((engine) => {
           cursor = nextCursor
         } while (cursor !== undefined)
         assert.deepEqual(seen, ids, `${limit} a page`)
-        const { rows } = await list({ owner: 'ada' }, [], page({ limit, offset: 95 }))
+        const { rows } = await list(ownRows('ada'), [], page({ limit, offset: 95 }))
         assert.deepEqual(
           rows.map(({ id }) => id),
           ids.slice(95, 95 + limit),
@@ -164,7 +165,7 @@ eachEngine((engine) => {
             }),
           )
           const list = listOf(db)
-          for (const rowFilter of [ALL, { owner: 'ada' }, { owner: 'bob' }]) {
+          for (const rowFilter of [ALL, ownRows('ada'), ownRows('bob')]) {
             const stored = await list(rowFilter, [], page())
             const counted = await list(rowFilter, [sql`true`], page())
             assert.equal(stored.total, counted.total, JSON.stringify(rowFilter))

@@ -1,7 +1,7 @@
+import type { RowFilter } from '../../base/row-filter.ts'
 import type { Database } from '../../db/database.ts'
 import { cachedUntilWrite } from '../../db/cached-until-write.ts'
 import { sql, type Sql } from '../../db/sql.ts'
-import type { RowFilter } from '../../http/access.ts'
 import { cutPage, type Page } from '../../http/page.ts'
 
 // A page of this many rows, those skipped included, is read on the event loop; a longer one where it stalls nobody.
@@ -104,13 +104,14 @@ export function createCountedList<R extends { id: string }, const F extends stri
     return row!.total
   }
 
-  return async ({ owner }, conditions, page, facets) => {
+  return async (rowFilter, conditions, page, facets) => {
     const { limit, offset, before, counts } = page
     const values = facetNames.map((facet) => facets?.[facet])
     const facetConditions = values.flatMap((value, at) =>
       value === undefined ? [] : [sql`${sql.literal(facetNames[at]!)} = ${value}`],
     )
-    const all = [...(owner === undefined ? [] : [sql`owner = ${owner}`]), ...facetConditions, ...conditions]
+    const own = rowFilter.rows === 'all' ? [] : [sql`owner = ${rowFilter.owner}`]
+    const all = [...own, ...facetConditions, ...conditions]
     const place = before === undefined ? [] : [sql`id < ${before}`]
     const query = sql<R>`
       select ${columns} from ${table} ${whereSql([...all, ...place])}
@@ -121,7 +122,7 @@ export function createCountedList<R extends { id: string }, const F extends stri
       counts === false
         ? undefined
         : conditions.length === 0
-          ? storedTotal(owner ?? '', values)
+          ? storedTotal(rowFilter.rows === 'all' ? '' : rowFilter.owner, values)
           : countRows(whereSql(all)),
     ])
     return { ...cutPage(rows, page, ({ id }) => id), total }

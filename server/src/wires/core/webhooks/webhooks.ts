@@ -1,6 +1,7 @@
 import { isoTime } from '../../../base/clock.ts'
 import { errors } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
+import { allRows } from '../../../base/row-filter.ts'
 import { requireRow, type Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { COMMAND_LINE, type Actor } from '../../../http/actor.ts'
@@ -124,7 +125,7 @@ export function createWebhooks(
         ...(webhook === undefined ? [] : [sql`webhook = ${webhook}`]),
         ...(type === undefined ? [] : [sql`type = ${type}`]),
       ]
-      const { rows, ...rest } = await readPage({ owner: undefined }, conditions, page)
+      const { rows, ...rest } = await readPage(allRows, conditions, page)
       return { deliveries: rows.map(shownDelivery), ...rest }
     },
 

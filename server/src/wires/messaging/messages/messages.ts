@@ -3,10 +3,10 @@ import { emailKey } from '../../../base/email-address.ts'
 import { containsPattern } from '../../../db/contains.ts'
 import type { Database } from '../../../db/database.ts'
 import { leastIdOf } from '../../../base/ids.ts'
+import type { RowFilter } from '../../../base/row-filter.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { Page } from '../../../http/page.ts'
 import { createCountedList } from '../../../kernel/requests/counted-list.ts'
-import type { RowFilter } from '../../../http/access.ts'
 import type { Channel } from '../providers/provider.ts'
 
 const BATCH = 500

@@ -72,7 +72,7 @@ export function createSender(
 
   /** Callers who may touch only their own records may send mail to their own verified address only: no open relay. */
   function checkReceivers(caller: Caller, channel: Channel, keys: readonly string[]): void {
-    if (policy.rowFilter(caller).owner === undefined) return
+    if (policy.rowFilter(caller).rows === 'all') return
     const own =
       caller.kind === 'user' && caller.emailVerified && channel === 'email'
         ? emailKey(caller.email)

@@ -7,6 +7,7 @@ import { generatePrivateKey } from 'viem/accounts'
 import type { Address } from '../../../base/hex.ts'
 import { errors } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
+import { allRows } from '../../../base/row-filter.ts'
 import { requireRow } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import { CONTRACTS } from '../../../testing/contracts.ts'
@@ -328,7 +329,7 @@ eachEngine((engine) => {
           owner: 'somebody',
         })
         await node.client.setBalance({ address, value: 10n ** 18n })
-        const signer = await one.service.wallets.signerOf(_id, { owner: undefined })
+        const signer = await one.service.wallets.signerOf(_id, allRows)
         for (const proxy of liars)
           proxy.fault({
             method: 'eth_getTransactionCount',

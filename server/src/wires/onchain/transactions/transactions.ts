@@ -3,8 +3,8 @@ import { getAddress } from '../../../base/viem.ts'
 import { isoTime } from '../../../base/clock.ts'
 import { ApiError, errors } from '../../../base/errors.ts'
 import { formatUnits } from '../../../base/money.ts'
+import { includesOwner, type RowFilter } from '../../../base/row-filter.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import type { RowFilter } from '../../../http/access.ts'
 import type { Page } from '../../../http/page.ts'
 import { createCountedList } from '../../../kernel/requests/counted-list.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
@@ -191,11 +191,10 @@ export function createTransactions(
       return { transactions: rows.map((row) => ({ ...storedOf(row), owner: row.owner })), ...rest }
     },
 
-    async get(chain, text, { owner }) {
+    async get(chain, text, rowFilter) {
       const hash = text.toLowerCase() as Hex
       const row = await find(chain.name, hash)
-      const isOwn = row && (owner === undefined || owner === row.owner)
-      return isOwn ? getOwn(chain, row, hash) : getForeign(chain, hash)
+      return row && includesOwner(rowFilter, row.owner) ? getOwn(chain, row, hash) : getForeign(chain, hash)
     },
 
     async mined(id, limitMs) {

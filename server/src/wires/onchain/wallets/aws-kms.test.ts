@@ -7,6 +7,7 @@ import { recoverAddress } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 
 import type { Hex } from '../../../base/hex.ts'
+import { allRows } from '../../../base/row-filter.ts'
 import { startApp } from '../../../testing/app.ts'
 import { times } from '../../../testing/auth.ts'
 import { someEngine, endOfSuite } from '../../../testing/engines.ts'
@@ -190,7 +191,7 @@ someEngine((engine) => {
     assert.equal(status, 201)
     const { wallets } = app.app.service('onchain')
     for (const { _id, address } of [local, cloud]) {
-      const signer = await wallets.signerOf(_id, { owner: undefined })
+      const signer = await wallets.signerOf(_id, allRows)
       const hash = newHash()
       const outcome = await signer.sign(hash, LIMIT_MS)
       assert.ok(outcome.kind === 'accepted', JSON.stringify(outcome))
@@ -209,7 +210,7 @@ someEngine((engine) => {
 
     // Without the service, its wallets stay and sign nothing.
     const after = await startApp(t, engine, { databaseUrl })
-    const signer = await after.app.service('onchain').wallets.signerOf(cloud._id, { owner: undefined })
+    const signer = await after.app.service('onchain').wallets.signerOf(cloud._id, allRows)
     const outcome = await signer.sign(newHash(), LIMIT_MS)
     assert.ok(outcome.kind === 'refused')
     assert.match(outcome.reason, /is at aws-kms, which is not configured$/)

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { inspect } from 'node:util'
 
 import { deriveKey, keyOf } from '../../../base/crypto.ts'
+import { allRows } from '../../../base/row-filter.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp } from '../../../testing/app.ts'
@@ -132,14 +133,13 @@ someEngine((engine) => {
     keys.set('a created key', keyOf(Buffer.from(dataBytes)).openBytes(sealed, row!.address.toLowerCase()))
 
     // Faults: of the database while a wallet is stored, and of a row while it signs.
-    const signer = await wallets.signerOf(created._id, { owner: undefined })
+    const signer = await wallets.signerOf(created._id, allRows)
     seen.push(['a signature', inspect(await signer.sign(HASH, 1_000), { depth: 9 })])
     await db.write(
       sql`update onchain_wallets set key_reference = '1.AAAA' || key_reference where id <> ${created._id}`,
     )
     const other = await wallets.signerAt(
-      (await wallets.list({ owner: undefined }, {}, { limit: 1, offset: 0, before: undefined })).wallets[0]!
-        .address,
+      (await wallets.list(allRows, {}, { limit: 1, offset: 0, before: undefined })).wallets[0]!.address,
     )
     seen.push(['a signature of a changed row', inspect(await other!.sign(HASH, 1_000), { depth: 9 })])
     await db.write(sql`alter table onchain_wallets rename to onchain_wallets_away`)

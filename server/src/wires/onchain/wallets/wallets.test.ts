@@ -6,6 +6,7 @@ import { recoverAddress } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 
 import type { Hex } from '../../../base/hex.ts'
+import { allRows, ownRows } from '../../../base/row-filter.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { appForAll, startReplicas, times } from '../../../testing/auth.ts'
@@ -41,7 +42,7 @@ eachEngine((engine) => {
     send('POST /onchain/wallets/import', { privateKey, name: 'old' }, headers)
 
   const signs = async (server: TestApp, id: string, address: string): Promise<void> => {
-    const signer = await server.app.service('onchain').wallets.signerOf(id, { owner: undefined })
+    const signer = await server.app.service('onchain').wallets.signerOf(id, allRows)
     const outcome = await signer.sign(HASH, 1_000)
     assert.equal(outcome.kind, 'accepted')
     if (outcome.kind !== 'accepted') return
@@ -162,7 +163,7 @@ eachEngine((engine) => {
     assert.equal((await send('GET /onchain/wallets', undefined, undefined, other)).body.total, 0)
     assert.equal((await send('GET /onchain/wallets/nonsense')).status, 404)
     const { wallets } = app().app.service('onchain')
-    await assert.rejects(wallets.signerOf(_id, { owner: 'somebody' }), { code: 'NOT_FOUND' })
+    await assert.rejects(wallets.signerOf(_id, ownRows('somebody')), { code: 'NOT_FOUND' })
     for (const route of ['POST /onchain/wallets', 'GET /onchain/wallets', `GET /onchain/wallets/${_id}`])
       assert.equal((await send(route, undefined, { authorization: '' })).status, 401, route)
   })
@@ -201,7 +202,7 @@ eachEngine((engine) => {
       )
     }
     for (const { _id } of [one, two]) {
-      const signer = await wallets.signerOf(_id, { owner: undefined })
+      const signer = await wallets.signerOf(_id, allRows)
       const { kind } = await signer.sign(HASH, 1_000)
       assert.equal(kind, 'refused')
     }

@@ -3,10 +3,10 @@ import type { Address, Hex } from '../../../base/hex.ts'
 import { isoTime } from '../../../base/clock.ts'
 import { errors, invalid } from '../../../base/errors.ts'
 import { StartError } from '../../../base/start-error.ts'
+import { includesOwner, type RowFilter } from '../../../base/row-filter.ts'
 import { containsPattern } from '../../../db/contains.ts'
 import { requireRow } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import type { RowFilter } from '../../../http/access.ts'
 import { COMMAND_LINE, type Actor } from '../../../http/actor.ts'
 import type { Page } from '../../../http/page.ts'
 import { createCountedList } from '../../../kernel/requests/counted-list.ts'
@@ -94,9 +94,9 @@ export function createWallets(
   const findById = (id: string): Promise<Row | undefined> =>
     db.get<Row>(sql`select ${COLUMNS} from onchain_wallets where id = ${id}`)
 
-  async function find(id: string, { owner }: RowFilter): Promise<Row> {
+  async function find(id: string, rowFilter: RowFilter): Promise<Row> {
     const row = await findById(id)
-    if (!row || (owner !== undefined && row.owner !== owner))
+    if (!row || !includesOwner(rowFilter, row.owner))
       throw errors.not_found({ message: 'There is no wallet of this id.' })
     return row
   }

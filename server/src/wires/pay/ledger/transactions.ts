@@ -2,9 +2,9 @@ import { isoTime } from '../../../base/clock.ts'
 import { emailKey } from '../../../base/email-address.ts'
 import { errors } from '../../../base/errors.ts'
 import { leastIdOf } from '../../../base/ids.ts'
+import { includesOwner, type RowFilter } from '../../../base/row-filter.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import type { RowFilter } from '../../../http/access.ts'
 import type { Page } from '../../../http/page.ts'
 import { createCountedList } from '../../../kernel/requests/counted-list.ts'
 import { displayOf, numberOf } from './amounts.ts'
@@ -91,18 +91,18 @@ export function createTransactions(db: Database, ledger: Ledger): Transactions {
       return { transactions: rows.map(transactionOf), ...rest }
     },
 
-    csv: ({ owner }, query) =>
+    csv: (rowFilter, query) =>
       exportCsv(db, [
-        ...(owner === undefined ? [] : [sql`owner = ${owner}`]),
+        ...(rowFilter.rows === 'all' ? [] : [sql`owner = ${rowFilter.owner}`]),
         ...(query.provider === undefined ? [] : [sql`provider = ${query.provider}`]),
         ...(query.status === undefined ? [] : [sql`status = ${query.status}`]),
         ...indexedConditions(query),
         ...otherConditions(query),
       ]),
 
-    async get(id, { owner }) {
+    async get(id, rowFilter) {
       const [transaction, history] = await Promise.all([ledger.read(id), db.all(selectHistorySql(id))])
-      if (!transaction || (owner !== undefined && transaction.row.owner !== owner))
+      if (!transaction || !includesOwner(rowFilter, transaction.row.owner))
         throw errors.not_found({ message: `There is no transaction ${JSON.stringify(id)}.` })
       const dispute = disputeOf(transaction)
       return {

@@ -1,7 +1,7 @@
 import { errors } from '../../../base/errors.ts'
+import { includesOwner, type RowFilter } from '../../../base/row-filter.ts'
 import type { Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import type { RowFilter } from '../../../http/access.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { guarded } from '../../../providers/guard.ts'
 import { CALL_MS, errorOf, REQUEST_MS } from './operations.ts'
@@ -63,9 +63,9 @@ export function createCancellations(
   }
 
   return {
-    async cancel(id, { rowFilter: { owner }, cause, steps = [] }) {
+    async cancel(id, { rowFilter, cause, steps = [] }) {
       const transaction = await ledger.read(id)
-      if (!transaction || (owner !== undefined && transaction.row.owner !== owner))
+      if (!transaction || !includesOwner(rowFilter, transaction.row.owner))
         throw errors.not_found({ message: 'There is no transaction of this id.' })
       const { row } = transaction
       if (row.status === 'cancelled') return

@@ -1,7 +1,7 @@
 import { errors } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
+import { includesOwner, type RowFilter } from '../../../base/row-filter.ts'
 import { sql } from '../../../db/sql.ts'
-import type { RowFilter } from '../../../http/access.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { errorOf, leaseOf, REQUEST_MS, type Operations, type ProviderOperation } from './operations.ts'
 import { isOverdue } from './endings.ts'
@@ -87,12 +87,12 @@ export function createCaptures(
   }
 
   return {
-    async capture(orderId, { rowFilter: { owner }, cause }) {
+    async capture(orderId, { rowFilter, cause }) {
       const deadline = clock.elapsed() + REQUEST_MS
       const [row] = await db.all(
         selectTransactionsSql(sql`provider = 'walletpay' and reference = ${orderId}`),
       )
-      if (!row || (owner !== undefined && row.owner !== owner))
+      if (!row || !includesOwner(rowFilter, row.owner))
         throw errors.not_found({ message: `There is no order ${JSON.stringify(orderId.slice(0, 64))}.` })
       for (;;) {
         let transaction = (await ledger.read(row.id))!

@@ -1,7 +1,7 @@
 import { errors, invalid } from '../../../base/errors.ts'
+import { includesOwner, type RowFilter } from '../../../base/row-filter.ts'
 import { requireRow, type Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import type { RowFilter } from '../../../http/access.ts'
 import type { Actor } from '../../../http/actor.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { moneyText, numberOf } from '../ledger/amounts.ts'
@@ -126,13 +126,13 @@ export function createRefunds(
   async function find(
     transactionId: string,
     provider: OperationProvider,
-    { owner }: RowFilter,
+    rowFilter: RowFilter,
   ): Promise<LedgerTransaction> {
     const transaction = await ledger.read(transactionId)
     if (
       !transaction ||
       transaction.row.provider !== provider ||
-      (owner !== undefined && transaction.row.owner !== owner)
+      !includesOwner(rowFilter, transaction.row.owner)
     )
       throw errors.not_found({ message: `There is no ${provider} transaction ${transactionId}.` })
     return transaction

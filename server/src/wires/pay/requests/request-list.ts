@@ -1,4 +1,5 @@
 import { leastIdOf } from '../../../base/ids.ts'
+import type { RowFilter } from '../../../base/row-filter.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { cutPage, type Page } from '../../../http/page.ts'
@@ -11,7 +12,7 @@ const CHUNK = 200
 
 /** The filters of the list; times are milliseconds since 1970, `from` inclusive, `to` exclusive. */
 export type RequestQuery = {
-  owner?: string
+  rowFilter: RowFilter
   status?: RequestStatus
   chain?: string
   token?: string
@@ -21,8 +22,10 @@ export type RequestQuery = {
   to?: number
 }
 
-const conditionsOf = ({ owner, chain, token, address, from, to }: RequestQuery): Sql[] => [
-  ...(owner === undefined ? [] : [sql`r.id in (select id from pay_transactions where owner = ${owner})`]),
+const conditionsOf = ({ rowFilter, chain, token, address, from, to }: RequestQuery): Sql[] => [
+  ...(rowFilter.rows === 'all'
+    ? []
+    : [sql`r.id in (select id from pay_transactions where owner = ${rowFilter.owner})`]),
   ...(chain === undefined ? [] : [sql`r.chain = ${chain}`]),
   ...(token === undefined ? [] : [sql`r.token = ${token}`]),
   ...(address === undefined ? [] : [sql`r.address = ${address.toLowerCase()}`]),

@@ -1,9 +1,9 @@
 import { getAddress } from '../../../base/viem.ts'
 import { errors, invalid, type ApiError } from '../../../base/errors.ts'
 import { parseUnits, unitsFault } from '../../../base/money.ts'
+import { includesOwner, type RowFilter } from '../../../base/row-filter.ts'
 import type { Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import type { RowFilter } from '../../../http/access.ts'
 import type { Page } from '../../../http/page.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Chain, Head, Onchain } from '../../onchain/index.ts'
@@ -130,9 +130,9 @@ export function createPaymentRequests(
       return answerOf(stored, (await stateNow(context, stored)).status)
     },
 
-    async get(id, { owner }) {
+    async get(id, rowFilter) {
       const stored = await find(context, id)
-      if (!stored || (owner !== undefined && stored.order.owner !== owner))
+      if (!stored || !includesOwner(rowFilter, stored.order.owner))
         throw errors.not_found({ message: `There is no payment request ${JSON.stringify(id)}.` })
       // What is shown as confirmed is completed in the list of transactions.
       if (stored.request.changes > stored.request.settled_changes) await context.settle(id)

@@ -4,6 +4,7 @@ import { ApiError } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
 import { Type } from '../../../base/schema.ts'
 import { StartError } from '../../../base/start-error.ts'
+import { allRows } from '../../../base/row-filter.ts'
 import { ConstraintError, requireRow } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { NotYet } from '../../../kernel/jobs/jobs.ts'
@@ -97,7 +98,7 @@ export function createSweep(
         treasury: destination(context),
       }),
     async begin(items, gasWallet, actor = COMMAND_LINE) {
-      if (gasWallet !== undefined) await context.onchain.wallets.signerOf(gasWallet, { owner: undefined })
+      if (gasWallet !== undefined) await context.onchain.wallets.signerOf(gasWallet, allRows)
       let count = 0
       for (const item of items) {
         if (item.gas === 0n) continue
@@ -193,9 +194,7 @@ async function end(
 
 /** Checks whether the transfer is final. A replaced one has another hash. */
 async function follow(context: SweepContext, row: SweepRow, chain: Chain): Promise<NotYet | undefined> {
-  const { status, replacedBy } = await context.onchain.transactions.get(chain, row.hash!, {
-    owner: undefined,
-  })
+  const { status, replacedBy } = await context.onchain.transactions.get(chain, row.hash!, allRows)
   if (status === 'replaced' && replacedBy !== undefined)
     await context.db.write(sql`update pay_sweeps set hash = ${replacedBy} where id = ${row.id}`)
   if (status !== 'confirmed' && status !== 'failed') return { againInMs: RECHECK_MS }
@@ -255,7 +254,7 @@ async function fund(
   }
   // The last one is not mined yet.
   if (coin < BigInt(row.funded_until)) return { againInMs: RECHECK_MS }
-  const signer = await context.onchain.wallets.signerOf(row.gas_wallet, { owner: undefined })
+  const signer = await context.onchain.wallets.signerOf(row.gas_wallet, allRows)
   await context.onchain.submit({
     chain,
     signer,

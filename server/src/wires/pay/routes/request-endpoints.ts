@@ -1,6 +1,7 @@
 import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { timeOf } from '../../../base/time-text.ts'
+import { ownRows } from '../../../base/row-filter.ts'
 import { json } from '../../../http/bodies.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
 import { endpoint } from '../../../http/route.ts'
@@ -167,10 +168,10 @@ export function requestEndpoints({
       async ({ query, caller }) => {
         const page = pageOf(query)
         const { status, chain, token, address, from, to } = query
-        const owner = ownerOf(query, caller) ?? policy.rowFilter(caller).owner
+        const owner = ownerOf(query, caller)
         const answered = await configured().list(
           {
-            ...(owner !== undefined && { owner }),
+            rowFilter: owner === undefined ? policy.rowFilter(caller) : ownRows(owner),
             ...(status !== undefined && { status }),
             ...(chain !== undefined && { chain }),
             ...(token !== undefined && { token }),

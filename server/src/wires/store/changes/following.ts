@@ -1,9 +1,10 @@
 import { invalid } from '../../../base/errors.ts'
+import { allRows } from '../../../base/row-filter.ts'
 import type { Caller } from '../../../http/access.ts'
 import { checkAudience } from '../documents/definition/collection.ts'
 import type { Collections } from '../documents/definition/collections.ts'
 import { checkProjection, checkFilter, viewOf } from '../documents/language/fields/view.ts'
-import { reachOf } from '../documents/language/rules/rule.ts'
+import { rowFilterOf } from '../documents/language/rules/rule.ts'
 import type { Cursors } from './cursor.ts'
 import type { Following, WatchedSource } from './follower.ts'
 import type { WatchRequest } from './watch-request.ts'
@@ -33,13 +34,12 @@ export async function followingOf(
     const view = viewOf(collection, subject)
     checkFilter(view, filter, `${at}/filter`)
     checkProjection(view, projection, `${at}/fields`)
-    watches.push(
-      watchOf(collection.name, { reach: reachOf(collection.read, subject), filter, view, projection }),
-    )
+    const rowFilter = rowFilterOf(collection.read, subject)
+    watches.push(watchOf(collection.name, { rowFilter, filter, view, projection }))
     if (subject.isPrivileged || !subject.isSignedIn) continue
     for (const source of collections.sourcesOf(collection.userValues, subject)) {
       const watch = watchOf(source.collection, {
-        reach: 'all',
+        rowFilter: allRows,
         filter: source.filter,
         view: undefined,
         projection: undefined,

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { allRows } from '../../../base/row-filter.ts'
+import { matchingRows } from '../documents/language/rules/rule.ts'
 import fc from 'fast-check'
 
 import { isLongRun } from '../../../testing/long-run.ts'
@@ -58,7 +60,7 @@ const parsed = (filter: Filter) => parseFilter(JSON.stringify(filter))
 
 const watchFor = ({ rule, filter }: Asked) =>
   watchOf('books', {
-    reach: rule ? { owner: rule.owner, filters: rule.filters.map(parsed) } : 'all',
+    rowFilter: rule ? matchingRows(rule.filters.map(parsed), rule.owner) : allRows,
     filter: parsed(filter),
     view: undefined,
     projection: undefined,

@@ -1,16 +1,17 @@
+import type { RowFilter } from '../../../base/row-filter.ts'
 import { etagOf } from '../documents/language/etag.ts'
 import { project, type Projection } from '../documents/language/fields/projection.ts'
 import { markOf, nameOfView, show, type FieldView } from '../documents/language/fields/view.ts'
 import { conjunctsOf, everything, type FilterTree, type Json } from '../documents/language/query/filter.ts'
 import { countIndexes } from '../documents/language/query/path.ts'
 import { compileMatcher } from '../documents/language/query/matcher.ts'
-import { isWithin, type Reach } from '../documents/language/rules/rule.ts'
+import { isWithin, type RuleCondition } from '../documents/language/rules/rule.ts'
 import type { LoggedChange, State } from './logged-change.ts'
 
 /** What a caller watches: the documents of a list, as the list would show them. */
 export type DocumentWatch = {
   readonly collection: string
-  readonly reach: Reach
+  readonly rowFilter: RowFilter<RuleCondition>
   readonly filter: FilterTree
   readonly view: FieldView | undefined
   readonly projection: Projection | undefined
@@ -22,21 +23,16 @@ export type DocumentWatch = {
 /** Makes the watch of a caller in a collection. */
 export function watchOf(
   collection: string,
-  asked: Pick<DocumentWatch, 'reach' | 'filter' | 'view' | 'projection'>,
+  asked: Pick<DocumentWatch, 'rowFilter' | 'filter' | 'view' | 'projection'>,
 ): DocumentWatch {
-  const { reach, filter, view, projection } = asked
-  const rule = reach === 'all' ? reach : [reach.owner, reach.filters]
+  const { rowFilter, filter, view, projection } = asked
   const matches = filter === everything ? () => true : compileMatcher(filter)
   return {
     collection,
     ...asked,
-    name: JSON.stringify([collection, rule, filter, nameOfView(view), projection]),
+    name: JSON.stringify([collection, rowFilter, filter, nameOfView(view), projection]),
     // A document is parsed only if something has to be asked of its fields.
-    has: ({ owner, json }) =>
-      (reach === 'all' || reach.filters.length === 0
-        ? isWithin(reach, null, owner)
-        : isWithin(reach, json(), owner)) &&
-      (filter === everything || matches(json())),
+    has: ({ owner, json }) => isWithin(rowFilter, owner, json) && (filter === everything || matches(json())),
   }
 }
 
@@ -67,17 +63,21 @@ export type WatchTerm = { readonly path: readonly string[] | 'owner'; readonly v
  * document has to be looked at.
  */
 export function termsOf({
-  reach,
+  rowFilter,
   filter,
-}: Pick<DocumentWatch, 'reach' | 'filter'>): readonly WatchTerm[] | undefined {
+}: Pick<DocumentWatch, 'rowFilter' | 'filter'>): readonly WatchTerm[] | undefined {
   const asked = termOf(filter)
   if (asked) return [asked]
-  if (reach === 'all') return undefined
-  const terms = reach.filters.map(termOf)
+  if (rowFilter.rows === 'all') return undefined
+  if (rowFilter.rows === 'none') return []
+  if (rowFilter.rows === 'own') return [ownedBy(rowFilter.owner)]
+  const { condition, alsoOf } = rowFilter
+  const terms = condition.filters.map(termOf)
   if (terms.includes(undefined)) return undefined
-  const own: WatchTerm[] = reach.owner === undefined ? [] : [{ path: 'owner', values: [reach.owner] }]
-  return [...own, ...(terms as WatchTerm[])]
+  return [...(alsoOf === undefined ? [] : [ownedBy(alsoOf)]), ...(terms as WatchTerm[])]
 }
+
+const ownedBy = (owner: string): WatchTerm => ({ path: 'owner', values: [owner] })
 
 /** The first part of a filter that asks for one of some texts, numbers or booleans. */
 function termOf(filter: FilterTree): WatchTerm | undefined {

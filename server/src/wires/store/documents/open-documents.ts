@@ -19,6 +19,7 @@ import type { DeletionContext } from './writes/relations/relation-deletion.ts'
 import { incomingRelations } from './definition/incoming-relations.ts'
 import { createSystemDocuments } from './writes/system-documents.ts'
 import type { WriteContext } from './writes/write-context.ts'
+import { matchingRows } from './language/rules/rule.ts'
 
 const UPDATES_WAITING = 1000
 
@@ -82,7 +83,7 @@ export function openDocuments(context: WireContext, db: Database, options: Docum
 const readMatchingBy =
   (list: List, log: Pick<WireContext['log'], 'warn'>): ReadMatching =>
   async (collection, filter) => {
-    const access = { reach: { owner: undefined, filters: [filter] }, view: undefined }
+    const access = { rowFilter: matchingRows([filter]), view: undefined }
     const parameters = { sort: '_id', limit: USER_VALUES_MAX, offset: 0 }
     const { documents: found, total } = await list({ collection, access, parameters })
     if (found.length === total) return found.map(({ body }) => parseJson(body))

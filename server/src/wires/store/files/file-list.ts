@@ -1,8 +1,8 @@
 import { invalid } from '../../../base/errors.ts'
+import { ownRows, type RowFilter } from '../../../base/row-filter.ts'
 import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
 import type { Database, ScanOptions } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import type { RowFilter } from '../../../http/access.ts'
 import { decodeFileCursor, encodeFileCursor } from './file-cursor.ts'
 import { filterSql, whereSql, type FileFilter } from './file-filter.ts'
 import { FILE_COLUMNS, type FileRow } from './files.ts'
@@ -59,8 +59,8 @@ export function createFileList(db: Database): FileList {
     return row!.total
   }
 
-  return async (rowFilter, query, options) => {
-    const owner = rowFilter.owner ?? query.owner
+  return async (within, query, options) => {
+    const rowFilter = within.rows === 'all' && query.owner !== undefined ? ownRows(query.owner) : within
     const { offset, sort, cursor, q, name, contentType } = query
     if (cursor !== undefined && offset > 0)
       throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
@@ -72,7 +72,8 @@ export function createFileList(db: Database): FileList {
     const comparison = sql.literal(isDescending ? '<' : '>')
 
     const filters = filterSql({ q, name, contentType })
-    const conditions = [...(owner === undefined ? [] : [sql`owner = ${owner}`]), ...filters]
+    const own = rowFilter.rows === 'all' ? [] : [sql`owner = ${rowFilter.owner}`]
+    const conditions = [...own, ...filters]
     const list = JSON.stringify([sort, contentType, name, q, query.owner])
     const position = cursor === undefined ? undefined : decodeFileCursor(cursor, list, columnName === 'size')
     const place =
@@ -91,7 +92,7 @@ export function createFileList(db: Database): FileList {
       query.total === 'none'
         ? undefined
         : filters.length === 0
-          ? stored(owner ?? '')
+          ? stored(rowFilter.rows === 'all' ? '' : rowFilter.owner)
           : (position?.total ?? count(conditions, options)),
     ])
 

@@ -2,9 +2,10 @@ import type { Static } from 'typebox'
 
 import { isoTime } from '../../../base/clock.ts'
 import { ApiError, errors } from '../../../base/errors.ts'
+import { includesOwner, type RowFilter } from '../../../base/row-filter.ts'
 import { requireRow, type Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import type { Caller, RowFilter } from '../../../http/access.ts'
+import type { Caller } from '../../../http/access.ts'
 import type { Policy } from '../../../kernel/policy/policy.ts'
 import { createAccess, type AccessRule } from '../documents/language/rules/audience.ts'
 import { noFile } from '../errors.ts'
@@ -32,7 +33,7 @@ export const FILE_COLUMNS = sql.literal(
   'id, owner, object, original_name, content_type, size, sha256, metadata, created_at',
 )
 
-/** Which files a caller's action reaches: those of the rule, if one is configured, else those of the policy. */
+/** Which files a caller may see or change: those of the rule, if one is configured, else those of the policy. */
 export const createFilesAccess = (policy: Policy, rule: Static<typeof AccessRule> | undefined) => ({
   /** @throws unauthorized, forbidden */
   rowFilter: createAccess(policy, rule),
@@ -68,10 +69,10 @@ export function createFiles(db: Database, objects: Objects, quota: Quota) {
     db.get(sql<FileRow>`select ${FILE_COLUMNS} from store_files where id = ${id}`)
 
   return {
-    /** @throws not_found also if the file is out of the caller's reach */
+    /** @throws not_found also if the file is not within the row filter */
     async get(id: string, rowFilter: RowFilter): Promise<FileRow> {
       const found = await find(id)
-      if (!found || (rowFilter.owner !== undefined && found.owner !== rowFilter.owner)) throw noFile(id)
+      if (!found || !includesOwner(rowFilter, found.owner)) throw noFile(id)
       return found
     },
 
@@ -104,7 +105,7 @@ export function createFiles(db: Database, objects: Objects, quota: Quota) {
 
     /** Deletes a file with its variants. @throws not_found */
     async remove(id: string, rowFilter: RowFilter): Promise<void> {
-      const mine = rowFilter.owner === undefined ? sql.literal('') : sql` and owner = ${rowFilter.owner}`
+      const mine = rowFilter.rows === 'all' ? sql.literal('') : sql` and owner = ${rowFilter.owner}`
       await db.batch([
         // Locked, so that no variant is added between the next two steps.
         requireRow(sql`select id from store_files where id = ${id}${mine} ${sql.forUpdate}`, () =>

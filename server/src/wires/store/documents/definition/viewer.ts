@@ -29,7 +29,7 @@ const SYSTEM_OWNER = 'system'
 
 /** The server itself: hooks, schedules, relations. */
 export const systemViewer = (depth = 0, owner = SYSTEM_OWNER): Viewer => {
-  const subject = { isSignedIn: false, isPrivileged: true, values: new Map(), reaches: new Map() }
+  const subject = { isSignedIn: false, isPrivileged: true, values: new Map(), rowFilters: new Map() }
   return { caller: undefined, isPrivileged: true, owner, depth, subject, subjectFor: () => subject }
 }
 
@@ -48,7 +48,7 @@ export function subjectOf(caller: Caller | undefined): RuleSubject {
     isSignedIn: caller?.kind === 'user',
     isPrivileged: isPrivileged(caller),
     values,
-    reaches: new Map(),
+    rowFilters: new Map(),
   }
 }
 
@@ -72,7 +72,7 @@ export const createViewers =
       subjectFor({ userValues }) {
         if (own.isPrivileged || !own.isSignedIn || userValues.length === 0) return own
         return Promise.all(userValues.map(async (name) => [name, await valueOf(name)] as const)).then(
-          (entries) => ({ ...own, values: new Map([...own.values, ...entries]), reaches: new Map() }),
+          (entries) => ({ ...own, values: new Map([...own.values, ...entries]), rowFilters: new Map() }),
         )
       },
     }

@@ -85,7 +85,7 @@ export type ListSource = {
   readonly searchFields: readonly Path[]
   /** The owner of all documents of the list, if it is one. */
   readonly owner: string | undefined
-  /** Whether nothing is within reach. */
+  /** Whether the row filter admits no document. */
   readonly isEmpty: boolean
   /** `, d.owner` if the owners of the documents are read as well. */
   readonly ownerColumn: Sql
@@ -110,8 +110,8 @@ export type ListSource = {
 export function listSourceOf(context: ListContext, request: ListRequest): ListSource {
   const { db, documents, limitMs, key, parsed, searchFieldsOf } = context
   const { collection, access, parameters, reads = 'bodies', options, makeRoom } = request
-  const { reach, view } = access
-  const owner = reach === 'all' || reach.filters.length > 0 ? undefined : reach.owner
+  const { rowFilter, view } = access
+  const owner = rowFilter.rows === 'own' ? rowFilter.owner : undefined
   const { offset } = parameters
   const searchFields = parameters.search === undefined ? [] : searchFieldsOf(collection)
   if (parameters.search !== undefined && searchFields.length === 0)
@@ -134,7 +134,7 @@ export function listSourceOf(context: ListContext, request: ListRequest): ListSo
     collection,
     searchFields,
     owner,
-    isEmpty: reach !== 'all' && owner === undefined && reach.filters.length === 0,
+    isEmpty: rowFilter.rows === 'none',
     ownerColumn: view && view.showTo.length > 0 ? OWNER_COLUMN : NO_COLUMN,
     scope:
       owner === undefined

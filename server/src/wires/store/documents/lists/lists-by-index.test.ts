@@ -5,6 +5,7 @@ import { randomInt } from 'node:crypto'
 import { before, describe, test } from 'node:test'
 
 import { deriveKey } from '../../../../base/crypto.ts'
+import { ownRows } from '../../../../base/row-filter.ts'
 import { PostgresDatabase } from '../../../../db/postgres.ts'
 import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
@@ -318,7 +319,7 @@ eachEngine((engine) => {
     const options = { signal: AbortSignal.abort(new Error('the client has gone')) }
     const totalOf = async (filter: Query, sort?: string) => {
       const parameters = { filter: JSON.stringify(filter), ...(sort && { sort }), limit: 20, offset: 0 }
-      const access = { reach: { owner: admin._id, filters: [] }, view: undefined }
+      const access = { rowFilter: ownRows(admin._id), view: undefined }
       const { total } = await lists.list({ collection: 'arrays', access, parameters, options })
       return total
     }
@@ -350,7 +351,7 @@ eachEngine((engine) => {
         key,
         searchFieldsOf,
       })
-      const access = { reach: { owner: owner._id, filters: [] }, view: undefined }
+      const access = { rowFilter: ownRows(owner._id), view: undefined }
       const request = { collection: 'scalars', access }
       for (let n = 0; n < 20; n++)
         for (const [filter, sort] of [
@@ -389,7 +390,7 @@ eachEngine((engine) => {
     })
     const answer = async () => {
       const parameters = { filter: JSON.stringify({ title: 'Jim' }), sort: '-rank', limit: 100, offset: 0 }
-      const access = { reach: { owner: owner._id, filters: [] }, view: undefined }
+      const access = { rowFilter: ownRows(owner._id), view: undefined }
       const { total, documents: page } = await stale.list({ collection, access, parameters })
       return [total, page.length]
     }

@@ -1,5 +1,6 @@
 import { BoundedMap } from '../../../../base/bounded-map.ts'
 import { once } from '../../../../base/once.ts'
+import { allRows, type RowFilter } from '../../../../base/row-filter.ts'
 import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
 import { neededIndex, type NeededIndex } from './automatic-fields.ts'
 import type { Position } from '../language/query/bound.ts'
@@ -16,7 +17,7 @@ import {
 import { parseFilter } from '../language/query/parse-filter.ts'
 import { parseSearch, type SearchQuery } from '../language/search/search-query.ts'
 import { parseSort, SCORE, scoreOrder, type Sort } from '../language/query/sort.ts'
-import { type Reach } from '../language/rules/rule.ts'
+import type { RuleCondition } from '../language/rules/rule.ts'
 import { listEngines } from '../storage/sql/engines.ts'
 import { idMatches } from '../storage/sql/document-rows.ts'
 import { afterPositionSql, ASC, DESC, orderOf, type ListOrder } from '../storage/sql/order-sql.ts'
@@ -28,14 +29,17 @@ export type ListParameters = {
   readonly search?: string
 }
 
-/** For whom a list is read: what is within reach, and what is shown of it. */
-export type ListAccess = { readonly reach: Reach; readonly view: FieldView | undefined }
+/** For whom a list is read: which documents it may have, and what is shown of it. */
+export type ListAccess = {
+  readonly rowFilter: RowFilter<RuleCondition>
+  readonly view: FieldView | undefined
+}
 
 /** A list's filter and sort, parsed, with their SQL for the engine in use. */
 export type ParsedList = ListOrder & {
   /** With the filters of the rule, unless the rule has an owner besides. */
   readonly filter: FilterTree
-  /** Whether a document that the filter matches may be out of reach all the same. */
+  /** Whether the row filter may exclude a document that the filter matches. */
   readonly isPartial: boolean
   readonly order: Sort
   /** What is searched for; undefined: nothing. It is no part of `where`. */
@@ -92,8 +96,11 @@ export function parsedListOf(
   access: ListAccess = EVERYTHING,
 ): ParsedList {
   const { sort, filter, search } = parameters
-  const { reach, view } = access
-  const rule = reach === 'all' || reach.filters.length === 0 ? undefined : ruleOf(reach)
+  const { rowFilter, view } = access
+  const rule =
+    rowFilter.rows === 'matching'
+      ? { filter: or(rowFilter.condition.filters), owner: rowFilter.alsoOf }
+      : undefined
   const key = JSON.stringify([sort, filter, search, rule, view && nameOfView(view)])
   const known = lists.get(key)
   if (known) return known
@@ -105,9 +112,7 @@ export function parsedListOf(
 /** What a rule asks of documents besides their owner; with an owner, those of the owner need not match the filter. */
 type ListRule = { readonly filter: FilterTree; readonly owner: string | undefined }
 
-const ruleOf = ({ filters, owner }: Exclude<Reach, 'all'>): ListRule => ({ filter: or(filters), owner })
-
-const EVERYTHING: ListAccess = { reach: 'all', view: undefined }
+const EVERYTHING: ListAccess = { rowFilter: allRows, view: undefined }
 
 /** @throws as `parsedListOf`; a list for everything that is stored */
 export const parseList = (parameters: ListParameters, dialect: Dialect): ParsedList =>

@@ -6,6 +6,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises'
 import { Type } from '../../../../base/schema.ts'
 import { ApiError, errors, invalid, type Issue } from '../../../../base/errors.ts'
 import { createKeyedMutex } from '../../../../base/keyed-mutex.ts'
+import { ownRows } from '../../../../base/row-filter.ts'
 import { json } from '../../../../http/bodies.ts'
 import { namesEtag } from '../../../../http/conditions.ts'
 import { countedFor } from '../../../../http/limits.ts'
@@ -41,7 +42,7 @@ import {
 import { countPaths } from '../language/operators/operators.ts'
 import { expand, parseExpand, withExpanded } from '../writes/relations/expand-relations.ts'
 import { needsAdmin } from '../language/rules/audience.ts'
-import { mayHold, reachOf } from '../language/rules/rule.ts'
+import { mayIncludeOwner, rowFilterOf } from '../language/rules/rule.ts'
 import {
   isReadable,
   shownAfterWrite,
@@ -92,11 +93,11 @@ export function documentEndpoints({
     const viewer = collections.viewer(caller)
     const needsValues = collection.userValues.length > 0
     const subject = needsValues ? await viewer.subjectFor(collection) : viewer.subject
-    const reach = reachOf(collection.read, subject)
-    if (reach !== 'all') checkAudience(collection.read, subject, false)
+    const rowFilter = rowFilterOf(collection.read, subject)
+    if (rowFilter.rows !== 'all') checkAudience(collection.read, subject, false)
     const view = collection.concealed.length === 0 ? undefined : viewOf(collection, subject)
     if (view && projection) checkProjection(view, projection)
-    return { collection, viewer, subject, reach, view }
+    return { collection, viewer, rowFilter, view }
   }
 
   async function answerList(
@@ -113,7 +114,7 @@ export function documentEndpoints({
     query: Static<typeof ListQuery>,
   ) {
     const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
-    const { collection, viewer, reach, view } = await readAccess(name, caller, projection)
+    const { collection, viewer, rowFilter, view } = await readAccess(name, caller, projection)
     const { owner, preview } = query
     if (owner !== undefined || preview !== undefined) checkOperatorQuery(viewer, query)
     const branches =
@@ -121,7 +122,7 @@ export function documentEndpoints({
         ? undefined
         : await parseExpand(query.expand, collection, collections, viewer)
     const options = { caller: countedFor({ caller, ip }), signal }
-    const access = owner === undefined ? { reach, view } : { reach: { owner, filters: [] }, view }
+    const access = { rowFilter: owner === undefined ? rowFilter : ownRows(owner), view }
     const reads = preview === undefined ? undefined : { characters: preview }
     const page = await list({ collection: name, access, parameters: query, reads, options, makeRoom })
     const next = page.nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(page.nextCursor)}`
@@ -256,11 +257,12 @@ export function documentEndpoints({
         reply: { 200: Explanation },
       },
       async ({ params: { collection: name }, query, caller, ip, signal, makeRoom }) => {
-        const { collection, viewer, reach, view } = await readAccess(name, caller)
+        const { collection, viewer, rowFilter, view } = await readAccess(name, caller)
         // How much was examined tells of documents that rules and views keep from others.
         if (!viewer.isPrivileged && !collection.isPlain) throw needsAdmin()
         const options = { caller: countedFor({ caller, ip }), signal }
-        return explain({ collection: name, access: { reach, view }, parameters: query, options, makeRoom })
+        const access = { rowFilter, view }
+        return explain({ collection: name, access, parameters: query, options, makeRoom })
       },
     ),
     get: endpoint(
@@ -279,15 +281,13 @@ export function documentEndpoints({
       },
       async ({ params: { collection: name, id }, query, headers, caller, makeRoom }) => {
         const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
-        const { collection, viewer, subject, reach, view } = await readAccess(name, caller, projection)
+        const { collection, viewer, rowFilter, view } = await readAccess(name, caller, projection)
         const branches =
           query.expand === undefined
             ? undefined
             : await parseExpand(query.expand, collection, collections, viewer)
-        const found = await documents.find(name, id, makeRoom, (owner) =>
-          mayHold(collection.read, subject, owner),
-        )
-        if (!found || (reach !== 'all' && !isReadable(reach, found))) throw noDocument(name, id)
+        const found = await documents.find(name, id, makeRoom, (owner) => mayIncludeOwner(rowFilter, owner))
+        if (!found || (rowFilter.rows !== 'all' && !isReadable(rowFilter, found))) throw noDocument(name, id)
         const shown = shownFields(view, found, projection)
         // Its ETag would not tell of changes to the others.
         if (branches) {

@@ -1,6 +1,7 @@
 // PATCH, documents created together, conditions, and the fields that are answered.
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { allRows } from '../../../../base/row-filter.ts'
 
 import { Ajv } from 'ajv'
 
@@ -168,7 +169,7 @@ someEngine((engine) => {
       const { dialect } = app.app.db
       const texts = [1, 2].map(
         (version) =>
-          deleteSql('things', 'id', undefined, version, withoutIndexes('things')).render(dialect).text,
+          deleteSql('things', 'id', allRows, version, withoutIndexes('things')).render(dialect).text,
       )
       assert.equal(texts[0], texts[1])
     })

@@ -1,6 +1,7 @@
 import { Coalescer } from '../../../../base/coalesce.ts'
 import { ApiError } from '../../../../base/errors.ts'
 import { parseJson } from '../../../../base/json.ts'
+import { allRows, type RowFilter } from '../../../../base/row-filter.ts'
 import { cachedUntilWrite } from '../../../../db/cached-until-write.ts'
 import type { Database } from '../../../../db/database.ts'
 import type { MakeRoom } from '../../../../http/route.ts'
@@ -64,7 +65,7 @@ export const deletionOf = ({
 }: DocumentToChange): CollectionWrite<{ version: number }> => ({
   collection,
   make: (set) => ({
-    query: deleteSql(collection, id, undefined, old.version, set),
+    query: deleteSql(collection, id, allRows, old.version, set),
     changes: () => [{ id, owner: old.owner, before: jsonOf(old.body) }],
   }),
 })
@@ -134,7 +135,7 @@ export function createDocuments(db: Database, indexes: Upkeep) {
     /**
      * Reads a document.
      *
-     * @param makeRoom called before a large one is read, unless `mayRead` says that its owner's are out of reach
+     * @param makeRoom called before a large one is read, unless `mayRead` says that none of its owner's may be read
      */
     async find(
       collection: string,
@@ -194,17 +195,16 @@ export function createDocuments(db: Database, indexes: Upkeep) {
     /**
      * Deletes a document; it is read only if its index entries cannot be told without it.
      *
-     * @param owner only if it is of this owner; undefined: whoever it belongs to
      * @returns whether there was such a document
      */
-    async remove(collection: string, id: string, owner: string | undefined): Promise<boolean> {
+    async remove(collection: string, id: string, rowFilter: RowFilter): Promise<boolean> {
       const make: CollectionWrite<{ version: number }>['make'] = async (set) => {
         const isRead = hasIndexes(set)
         const old = isRead ? await db.get(selectSql(collection, id)) : undefined
         // No document has the version 0.
         const version = isRead ? (old?.version ?? 0) : undefined
         return {
-          query: deleteSql(collection, id, owner, version, set),
+          query: deleteSql(collection, id, rowFilter, version, set),
           changes: () => (old ? [{ id, owner: old.owner, before: jsonOf(old.body) }] : []),
         }
       }

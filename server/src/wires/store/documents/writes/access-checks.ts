@@ -12,7 +12,7 @@ import { concealedIn, viewOf } from '../language/fields/view.ts'
 import type { Json } from '../language/query/filter.ts'
 import type { Path } from '../language/query/path.ts'
 import type { Action } from '../language/rules/audience.ts'
-import { isWithin, reachOf, type Rule, type RuleSubject } from '../language/rules/rule.ts'
+import { isWithin, rowFilterOf, type RuleSubject } from '../language/rules/rule.ts'
 
 /** The steps by which it is decided whether somebody may do something, in their order. */
 export type DecisionStep =
@@ -62,10 +62,6 @@ export const documentOf = (service: ServiceFields, fields: Fields): Fields & Ser
   ...fields,
 })
 
-/** Whether a rule holds for a document. */
-export const holdsFor = (rule: Rule, subject: RuleSubject, document: Json, owner: string): boolean =>
-  isWithin(reachOf(rule, subject), document, owner)
-
 /** What rules forbid somebody who may read the document. */
 const notAllowed = (action: 'create' | 'update' | 'delete'): ApiError =>
   errors.forbidden({
@@ -99,8 +95,8 @@ export function checkStored(
   enter?.('readable')
   const document = documentOf(service, fields) as Json
   const rule = action === 'update' ? collection.update.before : collection.delete
-  const isReadable = holdsFor(collection.read, subject, document, owner)
-  const isAllowed = holdsFor(rule, subject, document, owner)
+  const isReadable = isWithin(rowFilterOf(collection.read, subject), owner, () => document)
+  const isAllowed = isWithin(rowFilterOf(rule, subject), owner, () => document)
   // Who may write, but not read, would learn from errors what is in the document; a plain collection has no such errors.
   if (!isReadable && !(isAllowed && collection.isPlain)) throw noDocument(collection.name, service._id)
   enter?.('version')
@@ -186,7 +182,7 @@ export function checkResult(
   if (issues.length > 0) throw invalid(...visibleIssues(request, stored ?? document, issues, at))
   enter?.('after')
   const rule = stored ? collection.update.after : collection.create
-  if (!holdsFor(rule, subject, documentOf(service, fields) as Json, owner))
+  if (!isWithin(rowFilterOf(rule, subject), owner, () => documentOf(service, fields) as Json))
     throw notAllowed(stored ? 'update' : 'create')
   enter?.('document')
   return writeDocument(service, fields, at)

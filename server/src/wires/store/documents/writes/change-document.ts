@@ -8,7 +8,7 @@ import { readDocument, withoutServiceFields } from '../language/document-json.ts
 import { replacementOf } from '../storage/documents.ts'
 import type { Json } from '../language/query/filter.ts'
 import { checkReferences } from './relations/check-references.ts'
-import { mayHold, type RuleSubject } from '../language/rules/rule.ts'
+import { mayIncludeOwner, rowFilterOf } from '../language/rules/rule.ts'
 import type { OwnedDocument } from '../storage/sql/document-rows.ts'
 import {
   changeFields,
@@ -70,9 +70,10 @@ async function attemptChange(
   const { clock, documents, hooks } = context
   const { collection, subject } = request
   const { name } = collection
+  const rules = collection.isPlain ? [collection.read, collection.update.before] : [collection.read]
   // Once, because the room is kept.
   const old = await documents.find(name, id, attempt === 0 ? makeRoom : undefined, (owner) =>
-    mayReach(collection, subject, owner),
+    rules.some((rule) => mayIncludeOwner(rowFilterOf(rule, subject), owner)),
   )
   if (!old) throw noDocument(name, id)
   const { service, fields } = readDocument(old.body)
@@ -99,10 +100,3 @@ async function attemptChange(
   )
   return written && { body, version: written[0]![0]!.version, owner }
 }
-
-/** Whether anything of an owner may be within reach; a large document is not read if not. */
-const mayReach = (
-  { read, update, isPlain }: CollectionDefinition,
-  subject: RuleSubject,
-  owner: string,
-): boolean => [read, ...(isPlain ? [update.before] : [])].some((rule) => mayHold(rule, subject, owner))

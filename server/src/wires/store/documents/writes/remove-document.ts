@@ -5,7 +5,7 @@ import { systemViewer, type Viewer } from '../definition/viewer.ts'
 import { readDocument } from '../language/document-json.ts'
 import type { DocumentToChange } from '../storage/documents.ts'
 import { planDeletion, REFERRED } from './relations/relation-deletion.ts'
-import { reachOf } from '../language/rules/rule.ts'
+import { rowFilterOf } from '../language/rules/rule.ts'
 import { checkAction, checkStored, documentOf } from './access-checks.ts'
 import { tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write-context.ts'
 
@@ -27,14 +27,13 @@ export async function removeDocument(
   const subject = await viewer.subjectFor(collection)
   const request = { collection, subject }
   checkAction(request, 'delete')
-  const reach = reachOf(collection.delete, subject)
-  const isByOwner = reach !== 'all' && reach.filters.length === 0
+  const rowFilter = rowFilterOf(collection.delete, subject)
   const hasReferrers = context.deletions.incoming.has(name)
   const needsNothing =
     !expected && !hasReferrers && !collection.hooks.beforeDelete && !collection.hooks.afterDelete
   // Nothing but the row decides, so it need not be read.
-  if (needsNothing && collection.isPlain && (reach === 'all' || isByOwner)) {
-    if (await documents.remove(name, id, reach === 'all' ? undefined : reach.owner)) return
+  if (needsNothing && collection.isPlain && (rowFilter.rows === 'all' || rowFilter.rows === 'own')) {
+    if (await documents.remove(name, id, rowFilter)) return
   }
   for (let attempt = 0; attempt < UPDATE_TRIES; attempt++) {
     const old = await documents.find(name, id)

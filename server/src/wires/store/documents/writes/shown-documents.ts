@@ -1,13 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
 
 import { parseJson } from '../../../../base/json.ts'
+import type { RowFilter } from '../../../../base/row-filter.ts'
 import type { CollectionDefinition } from '../definition/collection.ts'
 import type { DocumentRow } from '../language/document-json.ts'
 import { etagOf } from '../language/etag.ts'
 import { markOf, show, viewOf, type FieldView } from '../language/fields/view.ts'
 import { project, type Projection } from '../language/fields/projection.ts'
 import type { Json } from '../language/query/filter.ts'
-import { isWithin, reachOf, type Reach, type RuleSubject } from '../language/rules/rule.ts'
+import { isWithin, rowFilterOf, type RuleCondition, type RuleSubject } from '../language/rules/rule.ts'
 import type { OwnedDocument } from '../storage/sql/document-rows.ts'
 
 /** A document as it is answered. */
@@ -58,12 +59,11 @@ function shownBody(
   return projection ? project(body, projection) : body
 }
 
-/** Whether a document is within reach; it is parsed only if that has to be asked of its fields. */
-export function isReadable(reach: Reach, { body, owner }: Pick<DocumentRow, 'body' | 'owner'>): boolean {
-  if (reach === 'all' || reach.filters.length === 0 || reach.owner === owner)
-    return isWithin(reach, null, owner)
-  return isWithin(reach, parseJson(body) as Json, owner)
-}
+/** Whether a document is within the row filter; it is parsed only if that has to be asked of its fields. */
+export const isReadable = (
+  rowFilter: RowFilter<RuleCondition>,
+  { body, owner }: Pick<DocumentRow, 'body' | 'owner'>,
+): boolean => isWithin(rowFilter, owner, () => parseJson(body) as Json)
 
 /**
  * A document as it was answered, to somebody who asks again: without what is not shown to them any more.
@@ -76,7 +76,7 @@ export function shownAgain(
   answered: Pick<DocumentRow, 'body' | 'owner'>,
   now: Pick<DocumentRow, 'body' | 'owner'> = answered,
 ): string {
-  if (!isReadable(reachOf(collection.read, subject), now)) return serviceFieldsOf(answered.body)
+  if (!isReadable(rowFilterOf(collection.read, subject), now)) return serviceFieldsOf(answered.body)
   return show(viewOf(collection, subject), answered, now)
 }
 
@@ -91,7 +91,7 @@ export function shownAfterWrite(
   document: OwnedDocument,
 ): ShownDocument {
   const { body, version } = document
-  if (!isReadable(reachOf(collection.read, subject), document))
+  if (!isReadable(rowFilterOf(collection.read, subject), document))
     return { body: serviceFieldsOf(body), etag: etagOf(version) }
   return shownFields(viewOf(collection, subject), document)
 }

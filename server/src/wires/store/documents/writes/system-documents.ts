@@ -1,5 +1,6 @@
 import { newId } from '../../../../base/ids.ts'
 import { parseJson } from '../../../../base/json.ts'
+import { allRows } from '../../../../base/row-filter.ts'
 import type { Collections } from '../definition/collections.ts'
 import { systemViewer } from '../definition/viewer.ts'
 import { fieldsFrom } from '../language/document-json.ts'
@@ -41,7 +42,7 @@ export function createSystemDocuments(
     async list(collection, { filter, search, sort, limit = 20, offset = 0, cursor } = {}) {
       const { documents, total, nextCursor } = await list({
         collection,
-        access: { reach: 'all', view: undefined },
+        access: { rowFilter: allRows, view: undefined },
         parameters: {
           limit,
           offset,

@@ -1,11 +1,12 @@
 import { invalid } from '../../../../../base/errors.ts'
+import type { RowFilter } from '../../../../../base/row-filter.ts'
 import type { DocumentRow } from '../document-json.ts'
 import type { ElementTest, FilterTree, Json, Test } from '../query/filter.ts'
 import { isScalar } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
 import type { Sort } from '../query/sort.ts'
 import { leavingOut, project, type Projection } from './projection.ts'
-import { isWithin, reachOf, type Reach, type Rule, type RuleSubject } from '../rules/rule.ts'
+import { isWithin, rowFilterOf, type Rule, type RuleCondition, type RuleSubject } from '../rules/rule.ts'
 import { parseJson } from '../../../../../base/json.ts'
 import { isInside, withoutIndexes } from './field-path.ts'
 
@@ -24,7 +25,7 @@ export type FieldView = {
   /** What cannot be filtered, sorted or chosen, because not all documents show it. */
   readonly concealed: readonly Path[]
   readonly hidden: readonly Path[]
-  readonly showTo: readonly { readonly path: Path; readonly reach: Reach }[]
+  readonly showTo: readonly { readonly path: Path; readonly rowFilter: RowFilter<RuleCondition> }[]
 }
 
 /** The view of somebody; undefined if it shows everything. */
@@ -36,7 +37,7 @@ export function viewOf(
   return {
     concealed,
     hidden,
-    showTo: showTo.map(({ path, rule }) => ({ path, reach: reachOf(rule, subject) })),
+    showTo: showTo.map(({ path, rule }) => ({ path, rowFilter: rowFilterOf(rule, subject) })),
   }
 }
 
@@ -47,7 +48,7 @@ export const nameOfView = (view: FieldView | undefined): string =>
 /** The fields of a document that a view does not show. */
 export function concealedIn({ hidden, showTo }: FieldView, document: Json, owner: string): readonly Path[] {
   if (showTo.length === 0) return hidden
-  const others = showTo.filter(({ reach }) => !isWithin(reach, document, owner))
+  const others = showTo.filter(({ rowFilter }) => !isWithin(rowFilter, owner, () => document))
   return [...hidden, ...others.map(({ path }) => path)]
 }
 

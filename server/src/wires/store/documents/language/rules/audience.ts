@@ -1,8 +1,9 @@
 import type { Static } from 'typebox'
 
 import { errors } from '../../../../../base/errors.ts'
+import type { RowFilter } from '../../../../../base/row-filter.ts'
 import { Type } from '../../../../../base/schema.ts'
-import type { Audience, Caller, RowFilter } from '../../../../../http/access.ts'
+import type { Audience, Caller } from '../../../../../http/access.ts'
 import type { Policy } from '../../../../../kernel/policy/policy.ts'
 
 export type Action = 'read' | 'create' | 'update' | 'delete'
@@ -40,7 +41,7 @@ export const audienceOf = (policy: Policy['name'], action: Action): Audience =>
   action === 'create' || policy === 'open' ? 'user' : 'owner'
 
 /**
- * Which records a caller's action reaches. What the configuration declares holds under both policies; the policy decides
+ * Which records a caller may see or change. What the configuration declares holds under both policies; the policy decides
  * the rest.
  */
 export function createAccess(policy: Policy, declared: Static<typeof AccessRule> | undefined) {

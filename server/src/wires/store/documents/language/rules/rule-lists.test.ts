@@ -3,12 +3,13 @@ import { before, test } from 'node:test'
 
 import type { Config } from '../../../../../app.ts'
 import { deriveKey } from '../../../../../base/crypto.ts'
+import { allRows, type RowFilter } from '../../../../../base/row-filter.ts'
 import { startApp, type TestApp } from '../../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
 import { until } from '../../../../../testing/until.ts'
 import { createLists } from '../../lists/list.ts'
 import { parseFilter } from '../query/parse-filter.ts'
-import type { Reach } from './rule.ts'
+import { matchingRows, type RuleCondition } from './rule.ts'
 
 const DOCUMENTS = 3000
 
@@ -112,25 +113,25 @@ eachEngine((engine) => {
       searchFieldsOf,
     })
     const filters = [parseFilter(JSON.stringify({ members: ann!._id })), parseFilter('{"team":"open"}')]
-    const explain = (reach: Reach, filter = '{}') =>
+    const explain = (rowFilter: RowFilter<RuleCondition>, filter = '{}') =>
       lists.explain({
         collection: 'projects',
-        access: { reach, view: undefined },
+        access: { rowFilter, view: undefined },
         parameters: { filter, limit: 20, offset: 0 },
       })
-    const own = await explain({ owner: ann!._id, filters })
+    const own = await explain(matchingRows(filters, ann!._id))
     assert.deepEqual(
       [own.plan, own.index, own.examined.documents],
       ['union', 'members | team', 30 + 20 + 6 + 5],
     )
-    const others = await explain({ owner: undefined, filters })
+    const others = await explain(matchingRows(filters))
     assert.deepEqual([others.plan, others.examined.documents], ['union', 30 + 20 + 6])
-    const one = await explain({ owner: undefined, filters: filters.slice(0, 1) })
+    const one = await explain(matchingRows(filters.slice(0, 1)))
     assert.deepEqual([one.plan, one.index], ['index', 'members'])
-    const asked = await explain('all', '{"$or":[{"team":"open"},{"members":"x"}],"n":{"$gte":0}}')
+    const asked = await explain(allRows, '{"$or":[{"team":"open"},{"members":"x"}],"n":{"$gte":0}}')
     assert.deepEqual([asked.plan, asked.index, asked.total], ['union', 'team | members', 6])
     // An alternative without an index may be any document.
-    assert.equal((await explain('all', '{"$or":[{"team":"open"},{"state":"x"}]}')).plan, 'scan')
+    assert.equal((await explain(allRows, '{"$or":[{"team":"open"},{"state":"x"}]}')).plan, 'scan')
   })
 
   test('alternatives that lead to much work are looked into where a query is stopped', async () => {
@@ -150,7 +151,10 @@ eachEngine((engine) => {
     const options = { signal: AbortSignal.abort(new Error('the client has gone')) }
     const list = (filters: object[], owner?: string) => {
       const access = {
-        reach: { owner, filters: filters.map((one) => parseFilter(JSON.stringify(one))) },
+        rowFilter: matchingRows(
+          filters.map((one) => parseFilter(JSON.stringify(one))),
+          owner,
+        ),
         view: undefined,
       }
       const parameters = { filter: '{"text":{"$regex":"y$"}}', limit: 20, offset: 0 }

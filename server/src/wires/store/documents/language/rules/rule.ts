@@ -2,6 +2,7 @@ import { didYouMean } from '../../../../../base/did-you-mean.ts'
 import { ApiError, type Issue } from '../../../../../base/errors.ts'
 import { pointerTo } from '../../../../../base/json-pointer.ts'
 import { once } from '../../../../../base/once.ts'
+import { allRows, includesOwner, ownRows, type RowFilter } from '../../../../../base/row-filter.ts'
 import { StartError } from '../../../../../base/start-error.ts'
 import type { Audience } from '../../../../../http/access.ts'
 import { isObject, or, partsIn, type FilterTree, type Json, type Scalar, type Test } from '../query/filter.ts'
@@ -34,22 +35,19 @@ export type UserValues = ReadonlyMap<string, Scalar | readonly Scalar[] | undefi
 /** Whom a rule is asked for. */
 export type RuleSubject = {
   /** What rules were bound to before: each is asked several times for one request. */
-  readonly reaches: Map<Rule, Exclude<Reach, 'all'>>
+  readonly rowFilters: Map<Rule, RowFilter<RuleCondition>>
   readonly isSignedIn: boolean
   /** Administrators and service keys, for whom every rule holds. */
   readonly isPrivileged: boolean
   readonly values: UserValues
 }
 
-/** The documents that a rule holds for: all of them, or those of an owner and those that any of the filters matches. */
-export type Reach =
-  | 'all'
-  | {
-      readonly owner: string | undefined
-      readonly filters: readonly FilterTree[]
-      /** Compiles the filters, once. */
-      readonly matcher?: () => (document: Json) => boolean
-    }
+/** What a rule asks of documents: that any of its filters matches. */
+export type RuleCondition = {
+  readonly filters: readonly FilterTree[]
+  /** Compiles the filters, once. */
+  readonly matcher: () => (document: Json) => boolean
+}
 
 const AUDIENCES: readonly string[] = ['public', 'user', 'owner', 'admin']
 const MARK = '$$'
@@ -230,28 +228,32 @@ const boundValues = (list: readonly Json[], values: UserValues): readonly Json[]
   )
 
 /** The documents that a rule holds for, for somebody. */
-export function reachOf(rule: Rule, { reaches, isSignedIn, isPrivileged, values }: RuleSubject): Reach {
+export function rowFilterOf(
+  rule: Rule,
+  { rowFilters, isSignedIn, isPrivileged, values }: RuleSubject,
+): RowFilter<RuleCondition> {
   const { audiences } = rule
-  if (isPrivileged || audiences.has('public') || (isSignedIn && audiences.has('user'))) return 'all'
-  const known = reaches.get(rule)
+  if (isPrivileged || audiences.has('public') || (isSignedIn && audiences.has('user'))) return allRows
+  const known = rowFilters.get(rule)
   if (known) return known
   const filters = rule.filters.flatMap((one) => bindTemplate(one, values) ?? [])
   const owner = isSignedIn && audiences.has('owner') ? (values.get('_id') as string) : undefined
-  const reach = { owner, filters, matcher: once(() => compileMatcher(or(filters))) }
-  reaches.set(rule, reach)
-  return reach
+  const rowFilter = matchingRows(filters, owner)
+  rowFilters.set(rule, rowFilter)
+  return rowFilter
 }
 
-/** Whether a document is within reach. */
-export function isWithin(reach: Reach, document: Json, owner: string | undefined): boolean {
-  if (reach === 'all') return true
-  if (reach.owner !== undefined && reach.owner === owner) return true
-  const { filters, matcher = () => compileMatcher(or(filters)) } = reach
-  return filters.length > 0 && matcher()(document)
+/** The documents that any of the filters matches, and all those of an owner if there is one. */
+export function matchingRows(filters: readonly FilterTree[], alsoOf?: string): RowFilter<RuleCondition> {
+  if (filters.length === 0) return alsoOf === undefined ? { rows: 'none' } : ownRows(alsoOf)
+  const condition = { filters, matcher: once(() => compileMatcher(or(filters))) }
+  return { rows: 'matching', condition, alsoOf }
 }
 
-/** Whether a rule may hold for documents of an owner, as far as that can be told without reading them. */
-export function mayHold(rule: Rule, subject: RuleSubject, owner: string): boolean {
-  const reach = reachOf(rule, subject)
-  return reach === 'all' || reach.owner === owner || reach.filters.length > 0
-}
+/** Whether a document is within. @param json reads it; called only if its owner does not decide */
+export const isWithin = (rowFilter: RowFilter<RuleCondition>, owner: string, json: () => Json): boolean =>
+  includesOwner(rowFilter, owner) || (rowFilter.rows === 'matching' && rowFilter.condition.matcher()(json()))
+
+/** Whether documents of an owner may be within, as far as that can be told without reading them. */
+export const mayIncludeOwner = (rowFilter: RowFilter<RuleCondition>, owner: string): boolean =>
+  rowFilter.rows === 'matching' || includesOwner(rowFilter, owner)

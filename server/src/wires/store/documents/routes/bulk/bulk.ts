@@ -1,4 +1,5 @@
 import { ApiError, errors } from '../../../../../base/errors.ts'
+import { allRows, ownRows } from '../../../../../base/row-filter.ts'
 import type { Database } from '../../../../../db/database.ts'
 import type { Actor } from '../../../../../http/actor.ts'
 import type { Audit } from '../../../../../kernel/audit/audit.ts'
@@ -46,7 +47,7 @@ export async function changeMany(
   const { name } = collection
   const page = await context.list({
     collection: name,
-    access: { reach: body.owner === undefined ? 'all' : { owner: body.owner, filters: [] }, view: undefined },
+    access: { rowFilter: body.owner === undefined ? allRows : ownRows(body.owner), view: undefined },
     parameters: { filter, sort: '_id', limit: body.dryRun ? 1 : CALL_MAX, offset: 0 },
     reads: 'versions',
     ...(options && { options }),

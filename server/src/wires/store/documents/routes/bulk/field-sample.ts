@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 
 import { parseJson } from '../../../../../base/json.ts'
 import { Type } from '../../../../../base/schema.ts'
+import { allRows } from '../../../../../base/row-filter.ts'
 import type { Static } from 'typebox'
 
 import type { createLists } from '../../lists/list.ts'
@@ -52,7 +53,7 @@ export async function sampleFields(
     const limit = Math.min(PAGE, wanted - sample)
     const page = await list({
       collection,
-      access: { reach: 'all', view: undefined },
+      access: { rowFilter: allRows, view: undefined },
       parameters: { limit, offset: 0, total: 'none', ...(cursor !== undefined && { cursor }) },
       ...(options && { options }),
       ...(makeRoom && { makeRoom }),

@@ -1,13 +1,13 @@
 import { noDocument } from '../../../errors.ts'
 import type { Fields } from '../../language/document-json.ts'
 import type { Json } from '../../language/query/filter.ts'
+import { isWithin, rowFilterOf } from '../../language/rules/rule.ts'
 import {
   changeFields,
   checkAction,
   checkResult,
   checkStored,
   documentOf,
-  holdsFor,
   newFields,
   type AccessRequest,
   type ApplyChange,
@@ -46,8 +46,9 @@ export function checkWanted(request: AccessRequest, wanted: WantedAction): void 
   if (!stored) throw noDocument(collection.name, id)
   const { service, owner } = stored
   if (wanted.action === 'read') {
-    const document = documentOf(service, stored.fields) as Json
-    if (!holdsFor(collection.read, subject, document, owner)) throw noDocument(collection.name, id)
+    const document = () => documentOf(service, stored.fields) as Json
+    if (!isWithin(rowFilterOf(collection.read, subject), owner, document))
+      throw noDocument(collection.name, id)
     return
   }
   checkStored(request, wanted.action, stored, { version: 0 })

@@ -90,7 +90,7 @@ function subjectOfUser(user: DecisionUser | undefined): RuleSubject {
     name,
     value === undefined ? value : ([value].flat() as Scalar[]),
   ])
-  return { ...own, values: new Map([...lists, ...own.values]), reaches: new Map() }
+  return { ...own, values: new Map([...lists, ...own.values]), rowFilters: new Map() }
 }
 
 function wantedBy(call: DecisionCall, now: string): WantedAction {

@@ -5,6 +5,8 @@ import fc from 'fast-check'
 
 import type { Config } from '../../../../../app.ts'
 import { deriveKey } from '../../../../../base/crypto.ts'
+import { allRows, ownRows } from '../../../../../base/row-filter.ts'
+import { matchingRows } from '../../language/rules/rule.ts'
 import { startApp, type TestApp } from '../../../../../testing/app.ts'
 import { anyEngine, eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
 import { isLongRun } from '../../../../../testing/long-run.ts'
@@ -337,14 +339,14 @@ eachEngine((engine) => {
         searchFieldsOf,
       })
       const members = parseFilter(JSON.stringify({ members: bob!._id }))
-      for (const [collection, reach, filter, entries] of [
-        ['diary', { owner: bob!._id, filters: [] }, '{}', 4],
-        ['notes', { owner: bob!._id, filters: [members] }, '{}', 4],
-        ['notes', { owner: undefined, filters: [members] }, '{}', 2],
-        ['notes', 'all', '{"n":2}', 37],
+      for (const [collection, rowFilter, filter, entries] of [
+        ['diary', ownRows(bob!._id), '{}', 4],
+        ['notes', matchingRows([members], bob!._id), '{}', 4],
+        ['notes', matchingRows([members]), '{}', 2],
+        ['notes', allRows, '{"n":2}', 37],
       ] as const) {
         const parameters = { search: 'elk', filter, limit: 20, offset: 0 }
-        const access = { reach, view: undefined }
+        const access = { rowFilter, view: undefined }
         const explained = await lists.explain({ collection, access, parameters })
         assert.equal(explained.examined.entries, entries, `${collection} ${filter}`)
       }

@@ -1,3 +1,4 @@
+import type { RowFilter } from '../../../../../base/row-filter.ts'
 import { sql, type Dialect, type Sql } from '../../../../../db/sql.ts'
 import type { IndexSet } from '../entries/index-definition.ts'
 import type { DocumentRow } from '../../language/document-json.ts'
@@ -170,18 +171,18 @@ export const updateSql = (
 /**
  * Deletes a document; no row if there is none.
  *
- * @param owner only one of this owner, if it is given; likewise `version`
+ * @param version only this one, if it is given
  */
 export const deleteSql = (
   collection: string,
   id: string,
-  owner: string | undefined,
+  rowFilter: RowFilter,
   version: number | undefined,
   set: IndexSet,
 ): Sql<{ version: number }> => sql`
   delete from store_documents
   where collection = ${collection} and id = ${id}
-    ${owner === undefined ? sql.literal('') : sql`and owner = ${owner}`}
+    ${rowFilter.rows === 'all' ? sql.literal('') : sql`and owner = ${rowFilter.owner}`}
     ${version === undefined ? sql.literal('') : sql`and version = ${version}`}
     and ${isVersion(collection, set.version)}
   returning version`

@@ -5,7 +5,7 @@ import type { CollectionDefinition } from '../../definition/collection.ts'
 import type { Collections } from '../../definition/collections.ts'
 import type { Viewer } from '../../definition/viewer.ts'
 import type { Documents } from '../../storage/documents.ts'
-import { reachOf } from '../../language/rules/rule.ts'
+import { rowFilterOf } from '../../language/rules/rule.ts'
 import { isReadable } from '../shown-documents.ts'
 import { lockAllSql } from '../../storage/sql/document-rows.ts'
 import { referencesIn, type ReferenceAt, type Relation } from '../../definition/relation.ts'
@@ -42,8 +42,8 @@ export async function checkReferences(
   const readable = new Set<string>()
   for (const document of found) {
     const target = collections.get(document.collection)
-    const reach = reachOf(target.read, await viewer.subjectFor(target))
-    if (isReadable(reach, document)) readable.add(`${document.collection}/${document.id}`)
+    const rowFilter = rowFilterOf(target.read, await viewer.subjectFor(target))
+    if (isReadable(rowFilter, document)) readable.add(`${document.collection}/${document.id}`)
   }
   const faults = added.filter(({ collection, id }) => !readable.has(`${collection}/${id}`))
   if (faults.length > 0) throw invalid(...faults.map(faultOf))

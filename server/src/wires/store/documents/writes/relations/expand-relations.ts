@@ -9,7 +9,7 @@ import type { Documents } from '../../storage/documents.ts'
 import { isInside } from '../../language/fields/field-path.ts'
 import { show, viewOf } from '../../language/fields/view.ts'
 import { parsePath, quote, type Path } from '../../language/query/path.ts'
-import { reachOf } from '../../language/rules/rule.ts'
+import { rowFilterOf } from '../../language/rules/rule.ts'
 import type { DocumentKey } from '../../storage/sql/document-rows.ts'
 import { isReadable } from '../shown-documents.ts'
 import { referencesIn, type Relation } from '../../definition/relation.ts'
@@ -186,7 +186,7 @@ async function readShown(
     const { collections, viewer } = context
     const collection = collections.get(document.collection)
     const subject = await viewer.subjectFor(collection)
-    if (isReadable(reachOf(collection.read, subject), document))
+    if (isReadable(rowFilterOf(collection.read, subject), document))
       shown.get(document.collection)!.set(document.id, show(viewOf(collection, subject), document))
   }
   return { asked: keys.length, of: (collection) => shown.get(collection)! }
