@@ -2,11 +2,12 @@ import { signal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 
 import { Outside } from '../../console/src/parts/router.tsx'
+import { Tabs, type TabItem } from '../../console/src/parts/tabs.tsx'
 import { announce } from '../../console/src/parts/toast.tsx'
 import { count, refresh, retry } from './live.ts'
 import { MailFrame, type MailAttachment } from './mail-frame.tsx'
 import { Command, FactList, Linked, local, moment, Panes, Row, Title } from './panes.tsx'
-import { Source, Ways } from './reading.tsx'
+import { inLines, Source } from './reading.tsx'
 import { appUrl, ask, AskError, isUnused, root, serverUrl } from './server.ts'
 import { openIn } from './where.ts'
 
@@ -247,32 +248,38 @@ function Reader({ mail }: { mail: WholeMail }) {
           </p>
         )}
       </div>
-      <Ways
-        label="Ways to read it"
-        ways={[
-          mail.html
-            ? ['Rendered', () => <MailFrame html={mail.html!} attachments={mail.attachments} />]
-            : false,
-          mail.text
-            ? [
-                'Text',
-                () => (
-                  <Source>
-                    <Linked text={mail.text!} />
-                  </Source>
-                ),
-              ]
-            : false,
-          mail.html ? ['HTML', () => <Source>{mail.html}</Source>] : false,
-          [
-            'Headers',
-            () => <Source>{mail.headers.map(({ name, value }) => `${name}: ${value}`).join('\n')}</Source>,
-          ],
-          ['Source', () => <Message id={mail.id} />],
-        ]}
-      />
+      <Tabs label="Ways to read it" query={null} tabs={waysToRead(mail)} />
     </>
   )
+}
+
+function waysToRead({ id, html, text, headers, attachments }: WholeMail): readonly TabItem[] {
+  const tabs: (TabItem | false)[] = [
+    html !== null &&
+      html !== '' && {
+        name: 'rendered',
+        title: 'Rendered',
+        show: () => <MailFrame html={html} attachments={attachments} />,
+      },
+    text !== null &&
+      text !== '' && {
+        name: 'text',
+        title: 'Text',
+        show: () => (
+          <Source>
+            <Linked text={text} />
+          </Source>
+        ),
+      },
+    html !== null && html !== '' && { name: 'html', title: 'HTML', show: () => <Source>{html}</Source> },
+    {
+      name: 'headers',
+      title: 'Headers',
+      show: () => <Source>{inLines(headers.map(({ name, value }) => [name, value]))}</Source>,
+    },
+    { name: 'source', title: 'Source', show: () => <Message id={id} /> },
+  ]
+  return tabs.filter((one) => one !== false)
 }
 
 const sourceUrl = (id: string): string => `${root}/api/mail/${encodeURIComponent(id)}/source`
