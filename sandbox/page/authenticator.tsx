@@ -1,11 +1,12 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
+import { go, href } from '../../console/src/parts/router.tsx'
 import { Copy } from '../../console/src/parts/text.tsx'
 import { announce } from '../../console/src/parts/toast.tsx'
 import { refresh } from './live.ts'
 import { ask, AskError } from './server.ts'
-import { openIn, where } from './where.ts'
+import { openIn, shown } from './where.ts'
 
 type Account = { id: string; issuer: string; account: string; code: string; expiresInSeconds: number }
 /** Until when each code is valid, by the clock of `performance`. */
@@ -65,7 +66,7 @@ export function Authenticator() {
   // An account of a link is not added again by the page's reload.
   useEffect(() => {
     if (uri === undefined) return
-    history.replaceState(null, '', '#authenticator')
+    go(href(['authenticator']), { replace: true })
     void add(uri)
   }, [uri])
 
@@ -74,7 +75,7 @@ export function Authenticator() {
       id="view-authenticator"
       class="column"
       aria-labelledby="authenticator-title"
-      hidden={where.value.part !== 'authenticator'}
+      hidden={shown.value !== 'authenticator'}
     >
       <h2 id="authenticator-title">Authenticator</h2>
       <p class="lead">
@@ -152,7 +153,7 @@ function Card({ account, remove }: { account: Shown; remove: () => void }) {
 function useSecondsLeft(endsAt: number): number {
   const leftOf = () => Math.max(0, Math.ceil((endsAt - performance.now()) / SECOND_MS))
   const [left, setLeft] = useState(leftOf)
-  const isShown = where.value.part === 'authenticator'
+  const isShown = shown.value === 'authenticator'
   useEffect(() => {
     setLeft(leftOf())
     if (!isShown) return

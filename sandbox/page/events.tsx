@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 
+import { href, Link } from '../../console/src/parts/router.tsx'
 import { announce } from '../../console/src/parts/toast.tsx'
 import { Badge, Command, FactList, local, moment, Panes, Row, Title } from './panes.tsx'
 import { Sent } from './reading.tsx'
@@ -70,7 +71,7 @@ const Empty = () => (
     </p>
     <Command text={CONFIGURATION} what="the configuration" />
     <p>
-      Have the receiver fail or hang, and watch the retries: <a href="#providers">set a fault</a>
+      Have the receiver fail or hang, and watch the retries: <Link to={href(['providers'])}>set a fault</Link>
     </p>
   </>
 )

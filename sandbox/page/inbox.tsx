@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 
-import { Outside } from '../../console/src/parts/router.tsx'
+import { go, href, Link, Outside } from '../../console/src/parts/router.tsx'
 import { Tabs, type TabItem } from '../../console/src/parts/tabs.tsx'
 import { announce } from '../../console/src/parts/toast.tsx'
 import { count, refresh, retry } from './live.ts'
@@ -62,7 +62,7 @@ export async function refreshInbox(): Promise<void> {
   const now = await listOf()
   messages.value = now
   await search()
-  if (open !== undefined && before !== undefined && now.length === 0) location.hash = '#inbox'
+  if (open !== undefined && before !== undefined && now.length === 0) go(href(['inbox']))
   countNew()
   if (before === undefined) return
   const known = new Set(before.map(({ id }) => id))
@@ -94,7 +94,7 @@ function see(id: string): void {
 async function remove(id: string): Promise<void> {
   await ask('DELETE', `/mail/${encodeURIComponent(id)}`)
   announce('The mail is deleted')
-  location.hash = '#inbox'
+  go(href(['inbox']))
   await refresh('inbox')
   document.getElementById('inbox-filter')?.focus()
 }
@@ -174,9 +174,9 @@ const Empty = () => (
 const Failure = ({ error }: { error: unknown }) => (
   <div class="empty">
     <p role="alert">{(error as Error).message}</p>
-    <a class="back" href="#inbox">
+    <Link class="back" to={href(['inbox'])}>
       Back to the inbox
-    </a>
+    </Link>
   </div>
 )
 

@@ -1,6 +1,7 @@
 import { render, type ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 
+import { href, Link } from '../../console/src/parts/router.tsx'
 import { Toasts } from '../../console/src/parts/toast.tsx'
 import { Authenticator, refreshAuthenticator } from './authenticator.tsx'
 import { Chains, refreshChains } from './chains.tsx'
@@ -12,7 +13,7 @@ import { People, refreshPeople } from './people.tsx'
 import { Phone, refreshPhone } from './phone.tsx'
 import { Providers, refreshProviders } from './providers.tsx'
 import { Webhooks, refreshWebhooks } from './webhooks.tsx'
-import { PARTS, where, type Part } from './where.ts'
+import { PARTS, shown, type Part } from './where.ts'
 
 const VIEWS: Readonly<Record<Part, readonly [view: ComponentType, refresh: () => Promise<void>]>> = {
   inbox: [Inbox, refreshInbox],
@@ -73,12 +74,12 @@ function Sandbox() {
 function PartLink({ part }: { part: Part }) {
   const number = counts.value[part] ?? 0
   return (
-    <a href={`#${part}`} aria-current={where.value.part === part ? 'page' : undefined}>
+    <Link to={href([part])} current={shown.value === part}>
       {PARTS[part]}{' '}
       <span class={WARNINGS.includes(part) ? 'count warn' : 'count'} data-count={part} hidden={number === 0}>
         {number}
       </span>
-    </a>
+    </Link>
   )
 }
 

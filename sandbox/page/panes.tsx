@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
+import { go, href, Link } from '../../console/src/parts/router.tsx'
 import { Copy, Time } from '../../console/src/parts/text.tsx'
-import { hashOf, openIn, PARTS, where, type Part } from './where.ts'
+import { openIn, PARTS, shown, type Part } from './where.ts'
 
 /** Moves the focus through the links of a list with the arrow keys, Home and End. */
 function moveFocus(event: KeyboardEvent): void {
@@ -36,7 +37,7 @@ export function Panes(props: {
   const isReading = isEmpty === undefined ? openId !== undefined : reader !== undefined
   function close(event: KeyboardEvent): void {
     if (event.key !== 'Escape' || openId === undefined) return
-    location.hash = hashOf(part)
+    go(href([part]))
     requestAnimationFrame(() =>
       view.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(openId)}"] a`)?.focus(),
     )
@@ -49,7 +50,7 @@ export function Panes(props: {
       ref={view}
       class={['panes', isReading && 'reading', isEmpty && 'nothing'].filter(Boolean).join(' ')}
       aria-labelledby={`${part}-title`}
-      hidden={where.value.part !== part}
+      hidden={shown.value !== part}
       onKeyDown={close}
     >
       <div class="list">
@@ -84,7 +85,7 @@ export const Row = (props: {
 }) => (
   <li class={props.isNew ? 'new' : ''} data-key={props.id}>
     <a
-      href={hashOf(props.part, props.id)}
+      href={href([props.part, props.id])}
       aria-current={openIn(props.part) === props.id ? 'true' : undefined}
     >
       <span class="line">
@@ -102,9 +103,9 @@ export function Title({ part, back, children }: { part: Part; back: string; chil
   useEffect(() => ref.current?.focus(), [])
   return (
     <>
-      <a class="back" href={hashOf(part)}>
+      <Link class="back" to={href([part])}>
         Back to the {back}
-      </a>
+      </Link>
       <h3 ref={ref} tabIndex={-1}>
         {children}
       </h3>

@@ -1,9 +1,9 @@
+import { href, Link } from '../../console/src/parts/router.tsx'
 import { Copy } from '../../console/src/parts/text.tsx'
 import { Actions, text, type PageAction } from './actions.tsx'
 import { grouped, typedAmount } from './amounts.ts'
 import { coin } from './fund-form.tsx'
 import { Badge, FactList, moment, Title } from './panes.tsx'
-import { hashOf } from './where.ts'
 
 export type SandboxPaymentRequest = {
   _id: string
@@ -103,7 +103,7 @@ const factsOf = (request: SandboxPaymentRequest): Parameters<typeof FactList>[0]
       (hash) =>
         ['Transaction', <code>{hash}</code>, <Copy text={hash} what="the transaction hash" />] as const,
     ),
-    ['Chain', <a href={hashOf('chains', chain)}>{chain}</a>],
+    ['Chain', <Link to={href(['chains', chain])}>{chain}</Link>],
     ['Receiving address', <code>{receiverAddress}</code>, <Copy text={receiverAddress} what="the address" />],
     ['Expires', moment(expiresAt)],
   ]

@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks'
 import { announce } from '../../console/src/parts/toast.tsx'
 import { refresh } from './live.ts'
 import { appUrl, ask } from './server.ts'
-import { where } from './where.ts'
+import { shown } from './where.ts'
 
 type Person = { id: string; name: string; email: string; verified: boolean }
 
@@ -63,7 +63,7 @@ export function People() {
       id="view-people"
       class="column"
       aria-labelledby="people-title"
-      hidden={where.value.part !== 'people'}
+      hidden={shown.value !== 'people'}
     >
       <h2 id="people-title">People</h2>
       <p class="lead">

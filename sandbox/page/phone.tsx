@@ -6,7 +6,7 @@ import { announce } from '../../console/src/parts/toast.tsx'
 import { count, refresh } from './live.ts'
 import { Badge, Command, Linked, moment, Panes, Row, Title } from './panes.tsx'
 import { ask, isUnused, serverUrl, SIGN_IN } from './server.ts'
-import { openIn, where } from './where.ts'
+import { openIn, shown } from './where.ts'
 
 type Message = {
   id: string
@@ -45,20 +45,20 @@ export async function refreshPhone(): Promise<void> {
   if (now.some(({ status }) => UNDER_WAY.includes(status))) timer = setTimeout(refresh, REFRESH_MS, 'phone')
   const arrivals = before ? now.filter(({ id }) => !before.has(id)) : []
   for (const { channel, to } of arrivals) announce(`New ${CHANNELS[channel]} message for ${to}`)
-  unread = now.length === 0 ? 0 : where.peek().part === 'phone' ? unread : unread + arrivals.length
+  unread = now.length === 0 ? 0 : shown.peek() === 'phone' ? unread : unread + arrivals.length
   count('phone', unread)
 }
 
 /** The messages that the server has sent, one conversation per number. */
 export function Phone() {
-  const { part, id: number } = where.value
+  const isShown = shown.value === 'phone'
+  const open = openIn('phone')
   useEffect(() => {
-    if (part !== 'phone') return
+    if (!isShown) return
     unread = 0
     count('phone', 0)
-  }, [part, number])
+  }, [isShown, open])
   const conversations = Map.groupBy(messages.value ?? [], ({ to }) => to)
-  const open = openIn('phone')
   const conversation = open === undefined ? undefined : conversations.get(open)
   return (
     <Panes

@@ -8,7 +8,7 @@ import { FaultForm, type SandboxFault } from './fault-form.tsx'
 import { count, refresh } from './live.ts'
 import { Badge } from './panes.tsx'
 import { ask } from './server.ts'
-import { where } from './where.ts'
+import { shown } from './where.ts'
 
 type StandIn = {
   inUse?: boolean
@@ -55,7 +55,7 @@ export function Providers() {
       id="view-providers"
       class="column"
       aria-labelledby="providers-title"
-      hidden={where.value.part !== 'providers'}
+      hidden={shown.value !== 'providers'}
     >
       <h2 id="providers-title">Providers</h2>
       <p class="lead">

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { useState } from 'preact/hooks'
 
+import { href, Link } from '../../console/src/parts/router.tsx'
 import { announce } from '../../console/src/parts/toast.tsx'
 import { Actions, choice, type PageAction } from './actions.tsx'
 import type { SandboxFault } from './fault-form.tsx'
@@ -155,7 +156,7 @@ const Empty = () => (
     <h2>No webhooks yet</h2>
     <p>
       Pay, refund or dispute something, and what the providers report to your application appears here.{' '}
-      <a href="#payments">Go to the payments</a>
+      <Link to={href(['payments'])}>Go to the payments</Link>
     </p>
     <p>To look at a webhook before your application gets it, set a provider to hold.</p>
   </>

@@ -130,7 +130,7 @@ describe('the sandbox’s authenticator', () => {
         const code = cards(page).locator('output')
         const first = await code.innerText()
         assert.match(first, /^\d{3} \d{3}$/)
-        assert.match(page.url(), /\/sandbox#authenticator$/)
+        assert.match(page.url(), /\/sandbox#\/authenticator$/)
         await cards(page).filter({ hasNotText: first }).waitFor()
         await page.reload()
         await code.waitFor()
