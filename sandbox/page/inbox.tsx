@@ -1,14 +1,17 @@
 import { signal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 
+import { isError } from '../../client/src/index.ts'
+import { messageOf, Problem } from '../../console/src/parts/load.tsx'
 import { go, href, Link, Outside } from '../../console/src/parts/router.tsx'
+import { Facts, Time } from '../../console/src/parts/text.tsx'
 import { Tabs, type TabItem } from '../../console/src/parts/tabs.tsx'
-import { announce } from '../../console/src/parts/toast.tsx'
+import { announce, toast } from '../../console/src/parts/toast.tsx'
 import { count, refresh, retry } from './live.ts'
 import { MailFrame, type MailAttachment } from './mail-frame.tsx'
-import { Command, FactList, Linked, local, moment, Panes, Row, Title } from './panes.tsx'
+import { Command, Linked, Panes, Row, Title } from './panes.tsx'
 import { inLines, Source } from './reading.tsx'
-import { appUrl, ask, AskError, isUnused, root, serverUrl } from './server.ts'
+import { appUrl, ask, isUnused, root, serverUrl } from './server.ts'
 import { openIn } from './where.ts'
 
 type Mail = { id: string; to: string; subject: string; text: string | null; receivedAt: string }
@@ -71,7 +74,7 @@ export async function refreshInbox(): Promise<void> {
   else if (arrivals.length > 1) announce(`${arrivals.length} new mails`)
 }
 
-const isMissing = (error: unknown): boolean => error instanceof AskError && error.status === 404
+const isMissing = (error: unknown): boolean => isError(error) && error.status === 404
 
 /** Fetches a mail into the reader. */
 async function read(id: string): Promise<void> {
@@ -173,7 +176,7 @@ const Empty = () => (
 
 const Failure = ({ error }: { error: unknown }) => (
   <div class="empty">
-    <p role="alert">{(error as Error).message}</p>
+    <Problem error={error} />
     <Link class="back" to={href(['inbox'])}>
       Back to the inbox
     </Link>
@@ -181,7 +184,7 @@ const Failure = ({ error }: { error: unknown }) => (
 )
 
 const MailRow = ({ mail: { id, to, subject, text, receivedAt }, isNew }: { mail: Mail; isNew: boolean }) => (
-  <Row part="inbox" id={id} title={to} moment={moment(receivedAt)} isNew={isNew}>
+  <Row part="inbox" id={id} title={to} moment={<Time at={receivedAt} />} isNew={isNew}>
     <span class="subject">
       {isNew && <span class="quiet">New: </span>}
       {subject || '(no subject)'}
@@ -190,20 +193,18 @@ const MailRow = ({ mail: { id, to, subject, text, receivedAt }, isNew }: { mail:
   </Row>
 )
 
-function Reader({ mail }: { mail: WholeMail }) {
-  const failure = useMemo(() => signal(''), [])
-  return (
+const Reader = ({ mail }: { mail: WholeMail }) => (
     <>
       <Title part="inbox" back="inbox">
         {mail.subject || '(no subject)'}
       </Title>
-      <FactList
+      <Facts
         of={[
           ['From', mail.from],
           ['To', mail.to],
-          ['Cc', mail.cc],
-          ['Reply to', mail.replyTo],
-          ['Received', local(mail.receivedAt)],
+          mail.cc && ['Cc', mail.cc],
+          mail.replyTo && ['Reply to', mail.replyTo],
+          ['Received', <Time at={mail.receivedAt} />],
         ]}
       />
       {mail.links.length > 0 && (
@@ -234,7 +235,7 @@ function Reader({ mail }: { mail: WholeMail }) {
         <button
           type="button"
           onClick={() =>
-            void remove(mail.id).catch((error: unknown) => (failure.value = (error as Error).message))
+            void remove(mail.id).catch((error: unknown) => toast(messageOf(error), { tone: 'bad' }))
           }
         >
           Delete this mail
@@ -242,16 +243,10 @@ function Reader({ mail }: { mail: WholeMail }) {
         <a class="download" href={sourceUrl(mail.id)} download={`${mail.id}.eml`}>
           Download it
         </a>
-        {failure.value !== '' && (
-          <p class="fault" role="alert">
-            {failure}
-          </p>
-        )}
       </div>
       <Tabs label="Ways to read it" query={null} tabs={waysToRead(mail)} />
     </>
-  )
-}
+)
 
 function waysToRead({ id, html, text, headers, attachments }: WholeMail): readonly TabItem[] {
   const tabs: (TabItem | false)[] = [

@@ -1,6 +1,7 @@
 import { render, type ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 
+import { Dialogs } from '../../console/src/parts/dialog.tsx'
 import { href, Link } from '../../console/src/parts/router.tsx'
 import { Toasts } from '../../console/src/parts/toast.tsx'
 import { Authenticator, refreshAuthenticator } from './authenticator.tsx'
@@ -66,6 +67,7 @@ function Sandbox() {
           <View key={part} />
         ))}
       </main>
+      <Dialogs />
       <Toasts />
     </>
   )

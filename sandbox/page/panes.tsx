@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
 import { go, href, Link } from '../../console/src/parts/router.tsx'
-import { Copy, Time } from '../../console/src/parts/text.tsx'
+import { Copy } from '../../console/src/parts/text.tsx'
 import { openIn, PARTS, shown, type Part } from './where.ts'
 
 /** Moves the focus through the links of a list with the arrow keys, Home and End. */
@@ -137,25 +137,3 @@ export const Linked = ({ text }: { text: string }) => (
     )}
   </>
 )
-
-type Fact = readonly [name: string, ...value: ComponentChildren[]]
-
-/** Names and values; what has no value is left out. */
-export const FactList = ({ of, copied = false }: { of: readonly Fact[]; copied?: boolean }) => (
-  <dl class={copied ? 'facts copied' : 'facts'}>
-    {of
-      .filter(([, value]) => value !== undefined && value !== null && value !== false && value !== '')
-      .flatMap(([name, ...value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} value`}>{value}</dd>])}
-  </dl>
-)
-
-export const Badge = ({
-  tone = '',
-  children,
-}: {
-  tone?: string | undefined
-  children: ComponentChildren
-}) => <span class={`badge ${tone}`}>{children}</span>
-
-export const moment = (iso: string) => <Time at={iso} />
-export const local = (iso: string): string => new Date(iso).toLocaleString()

@@ -2,9 +2,10 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 
 import { Outside } from '../../console/src/parts/router.tsx'
+import { Badge, Time, type Tone } from '../../console/src/parts/text.tsx'
 import { announce } from '../../console/src/parts/toast.tsx'
 import { count, refresh } from './live.ts'
-import { Badge, Command, Linked, moment, Panes, Row, Title } from './panes.tsx'
+import { Command, Linked, Panes, Row, Title } from './panes.tsx'
 import { ask, isUnused, serverUrl, SIGN_IN } from './server.ts'
 import { openIn, shown } from './where.ts'
 
@@ -23,7 +24,7 @@ const CHANNELS = { sms: 'SMS', whatsapp: 'WhatsApp' }
 
 /** The states of a message whose delivery is still under way, and of one that did not arrive. */
 const UNDER_WAY = ['queued', 'sent']
-const TONES: Readonly<Record<string, string>> = { delivered: 'good', undelivered: 'bad', failed: 'bad' }
+const TONES: Readonly<Record<string, Tone>> = { delivered: 'good', undelivered: 'bad', failed: 'bad' }
 const REFRESH_MS = 500
 
 const SEND = `${SIGN_IN}
@@ -95,7 +96,7 @@ const Empty = () => (
 const NumberRow = ({ messages }: { messages: readonly Message[] }) => {
   const { to, body, status, receivedAt } = messages[0]!
   return (
-    <Row part="phone" id={to} title={to} moment={moment(receivedAt)}>
+    <Row part="phone" id={to} title={to} moment={<Time at={receivedAt} />}>
       <span class="line">
         <span class="preview">{body}</span>
         {TONES[status] === 'bad' && <State status={status} errorCode={null} />}
@@ -126,7 +127,7 @@ function Conversation({ number, messages }: { number: string; messages: readonly
           <li key={id} class={`bubble ${channel}`}>
             <p class="meta">
               <span class="channel">{CHANNELS[channel]}</span>
-              {moment(receivedAt)}
+              <Time at={receivedAt} />
               <State status={status} errorCode={errorCode} />
             </p>
             <p class="body">
