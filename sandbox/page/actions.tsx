@@ -51,7 +51,7 @@ export function Actions({ part, actions }: { part: Part; actions: readonly PageA
   function leave(form: HTMLFormElement): void {
     form.reset()
     // What was pressed will be gone, and what takes its place must not get the next press.
-    document.querySelector<HTMLElement>(`#${part}-reader h3`)?.focus()
+    document.querySelector<HTMLElement>(`#${part}-reader h2`)?.focus()
   }
   return (
     <div class="actions">

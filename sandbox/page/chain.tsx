@@ -82,47 +82,43 @@ export function ChainReader({ name, chain }: { name: string; chain: SandboxChain
   useEffect(() => void refreshChain(name).catch(() => undefined), [name])
   return (
     <>
-      <Title part="chains" back="chains">
-        {name}
-      </Title>
-      <div class="stack">
-        <Facts
-          of={[
-            ['Chain id', <Id what="the chain id">{String(chain.chainId)}</Id>],
-            ['RPC address', <Id what="the RPC address">{chain.rpcUrl}</Id>],
-            ['Head', blocks[0] ? `block ${blocks[0].number}` : 'the node is starting'],
-            ...Object.entries(chain.contracts).map(([kind, address]): [string, ComponentChild] => {
-              const name = CONTRACTS[kind] ?? kind
-              return [name, <Id what={`the address of ${name}`}>{address}</Id>]
-            }),
-          ]}
-        />
-        {error !== undefined && <Problem error={error} />}
-        <FundForm path={pathOf(name)} />
-        <div class="panel">
-          <h4>Blocks</h4>
-          <Actions part="chains" actions={actionsOf(pathOf(name))} />
-          <ol class="blocks" aria-label="Latest blocks">
-            {blocks.map((block) => (
-              <BlockItem key={block.hash} block={block} nameOf={nameOf} />
-            ))}
-          </ol>
-        </div>
-        <details class="panel" open>
-          <summary>Accounts</summary>
-          <ul class="accounts" aria-label="Accounts">
-            {chain.accounts.map(({ address, privateKey }, at) => (
-              <AccountItem
-                key={address}
-                at={at}
-                address={address}
-                privateKey={privateKey}
-                balance={balances.find((one) => one.address === address)}
-              />
-            ))}
-          </ul>
-        </details>
+      <Title>{name}</Title>
+      <Facts
+        of={[
+          ['Chain id', <Id what="the chain id">{String(chain.chainId)}</Id>],
+          ['RPC address', <Id what="the RPC address">{chain.rpcUrl}</Id>],
+          ['Head', blocks[0] ? `block ${blocks[0].number}` : 'the node is starting'],
+          ...Object.entries(chain.contracts).map(([kind, address]): [string, ComponentChild] => {
+            const name = CONTRACTS[kind] ?? kind
+            return [name, <Id what={`the address of ${name}`}>{address}</Id>]
+          }),
+        ]}
+      />
+      {error !== undefined && <Problem error={error} />}
+      <FundForm path={pathOf(name)} />
+      <div class="panel">
+        <h3>Blocks</h3>
+        <Actions part="chains" actions={actionsOf(pathOf(name))} />
+        <ol class="blocks" aria-label="Latest blocks">
+          {blocks.map((block) => (
+            <BlockItem key={block.hash} block={block} nameOf={nameOf} />
+          ))}
+        </ol>
       </div>
+      <details class="panel" open>
+        <summary>Accounts</summary>
+        <ul class="accounts" aria-label="Accounts">
+          {chain.accounts.map(({ address, privateKey }, at) => (
+            <AccountItem
+              key={address}
+              at={at}
+              address={address}
+              privateKey={privateKey}
+              balance={balances.find((one) => one.address === address)}
+            />
+          ))}
+        </ul>
+      </details>
     </>
   )
 }

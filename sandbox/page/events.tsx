@@ -87,21 +87,15 @@ const Answer = ({ status }: { status: number | null }) => (
 
 const Reader = ({ event }: { event: ReceivedEvent }) => (
   <>
-    <Title part="events" back="events">
-      {event.type || 'Not an event'}
-    </Title>
-    <div class="stack">
-      <Facts
-        of={[
-          ['Signature', <Signature isVerified={event.isVerified} />],
-          ['Answered', <Answer status={event.status} />],
-          ['Event', <Id>{event.eventId}</Id>],
-          ['Received', <Time at={event.receivedAt} />],
-        ]}
-      />
-    </div>
-    <div class="stack grows">
-      <Sent label="What has arrived" body={event.body} headers={event.headers} />
-    </div>
+    <Title>{event.type || 'Not an event'}</Title>
+    <Facts
+      of={[
+        ['Signature', <Signature isVerified={event.isVerified} />],
+        ['Answered', <Answer status={event.status} />],
+        ['Event', <Id>{event.eventId}</Id>],
+        ['Received', <Time at={event.receivedAt} />],
+      ]}
+    />
+    <Sent label="What has arrived" body={event.body} headers={event.headers} />
   </>
 )

@@ -3,7 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 
 import { isError } from '../../client/src/index.ts'
 import { messageOf, Problem } from '../../console/src/parts/load.tsx'
-import { go, href, Link, Outside } from '../../console/src/parts/router.tsx'
+import { go, href, Outside } from '../../console/src/parts/router.tsx'
 import { Facts, Time } from '../../console/src/parts/text.tsx'
 import { Tabs, type TabItem } from '../../console/src/parts/tabs.tsx'
 import { announce, toast } from '../../console/src/parts/toast.tsx'
@@ -149,7 +149,7 @@ export function Inbox() {
         open === undefined ? undefined : current?.mail ? (
           <Reader key={open} mail={current.mail} />
         ) : (
-          current?.error !== undefined && <Failure error={current.error} />
+          current?.error !== undefined && <Problem error={current.error} />
         )
       }
     />
@@ -174,15 +174,6 @@ const Empty = () => (
   </>
 )
 
-const Failure = ({ error }: { error: unknown }) => (
-  <div class="empty">
-    <Problem error={error} />
-    <Link class="back" to={href(['inbox'])}>
-      Back to the inbox
-    </Link>
-  </div>
-)
-
 const MailRow = ({ mail: { id, to, subject, text, receivedAt }, isNew }: { mail: Mail; isNew: boolean }) => (
   <Row part="inbox" id={id} title={to} moment={<Time at={receivedAt} />} isNew={isNew}>
     <span class="subject">
@@ -194,58 +185,56 @@ const MailRow = ({ mail: { id, to, subject, text, receivedAt }, isNew }: { mail:
 )
 
 const Reader = ({ mail }: { mail: WholeMail }) => (
-    <>
-      <Title part="inbox" back="inbox">
-        {mail.subject || '(no subject)'}
-      </Title>
-      <Facts
-        of={[
-          ['From', mail.from],
-          ['To', mail.to],
-          mail.cc && ['Cc', mail.cc],
-          mail.replyTo && ['Reply to', mail.replyTo],
-          ['Received', <Time at={mail.receivedAt} />],
-        ]}
-      />
-      {mail.links.length > 0 && (
-        <div class="links">
-          <h4>{mail.links.length === 1 ? 'Link' : 'Links'}</h4>
-          <ul>
-            {mail.links.map((url) => (
-              <li key={url}>
-                <Outside url={url} />
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
-      {mail.attachments.length > 0 && (
-        <div class="links">
-          <h4>Attachments</h4>
-          <ul>
-            {mail.attachments.map((one, at) => (
-              <li key={at}>
-                <AttachmentLink of={one} />
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
-      <div class="buttons">
-        <button
-          type="button"
-          onClick={() =>
-            void remove(mail.id).catch((error: unknown) => toast(messageOf(error), { tone: 'bad' }))
-          }
-        >
-          Delete this mail
-        </button>
-        <a class="download" href={sourceUrl(mail.id)} download={`${mail.id}.eml`}>
-          Download it
-        </a>
+  <>
+    <Title>{mail.subject || '(no subject)'}</Title>
+    <Facts
+      of={[
+        ['From', mail.from],
+        ['To', mail.to],
+        mail.cc && ['Cc', mail.cc],
+        mail.replyTo && ['Reply to', mail.replyTo],
+        ['Received', <Time at={mail.receivedAt} />],
+      ]}
+    />
+    {mail.links.length > 0 && (
+      <div class="links">
+        <h3>{mail.links.length === 1 ? 'Link' : 'Links'}</h3>
+        <ul>
+          {mail.links.map((url) => (
+            <li key={url}>
+              <Outside url={url} />
+            </li>
+          ))}
+        </ul>
       </div>
-      <Tabs label="Ways to read it" query={null} tabs={waysToRead(mail)} />
-    </>
+    )}
+    {mail.attachments.length > 0 && (
+      <div class="links">
+        <h3>Attachments</h3>
+        <ul>
+          {mail.attachments.map((one, at) => (
+            <li key={at}>
+              <AttachmentLink of={one} />
+            </li>
+          ))}
+        </ul>
+      </div>
+    )}
+    <div class="buttons">
+      <button
+        type="button"
+        onClick={() =>
+          void remove(mail.id).catch((error: unknown) => toast(messageOf(error), { tone: 'bad' }))
+        }
+      >
+        Delete this mail
+      </button>
+      <a class="download" href={sourceUrl(mail.id)} download={`${mail.id}.eml`}>
+        Download it
+      </a>
+    </div>
+    <Tabs label="Ways to read it" query={null} tabs={waysToRead(mail)} />
+  </>
 )
 
 function waysToRead({ id, html, text, headers, attachments }: WholeMail): readonly TabItem[] {

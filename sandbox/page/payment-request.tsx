@@ -38,24 +38,18 @@ const WORDS: Readonly<Record<string, string>> = {
 /** The states in which a payment still counts. */
 const OPEN = ['pending', 'detected', 'underpaid']
 
-export const RequestBadge = ({ status }: { status: string }) => (
-  <Badge tone={TONES[status]}>{status}</Badge>
-)
+export const RequestBadge = ({ status }: { status: string }) => <Badge tone={TONES[status]}>{status}</Badge>
 
 /** What the reader shows of a payment request. */
 export function RequestReader({ request }: { request: SandboxPaymentRequest }) {
   const shown = `${grouped(request.displayAmount)} ${request.token}`
   return (
     <>
-      <Title part="chains" back="chains">
-        {shown}
-      </Title>
-      <div class="stack">
-        <Facts of={factsOf(request)} />
-        <div class="panel">
-          <h4>What happens next</h4>
-          <Actions part="chains" actions={actionsOf(request, shown)} />
-        </div>
+      <Title>{shown}</Title>
+      <Facts of={factsOf(request)} />
+      <div class="panel">
+        <h3>What happens next</h3>
+        <Actions part="chains" actions={actionsOf(request, shown)} />
       </div>
     </>
   )

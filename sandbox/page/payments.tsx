@@ -101,7 +101,7 @@ const Empty = () => (
 
 const Titled = ({ title, children }: { title: string; children: ComponentChildren }) => (
   <div class="panel">
-    <h4>{title}</h4>
+    <h3>{title}</h3>
     {children}
   </div>
 )
@@ -110,45 +110,41 @@ const Reader = ({ payment }: { payment: Payment }) => {
   const { amount, state, tone, facts, createdAt, link, capture, next, refunds, dispute } = payment
   return (
     <>
-      <Title part="payments" back="payments">
-        {amount}
-      </Title>
-      <div class="stack">
-        <Facts
-          of={[
-            ['State', <Badge tone={tone}>{state}</Badge>],
-            ...facts.filter(([, value]) => value),
-            ['Created', <Time at={createdAt} />],
-          ]}
-        />
-        {link && (
-          <p class="links">
-            <Outside url={link.url}>{link.text}</Outside>
-          </p>
-        )}
-        {capture && (
-          <Titled title="Your application captures the order">
-            <Command text={capture} what="the command that captures the order" />
-          </Titled>
-        )}
-        {next.length > 0 && (
-          <Titled title="What happens next">
-            <Actions part="payments" actions={next} />
-          </Titled>
-        )}
-        {refunds.map(({ id, title, status, next: steps }) => (
-          <Titled key={id} title={title}>
-            <p>{status}</p>
-            {steps.length > 0 && <Actions part="payments" actions={steps} />}
-          </Titled>
-        ))}
-        {dispute && (
-          <Titled title={dispute.title}>
-            <p>{dispute.text}</p>
-            {dispute.next.length > 0 && <Actions part="payments" actions={dispute.next} />}
-          </Titled>
-        )}
-      </div>
+      <Title>{amount}</Title>
+      <Facts
+        of={[
+          ['State', <Badge tone={tone}>{state}</Badge>],
+          ...facts.filter(([, value]) => value),
+          ['Created', <Time at={createdAt} />],
+        ]}
+      />
+      {link && (
+        <p class="links">
+          <Outside url={link.url}>{link.text}</Outside>
+        </p>
+      )}
+      {capture && (
+        <Titled title="Your application captures the order">
+          <Command text={capture} what="the command that captures the order" />
+        </Titled>
+      )}
+      {next.length > 0 && (
+        <Titled title="What happens next">
+          <Actions part="payments" actions={next} />
+        </Titled>
+      )}
+      {refunds.map(({ id, title, status, next: steps }) => (
+        <Titled key={id} title={title}>
+          <p>{status}</p>
+          {steps.length > 0 && <Actions part="payments" actions={steps} />}
+        </Titled>
+      ))}
+      {dispute && (
+        <Titled title={dispute.title}>
+          <p>{dispute.text}</p>
+          {dispute.next.length > 0 && <Actions part="payments" actions={dispute.next} />}
+        </Titled>
+      )}
     </>
   )
 }

@@ -119,9 +119,7 @@ function Conversation({ number, messages }: { number: string; messages: readonly
   useEffect(() => list.current?.lastElementChild?.scrollIntoView({ block: 'nearest' }), [messages.length])
   return (
     <>
-      <Title part="phone" back="numbers">
-        {number}
-      </Title>
+      <Title>{number}</Title>
       <ol class="conversation" ref={list} aria-label={`Messages to ${number}`}>
         {messages.map(({ id, channel, body, media, status, errorCode, receivedAt }) => (
           <li key={id} class={`bubble ${channel}`}>

@@ -47,34 +47,34 @@ async function setFault(name: string, fault: SandboxFault): Promise<void> {
 
 /** The stand-ins, how to reach them, and their faults. */
 export const Providers = () => (
-    <section
-      id="view-providers"
-      class="column"
-      aria-labelledby="providers-title"
-      hidden={shown.value !== 'providers'}
-    >
-      <h2 id="providers-title">Providers</h2>
-      <p class="lead">
-        Each speaks the real provider's protocol. Set these variables to a real account, and the server uses
-        that instead.
+  <section
+    id="view-providers"
+    class="column"
+    aria-labelledby="providers-title"
+    hidden={shown.value !== 'providers'}
+  >
+    <h2 id="providers-title">Providers</h2>
+    <p class="lead">
+      Each speaks the real provider's protocol. Set these variables to a real account, and the server uses
+      that instead.
+    </p>
+    <div id="providers-list" class="providers">
+      {standIns.value.map(([name, standIn]) => (
+        <Provider key={name} name={name} standIn={standIn} fault={faults.value[name]} />
+      ))}
+    </div>
+    <div class="panel">
+      <h3>Reset</h3>
+      <p>
+        Deletes every mail, message, account of the authenticator, sign-in, added person, payment, webhook,
+        event and local chain, and removes every fault. Your application's own records stay, also of payments
+        that the providers no longer know.
       </p>
-      <div id="providers-list" class="providers">
-        {standIns.value.map(([name, standIn]) => (
-          <Provider key={name} name={name} standIn={standIn} fault={faults.value[name]} />
-        ))}
-      </div>
-      <div class="panel danger">
-        <h3>Reset</h3>
-        <p>
-          Deletes every mail, message, account of the authenticator, sign-in, added person, payment, webhook,
-          event and local chain, and removes every fault. Your application's own records stay, also of
-          payments that the providers no longer know.
-        </p>
-        <button id="reset" class="dangerous" type="button" onClick={askToReset}>
-          Reset the sandbox
-        </button>
-      </div>
-    </section>
+      <button id="reset" class="dangerous" type="button" onClick={askToReset}>
+        Reset the sandbox
+      </button>
+    </div>
+  </section>
 )
 
 const askToReset = (): void =>
@@ -106,7 +106,7 @@ function Provider({
   return (
     <section class="panel provider" aria-labelledby={id}>
       <h3 id={id}>
-        {title} <span class="protocol">{protocol}</span>
+        {title} <span class="soft">{protocol}</span>
         {inUse !== false && fault && <Badge tone="warning">fault set</Badge>}
       </h3>
       {/* What nothing reaches has no state and no faults that would mean anything. */}

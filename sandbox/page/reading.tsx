@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { Tabs } from '../../console/src/parts/tabs.tsx'
 
 export const Source = ({ children }: { children: ComponentChildren }) => (
-  <pre class="json source" tabIndex={0}>
+  <pre class="json" tabIndex={0}>
     {children}
   </pre>
 )

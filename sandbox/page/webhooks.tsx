@@ -96,7 +96,7 @@ export function Webhooks() {
       choose={<p>Choose a webhook to read it.</p>}
       bar={
         <>
-          <div class="fields" id="webhooks-bar">
+          <div class="filters" id="webhooks-bar">
             <label>
               Show
               <select
@@ -156,16 +156,10 @@ const Empty = () => (
 
 const Reader = ({ webhook }: { webhook: Webhook }) => (
   <>
-    <Title part="webhooks" back="webhooks">
-      {webhook.type}
-    </Title>
-    <div class="stack">
-      <Facts of={factsOf(webhook)} />
-      <Actions part="webhooks" actions={actionsOf(webhook)} />
-    </div>
-    <div class="stack grows">
-      <Sent label="What is sent" body={webhook.body} headers={webhook.headers} />
-    </div>
+    <Title>{webhook.type}</Title>
+    <Facts of={factsOf(webhook)} />
+    <Actions part="webhooks" actions={actionsOf(webhook)} />
+    <Sent label="What is sent" body={webhook.body} headers={webhook.headers} />
   </>
 )
 

@@ -407,9 +407,9 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
         }
         // From a number without messages there is a way to the others.
         await page.goto(`${here()}/sandbox#phone/%2B4915100000000`)
-        await page.locator('#view-phone:not([hidden], .reading)').waitFor()
+        await page.locator('#view-phone:not([hidden], .with-pane)').waitFor()
         await page.goto(`${here()}/sandbox#phone/%`)
-        await page.locator('#view-phone:not([hidden], .reading)').waitFor()
+        await page.locator('#view-phone:not([hidden], .with-pane)').waitFor()
         // No address is broken, and no two links touch.
         await page.goto(`${here()}/sandbox#people`)
         const mallory = page.getByText('mallory@example.com')

@@ -142,7 +142,7 @@ describe('chains in a browser', { skip: withoutChromium }, () => {
       await block(page).waitFor()
       await button(page, 'Private key of account 0').click()
       assert.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= 390)
-      await page.getByRole('link', { name: 'Back to the chains' }).click()
+      await page.getByRole('button', { name: 'Close the details' }).click()
       await page.getByRole('link', { name: /arbitrum/ }).waitFor()
     })
 

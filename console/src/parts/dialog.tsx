@@ -79,7 +79,15 @@ export type Question = {
 export const confirm = (question: Question): void =>
   openDialog((close) => <Confirm {...question} close={close} />)
 
-function Confirm({ title, children, verb, type, isCancelFocused, act, close }: Question & { close: () => void }) {
+function Confirm({
+  title,
+  children,
+  verb,
+  type,
+  isCancelFocused,
+  act,
+  close,
+}: Question & { close: () => void }) {
   const [text, setText] = useState('')
   const id = useId()
   return (
