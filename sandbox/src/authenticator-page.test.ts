@@ -140,6 +140,10 @@ describe('the sandbox’s authenticator', () => {
         await page.reload()
         await code.waitFor()
         assert.equal(await cards(page).count(), 1)
+        // An address that a person typed, which is not encoded.
+        const typed = 'otpauth://totp/Typed?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
+        await page.goto(`${app.app.settings.publicUrl}/sandbox#/authenticator/${typed}`)
+        await cards(page).getByText('Typed').waitFor()
         assert.deepEqual(complaints, [])
       })
     })
