@@ -1,11 +1,14 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
+import { Field, Form } from '../../console/src/parts/form.tsx'
+import { messageOf } from '../../console/src/parts/load.tsx'
+import { go, href } from '../../console/src/parts/router.tsx'
 import { Copy } from '../../console/src/parts/text.tsx'
-import { announce } from '../../console/src/parts/toast.tsx'
+import { announce, toast } from '../../console/src/parts/toast.tsx'
 import { refresh } from './live.ts'
-import { ask, AskError } from './server.ts'
-import { openIn, where } from './where.ts'
+import { ask } from './server.ts'
+import { openIn, shown } from './where.ts'
 
 type Account = { id: string; issuer: string; account: string; code: string; expiresInSeconds: number }
 /** Until when each code is valid, by the clock of `performance`. */
@@ -27,46 +30,42 @@ export async function refreshAuthenticator(): Promise<void> {
 const nameOf = ({ issuer, account }: Pick<Account, 'issuer' | 'account'>): string =>
   issuer === '' ? account : `${issuer}, ${account}`
 
+async function add(text: string): Promise<void> {
+  const added = await ask<Account>('POST', '/authenticator', { uri: text })
+  await refresh('authenticator')
+  announce(`${nameOf(added)} was added`)
+}
+
+const fieldOf = (form: HTMLFormElement) => form.elements.namedItem('uri') as HTMLInputElement
+
+function clear(form: HTMLFormElement): void {
+  form.reset()
+  fieldOf(form).focus()
+}
+
 /** The app on a phone that shows codes for signing in. */
 export function Authenticator() {
-  const field = useRef<HTMLInputElement>(null)
-  const [failure, setFailure] = useState<{ message: string; isOfField: boolean }>()
+  const panel = useRef<HTMLDivElement>(null)
+  const formNow = () => panel.current!.querySelector('form')!
   const uri = openIn('authenticator')
 
-  async function add(text: string): Promise<void> {
-    setFailure(undefined)
-    try {
-      const added = await ask<Account>('POST', '/authenticator', { uri: text })
-      field.current!.value = ''
-      await refresh('authenticator')
-      announce(`${nameOf(added)} was added`)
-    } catch (error) {
-      field.current!.value = text
-      setFailure({
-        message: (error as Error).message,
-        isOfField: error instanceof AskError && error.field === 'uri',
-      })
-    }
-    field.current!.focus()
-  }
-
   async function remove(account: Shown): Promise<void> {
-    setFailure(undefined)
     try {
       await ask('DELETE', `/authenticator/${account.id}`)
       await refresh('authenticator')
       announce(`${nameOf(account)} was removed`)
     } catch (error) {
-      setFailure({ message: (error as Error).message, isOfField: false })
+      toast(messageOf(error), { tone: 'bad' })
     }
-    field.current!.focus()
+    fieldOf(formNow()).focus()
   }
 
   // An account of a link is not added again by the page's reload.
   useEffect(() => {
     if (uri === undefined) return
-    history.replaceState(null, '', '#authenticator')
-    void add(uri)
+    go(href(['authenticator']), { replace: true })
+    fieldOf(formNow()).value = uri
+    formNow().requestSubmit()
   }, [uri])
 
   return (
@@ -74,46 +73,25 @@ export function Authenticator() {
       id="view-authenticator"
       class="column"
       aria-labelledby="authenticator-title"
-      hidden={where.value.part !== 'authenticator'}
+      hidden={shown.value !== 'authenticator'}
     >
       <h2 id="authenticator-title">Authenticator</h2>
       <p class="lead">
         The app on a phone that shows codes for signing in. Add an account with the address of its QR code, or
         with the secret beside it.
       </p>
-      <form
-        id="authenticator-form"
-        class="panel"
-        aria-labelledby="authenticator-add"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void add(field.current!.value)
-        }}
-      >
-        <h3 id="authenticator-add">Add an account</h3>
-        <div class="fields">
-          <div class="wide-field">
-            <label for="authenticator-uri">Address or secret</label>
-            <input
-              id="authenticator-uri"
-              ref={field}
-              name="uri"
-              required
-              maxLength={2000}
-              placeholder="otpauth://totp/…"
-              autoComplete="off"
-              aria-invalid={failure?.isOfField ? 'true' : undefined}
-              aria-describedby={failure?.isOfField ? 'authenticator-fault' : undefined}
-            />
-          </div>
-          <button class="primary">Add</button>
-        </div>
-        {failure && (
-          <p class="fault" role="alert" id="authenticator-fault">
-            {failure.message}
-          </p>
-        )}
-      </form>
+      <div id="authenticator-form" class="panel" ref={panel}>
+        <h3>Add an account</h3>
+        <Form label="Add an account" submit="Add" send={(value) => add(value('uri'))} done={clear}>
+          <Field
+            name="uri"
+            label="Address or secret"
+            required
+            maxLength={2000}
+            placeholder="otpauth://totp/…"
+          />
+        </Form>
+      </div>
       <ul id="authenticator-list" class="cards" aria-labelledby="authenticator-title">
         {accounts.value?.map((account) => (
           <Card key={account.id} account={account} remove={() => void remove(account)} />
@@ -152,7 +130,7 @@ function Card({ account, remove }: { account: Shown; remove: () => void }) {
 function useSecondsLeft(endsAt: number): number {
   const leftOf = () => Math.max(0, Math.ceil((endsAt - performance.now()) / SECOND_MS))
   const [left, setLeft] = useState(leftOf)
-  const isShown = where.value.part === 'authenticator'
+  const isShown = shown.value === 'authenticator'
   useEffect(() => {
     setLeft(leftOf())
     if (!isShown) return

@@ -1,12 +1,15 @@
 import { signal } from '@preact/signals'
+import type { ComponentChild } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
-import { Copy } from '../../console/src/parts/text.tsx'
+import { isError } from '../../client/src/index.ts'
+import { Problem } from '../../console/src/parts/load.tsx'
+import { Copy, Facts, Id, Time } from '../../console/src/parts/text.tsx'
 import { Actions, text, type PageAction } from './actions.tsx'
 import { grouped } from './amounts.ts'
 import { FundForm, NATIVE, TOKEN } from './fund-form.tsx'
-import { FactList, moment, Title } from './panes.tsx'
-import { ask, AskError } from './server.ts'
+import { Title } from './panes.tsx'
+import { ask } from './server.ts'
 
 export type SandboxChain = {
   rpcUrl: string
@@ -19,7 +22,7 @@ type Transaction = { hash: string; from: string; to: string | null; value: strin
 type Block = { number: number; timestamp: string; hash: string; transactions: Transaction[] }
 type Balance = { address: string; balance: string; erc20: string }
 /** What the node of a chain has; `error` is what it answered last instead. */
-type NodeState = { blocks: readonly Block[]; balances: readonly Balance[]; error?: string | undefined }
+type NodeState = { blocks: readonly Block[]; balances: readonly Balance[]; error?: unknown }
 
 const BLOCKS = 10
 const CONTRACTS: Readonly<Record<string, string>> = {
@@ -43,8 +46,8 @@ export async function refreshChain(name: string): Promise<void> {
     ])
     now = { blocks, balances: accounts }
   } catch (error) {
-    if (!(error instanceof AskError)) throw error
-    now = { ...before, error: error.message }
+    if (!isError(error)) throw error
+    now = { ...before, error }
   }
   nodes.value = new Map(nodes.peek()).set(name, now)
 }
@@ -56,7 +59,7 @@ const numberOf = (typed: string): number | string =>
 const actionsOf = (path: string): readonly PageAction[] => [
   {
     label: 'Mine',
-    field: text('Blocks', '1'),
+    field: text('blocks', 'Blocks', '1'),
     path: `${path}/mine`,
     body: (typed) => ({ blocks: numberOf(typed) }),
     done: ({ number }) => `Block ${String(number)} is the head`,
@@ -64,7 +67,7 @@ const actionsOf = (path: string): readonly PageAction[] => [
   },
   {
     label: 'Reorganise',
-    field: text('Depth', '1'),
+    field: text('depth', 'Depth', '1'),
     path: `${path}/reorg`,
     body: (typed) => ({ depth: numberOf(typed) }),
     done: ({ number }) => `The chain is reorganised: block ${String(number)} is the head`,
@@ -79,60 +82,43 @@ export function ChainReader({ name, chain }: { name: string; chain: SandboxChain
   useEffect(() => void refreshChain(name).catch(() => undefined), [name])
   return (
     <>
-      <Title part="chains" back="chains">
-        {name}
-      </Title>
-      <div class="stack">
-        <FactList
-          copied
-          of={[
-            [
-              'Chain id',
-              <code>{chain.chainId}</code>,
-              <Copy text={String(chain.chainId)} what="the chain id" />,
-            ],
-            ['RPC address', <code>{chain.rpcUrl}</code>, <Copy text={chain.rpcUrl} what="the RPC address" />],
-            ['Head', <span>{blocks[0] ? `block ${blocks[0].number}` : 'the node is starting'}</span>],
-            ...Object.entries(chain.contracts).map(
-              ([kind, address]) =>
-                [
-                  CONTRACTS[kind] ?? kind,
-                  <code>{address}</code>,
-                  <Copy text={address} what={`the address of ${CONTRACTS[kind] ?? kind}`} />,
-                ] as const,
-            ),
-          ]}
-        />
-        {error !== undefined && (
-          <p class="fault" role="alert">
-            {error}
-          </p>
-        )}
-        <FundForm path={pathOf(name)} />
-        <div class="panel">
-          <h4>Blocks</h4>
-          <Actions part="chains" actions={actionsOf(pathOf(name))} />
-          <ol class="blocks" aria-label="Latest blocks">
-            {blocks.map((block) => (
-              <BlockItem key={block.hash} block={block} nameOf={nameOf} />
-            ))}
-          </ol>
-        </div>
-        <details class="panel" open>
-          <summary>Accounts</summary>
-          <ul class="accounts" aria-label="Accounts">
-            {chain.accounts.map(({ address, privateKey }, at) => (
-              <AccountItem
-                key={address}
-                at={at}
-                address={address}
-                privateKey={privateKey}
-                balance={balances.find((one) => one.address === address)}
-              />
-            ))}
-          </ul>
-        </details>
+      <Title>{name}</Title>
+      <Facts
+        of={[
+          ['Chain id', <Id what="the chain id">{String(chain.chainId)}</Id>],
+          ['RPC address', <Id what="the RPC address">{chain.rpcUrl}</Id>],
+          ['Head', blocks[0] ? `block ${blocks[0].number}` : 'the node is starting'],
+          ...Object.entries(chain.contracts).map(([kind, address]): [string, ComponentChild] => {
+            const name = CONTRACTS[kind] ?? kind
+            return [name, <Id what={`the address of ${name}`}>{address}</Id>]
+          }),
+        ]}
+      />
+      {error !== undefined && <Problem error={error} />}
+      <FundForm path={pathOf(name)} />
+      <div class="panel">
+        <h3>Blocks</h3>
+        <Actions part="chains" actions={actionsOf(pathOf(name))} />
+        <ol class="blocks" aria-label="Latest blocks">
+          {blocks.map((block) => (
+            <BlockItem key={block.hash} block={block} nameOf={nameOf} />
+          ))}
+        </ol>
       </div>
+      <details class="panel" open>
+        <summary>Accounts</summary>
+        <ul class="accounts" aria-label="Accounts">
+          {chain.accounts.map(({ address, privateKey }, at) => (
+            <AccountItem
+              key={address}
+              at={at}
+              address={address}
+              privateKey={privateKey}
+              balance={balances.find((one) => one.address === address)}
+            />
+          ))}
+        </ul>
+      </details>
     </>
   )
 }
@@ -153,11 +139,10 @@ function AccountItem(props: {
           {grouped(balance)} {NATIVE}, {grouped(erc20)} {TOKEN}
         </span>
       </p>
-      <p class="line copied">
-        <code>{address}</code>
-        <Copy text={address} what={`the address of account ${at}`} />
+      <p class="line">
+        <Id what={`the address of account ${at}`}>{address}</Id>
         <button
-          class="small copy"
+          class="small"
           type="button"
           aria-expanded={isShown}
           aria-label={`${isShown ? 'Hide key' : 'Private key'} of account ${at}`}
@@ -166,12 +151,7 @@ function AccountItem(props: {
           {isShown ? 'Hide key' : 'Private key'}
         </button>
       </p>
-      {isShown && (
-        <p class="line copied">
-          <code>{privateKey}</code>
-          <Copy text={privateKey} what={`the private key of account ${at}`} />
-        </p>
-      )}
+      {isShown && <Id what={`the private key of account ${at}`}>{privateKey}</Id>}
     </li>
   )
 }
@@ -182,7 +162,7 @@ const BlockItem = ({ block, nameOf }: { block: Block; nameOf: (address: string) 
       <span>
         <strong>Block {block.number}</strong> <code title={block.hash}>{short(block.hash)}</code>
       </span>
-      {moment(block.timestamp)}
+      <Time at={block.timestamp} />
     </p>
     {block.transactions.map((transaction) => (
       <p key={transaction.hash} class="transaction">

@@ -1,7 +1,9 @@
 import { signal } from '@preact/signals'
 
+import { href, Link } from '../../console/src/parts/router.tsx'
+import { Badge, Facts, Id, Time } from '../../console/src/parts/text.tsx'
 import { announce } from '../../console/src/parts/toast.tsx'
-import { Badge, Command, FactList, local, moment, Panes, Row, Title } from './panes.tsx'
+import { Command, Panes, Row, Title } from './panes.tsx'
 import { Sent } from './reading.tsx'
 import { ask, root } from './server.ts'
 import { openIn } from './where.ts'
@@ -49,7 +51,7 @@ export function Events() {
       empty={<Empty />}
       choose={<p>Choose an event to read it.</p>}
       rows={events.value?.map(({ id, type, eventId, isVerified, status, receivedAt }) => (
-        <Row key={id} part="events" id={id} title={type || 'Not an event'} moment={moment(receivedAt)}>
+        <Row key={id} part="events" id={id} title={type || 'Not an event'} moment={<Time at={receivedAt} />}>
           <span class="line">
             <span class="preview">{eventId}</span>
             {isVerified ? <Answer status={status} /> : <Signature isVerified={false} />}
@@ -70,7 +72,7 @@ const Empty = () => (
     </p>
     <Command text={CONFIGURATION} what="the configuration" />
     <p>
-      Have the receiver fail or hang, and watch the retries: <a href="#providers">set a fault</a>
+      Have the receiver fail or hang, and watch the retries: <Link to={href(['providers'])}>set a fault</Link>
     </p>
   </>
 )
@@ -85,21 +87,15 @@ const Answer = ({ status }: { status: number | null }) => (
 
 const Reader = ({ event }: { event: ReceivedEvent }) => (
   <>
-    <Title part="events" back="events">
-      {event.type || 'Not an event'}
-    </Title>
-    <div class="stack">
-      <FactList
-        of={[
-          ['Signature', <Signature isVerified={event.isVerified} />],
-          ['Answered', <Answer status={event.status} />],
-          ['Event', <code>{event.eventId}</code>],
-          ['Received', local(event.receivedAt)],
-        ]}
-      />
-    </div>
-    <div class="stack grows">
-      <Sent label="What has arrived" body={event.body} headers={event.headers} />
-    </div>
+    <Title>{event.type || 'Not an event'}</Title>
+    <Facts
+      of={[
+        ['Signature', <Signature isVerified={event.isVerified} />],
+        ['Answered', <Answer status={event.status} />],
+        ['Event', <Id>{event.eventId}</Id>],
+        ['Received', <Time at={event.receivedAt} />],
+      ]}
+    />
+    <Sent label="What has arrived" body={event.body} headers={event.headers} />
   </>
 )

@@ -1,5 +1,8 @@
-import type { TargetedSubmitEvent } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
+
+import { Check, Choice, Field, Form } from '../../console/src/parts/form.tsx'
+import { messageOf } from '../../console/src/parts/load.tsx'
+import { toast } from '../../console/src/parts/toast.tsx'
 
 /** How a stand-in misbehaves; empty for not at all. */
 export type SandboxFault = {
@@ -32,13 +35,12 @@ const inWords = ({ delayMs, error, loseAnswer, callback, times }: SandboxFault):
     .filter(Boolean)
     .join(', ')
 
-function typedIn(form: HTMLFormElement): SandboxFault {
-  const values = Object.fromEntries(new FormData(form)) as Record<string, string>
-  const { delayMs, error, times, callback } = values
+function typedIn(value: (name: string) => string): SandboxFault {
+  const [delayMs, error, times, callback] = ['delayMs', 'error', 'times', 'callback'].map(value)
   return {
     ...(delayMs && { delayMs: Number(delayMs) }),
     ...(error && { error: Number(error) }),
-    ...(values['loseAnswer'] && { loseAnswer: true }),
+    ...(value('loseAnswer') && { loseAnswer: true }),
     ...(callback && { callback }),
     ...(times && { times: Number(times) }),
   }
@@ -55,28 +57,26 @@ export function FaultForm(props: {
   set: (fault: SandboxFault) => Promise<void>
 }) {
   const { name, fault, set } = props
-  const [failure, setFailure] = useState('')
   const details = useRef<HTMLDetailsElement>(null)
   const words = inWords(fault)
   useEffect(() => {
     if (words !== '') details.current!.open = true
   }, [words])
-
-  const change = (next: SandboxFault) =>
-    void set(next).then(
-      () => setFailure(''),
-      (error: unknown) => setFailure((error as Error).message),
-    )
-  function submit(event: TargetedSubmitEvent<HTMLFormElement>): void {
-    event.preventDefault()
-    change(typedIn(event.currentTarget))
-  }
-
+  const remove = () => void set({}).catch((error: unknown) => toast(messageOf(error), { tone: 'bad' }))
   return (
     <details ref={details}>
       <summary>Faults</summary>
-      {words !== '' && <p class="in-force">In force: {words}</p>}
-      <form class="fields" key={JSON.stringify(fault)} onSubmit={submit}>
+      {words !== '' && <p class="notice warning">In force: {words}</p>}
+      <Form
+        key={JSON.stringify(fault)}
+        submit="Set"
+        send={async (value) => set(typedIn(value))}
+        buttons={
+          <button type="button" disabled={words === ''} onClick={remove}>
+            Remove
+          </button>
+        }
+      >
         <Numbered name="delayMs" label="Delay in ms" min={0} max={60_000} value={fault.delayMs} />
         <Numbered
           name="error"
@@ -87,38 +87,24 @@ export function FaultForm(props: {
         />
         <Numbered name="times" label="Calls" min={1} placeholder="all" value={fault.times} />
         {CALLBACKS_OF[name] && (
-          <label>
-            Callback
-            <select name="callback">
-              {Object.entries(CALLBACKS_OF[name]).map(([value, title]) => (
-                <option key={value} value={value} selected={value === (fault.callback ?? '')}>
-                  {title}
-                </option>
-              ))}
-            </select>
-          </label>
+          <Choice
+            name="callback"
+            label="Callback"
+            options={Object.entries(CALLBACKS_OF[name])}
+            defaultValue={fault.callback ?? ''}
+          />
         )}
-        <label class="check">
-          <input name="loseAnswer" type="checkbox" defaultChecked={fault.loseAnswer === true} />
-          Lose the answer
-        </label>
-        <span class="buttons">
-          <button class="primary">Set</button>
-          <button type="button" disabled={words === ''} onClick={() => change({})}>
-            Remove
-          </button>
-        </span>
-      </form>
-      {failure !== '' && (
-        <p class="fault" role="alert">
-          {failure}
-        </p>
-      )}
+        <Check name="loseAnswer" label="Lose the answer" defaultChecked={fault.loseAnswer === true} />
+      </Form>
     </details>
   )
 }
 
-const Numbered = (props: {
+const Numbered = ({
+  value,
+  placeholder = 'none',
+  ...field
+}: {
   name: string
   label: string
   min: number
@@ -126,16 +112,11 @@ const Numbered = (props: {
   placeholder?: string
   value: number | undefined
 }) => (
-  <label>
-    {props.label}
-    <input
-      name={props.name}
-      type="number"
-      inputMode="numeric"
-      min={props.min}
-      max={props.max}
-      placeholder={props.placeholder ?? 'none'}
-      defaultValue={props.value === undefined ? '' : String(props.value)}
-    />
-  </label>
+  <Field
+    {...field}
+    type="number"
+    inputMode="numeric"
+    placeholder={placeholder}
+    defaultValue={value === undefined ? '' : String(value)}
+  />
 )

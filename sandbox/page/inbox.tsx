@@ -1,13 +1,17 @@
 import { signal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 
-import { Outside } from '../../console/src/parts/router.tsx'
-import { announce } from '../../console/src/parts/toast.tsx'
+import { isError } from '../../client/src/index.ts'
+import { messageOf, Problem } from '../../console/src/parts/load.tsx'
+import { go, href, Outside } from '../../console/src/parts/router.tsx'
+import { Facts, Time } from '../../console/src/parts/text.tsx'
+import { Tabs, type TabItem } from '../../console/src/parts/tabs.tsx'
+import { announce, toast } from '../../console/src/parts/toast.tsx'
 import { count, refresh, retry } from './live.ts'
 import { MailFrame, type MailAttachment } from './mail-frame.tsx'
-import { Command, FactList, Linked, local, moment, Panes, Row, Title } from './panes.tsx'
-import { Source, Ways } from './reading.tsx'
-import { appUrl, ask, AskError, isUnused, root, serverUrl } from './server.ts'
+import { Command, Linked, Panes, Row, Title } from './panes.tsx'
+import { inLines, Source } from './reading.tsx'
+import { appUrl, ask, isUnused, root, serverUrl } from './server.ts'
 import { openIn } from './where.ts'
 
 type Mail = { id: string; to: string; subject: string; text: string | null; receivedAt: string }
@@ -61,7 +65,7 @@ export async function refreshInbox(): Promise<void> {
   const now = await listOf()
   messages.value = now
   await search()
-  if (open !== undefined && before !== undefined && now.length === 0) location.hash = '#inbox'
+  if (open !== undefined && before !== undefined && now.length === 0) go(href(['inbox']))
   countNew()
   if (before === undefined) return
   const known = new Set(before.map(({ id }) => id))
@@ -70,7 +74,7 @@ export async function refreshInbox(): Promise<void> {
   else if (arrivals.length > 1) announce(`${arrivals.length} new mails`)
 }
 
-const isMissing = (error: unknown): boolean => error instanceof AskError && error.status === 404
+const isMissing = (error: unknown): boolean => isError(error) && error.status === 404
 
 /** Fetches a mail into the reader. */
 async function read(id: string): Promise<void> {
@@ -93,7 +97,7 @@ function see(id: string): void {
 async function remove(id: string): Promise<void> {
   await ask('DELETE', `/mail/${encodeURIComponent(id)}`)
   announce('The mail is deleted')
-  location.hash = '#inbox'
+  go(href(['inbox']))
   await refresh('inbox')
   document.getElementById('inbox-filter')?.focus()
 }
@@ -145,7 +149,7 @@ export function Inbox() {
         open === undefined ? undefined : current?.mail ? (
           <Reader key={open} mail={current.mail} />
         ) : (
-          current?.error !== undefined && <Failure error={current.error} />
+          current?.error !== undefined && <Problem error={current.error} />
         )
       }
     />
@@ -170,17 +174,8 @@ const Empty = () => (
   </>
 )
 
-const Failure = ({ error }: { error: unknown }) => (
-  <div class="empty">
-    <p role="alert">{(error as Error).message}</p>
-    <a class="back" href="#inbox">
-      Back to the inbox
-    </a>
-  </div>
-)
-
 const MailRow = ({ mail: { id, to, subject, text, receivedAt }, isNew }: { mail: Mail; isNew: boolean }) => (
-  <Row part="inbox" id={id} title={to} moment={moment(receivedAt)} isNew={isNew}>
+  <Row part="inbox" id={id} title={to} moment={<Time at={receivedAt} />} isNew={isNew}>
     <span class="subject">
       {isNew && <span class="quiet">New: </span>}
       {subject || '(no subject)'}
@@ -189,90 +184,86 @@ const MailRow = ({ mail: { id, to, subject, text, receivedAt }, isNew }: { mail:
   </Row>
 )
 
-function Reader({ mail }: { mail: WholeMail }) {
-  const failure = useMemo(() => signal(''), [])
-  return (
-    <>
-      <Title part="inbox" back="inbox">
-        {mail.subject || '(no subject)'}
-      </Title>
-      <FactList
-        of={[
-          ['From', mail.from],
-          ['To', mail.to],
-          ['Cc', mail.cc],
-          ['Reply to', mail.replyTo],
-          ['Received', local(mail.receivedAt)],
-        ]}
-      />
-      {mail.links.length > 0 && (
-        <div class="links">
-          <h4>{mail.links.length === 1 ? 'Link' : 'Links'}</h4>
-          <ul>
-            {mail.links.map((url) => (
-              <li key={url}>
-                <Outside url={url} />
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
-      {mail.attachments.length > 0 && (
-        <div class="links">
-          <h4>Attachments</h4>
-          <ul>
-            {mail.attachments.map((one, at) => (
-              <li key={at}>
-                <AttachmentLink of={one} />
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
-      <div class="buttons">
-        <button
-          type="button"
-          onClick={() =>
-            void remove(mail.id).catch((error: unknown) => (failure.value = (error as Error).message))
-          }
-        >
-          Delete this mail
-        </button>
-        <a class="download" href={sourceUrl(mail.id)} download={`${mail.id}.eml`}>
-          Download it
-        </a>
-        {failure.value !== '' && (
-          <p class="fault" role="alert">
-            {failure}
-          </p>
-        )}
+const Reader = ({ mail }: { mail: WholeMail }) => (
+  <>
+    <Title>{mail.subject || '(no subject)'}</Title>
+    <Facts
+      of={[
+        ['From', mail.from],
+        ['To', mail.to],
+        mail.cc && ['Cc', mail.cc],
+        mail.replyTo && ['Reply to', mail.replyTo],
+        ['Received', <Time at={mail.receivedAt} />],
+      ]}
+    />
+    {mail.links.length > 0 && (
+      <div class="links">
+        <h3>{mail.links.length === 1 ? 'Link' : 'Links'}</h3>
+        <ul>
+          {mail.links.map((url) => (
+            <li key={url}>
+              <Outside url={url} />
+            </li>
+          ))}
+        </ul>
       </div>
-      <Ways
-        label="Ways to read it"
-        ways={[
-          mail.html
-            ? ['Rendered', () => <MailFrame html={mail.html!} attachments={mail.attachments} />]
-            : false,
-          mail.text
-            ? [
-                'Text',
-                () => (
-                  <Source>
-                    <Linked text={mail.text!} />
-                  </Source>
-                ),
-              ]
-            : false,
-          mail.html ? ['HTML', () => <Source>{mail.html}</Source>] : false,
-          [
-            'Headers',
-            () => <Source>{mail.headers.map(({ name, value }) => `${name}: ${value}`).join('\n')}</Source>,
-          ],
-          ['Source', () => <Message id={mail.id} />],
-        ]}
-      />
-    </>
-  )
+    )}
+    {mail.attachments.length > 0 && (
+      <div class="links">
+        <h3>Attachments</h3>
+        <ul>
+          {mail.attachments.map((one, at) => (
+            <li key={at}>
+              <AttachmentLink of={one} />
+            </li>
+          ))}
+        </ul>
+      </div>
+    )}
+    <div class="buttons">
+      <button
+        type="button"
+        onClick={() =>
+          void remove(mail.id).catch((error: unknown) => toast(messageOf(error), { tone: 'bad' }))
+        }
+      >
+        Delete this mail
+      </button>
+      <a class="download" href={sourceUrl(mail.id)} download={`${mail.id}.eml`}>
+        Download it
+      </a>
+    </div>
+    <Tabs label="Ways to read it" query={null} tabs={waysToRead(mail)} />
+  </>
+)
+
+function waysToRead({ id, html, text, headers, attachments }: WholeMail): readonly TabItem[] {
+  const tabs: (TabItem | false)[] = [
+    html !== null &&
+      html !== '' && {
+        name: 'rendered',
+        title: 'Rendered',
+        show: () => <MailFrame html={html} attachments={attachments} />,
+      },
+    text !== null &&
+      text !== '' && {
+        name: 'text',
+        title: 'Text',
+        show: () => (
+          <Source>
+            <Linked text={text} />
+          </Source>
+        ),
+      },
+    html !== null && html !== '' && { name: 'html', title: 'HTML', show: () => <Source>{html}</Source> },
+    {
+      name: 'headers',
+      title: 'Headers',
+      show: () => <Source>{inLines(headers.map(({ name, value }) => [name, value]))}</Source>,
+    },
+    { name: 'source', title: 'Source', show: () => <Message id={id} /> },
+  ]
+  return tabs.filter((one) => one !== false)
 }
 
 const sourceUrl = (id: string): string => `${root}/api/mail/${encodeURIComponent(id)}/source`

@@ -1,6 +1,8 @@
 import { render, type ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 
+import { Dialogs } from '../../console/src/parts/dialog.tsx'
+import { href, Link } from '../../console/src/parts/router.tsx'
 import { Toasts } from '../../console/src/parts/toast.tsx'
 import { Authenticator, refreshAuthenticator } from './authenticator.tsx'
 import { Chains, refreshChains } from './chains.tsx'
@@ -12,7 +14,7 @@ import { People, refreshPeople } from './people.tsx'
 import { Phone, refreshPhone } from './phone.tsx'
 import { Providers, refreshProviders } from './providers.tsx'
 import { Webhooks, refreshWebhooks } from './webhooks.tsx'
-import { PARTS, where, type Part } from './where.ts'
+import { PARTS, shown, type Part } from './where.ts'
 
 const VIEWS: Readonly<Record<Part, readonly [view: ComponentType, refresh: () => Promise<void>]>> = {
   inbox: [Inbox, refreshInbox],
@@ -65,6 +67,7 @@ function Sandbox() {
           <View key={part} />
         ))}
       </main>
+      <Dialogs />
       <Toasts />
     </>
   )
@@ -73,12 +76,12 @@ function Sandbox() {
 function PartLink({ part }: { part: Part }) {
   const number = counts.value[part] ?? 0
   return (
-    <a href={`#${part}`} aria-current={where.value.part === part ? 'page' : undefined}>
+    <Link to={href([part])} current={shown.value === part}>
       {PARTS[part]}{' '}
       <span class={WARNINGS.includes(part) ? 'count warn' : 'count'} data-count={part} hidden={number === 0}>
         {number}
       </span>
-    </a>
+    </Link>
   )
 }
 

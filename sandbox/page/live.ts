@@ -1,7 +1,8 @@
 import { computed, effect, signal, untracked } from '@preact/signals'
 
+import { place } from '../../console/src/parts/router.tsx'
 import { root } from './server.ts'
-import { where, type Part } from './where.ts'
+import { shown, type Part } from './where.ts'
 
 type Refresh = () => Promise<unknown>
 
@@ -60,7 +61,7 @@ export function refresh(part: Part): Promise<void> {
   return mine
 }
 
-const wanted = (): ReadonlySet<Part> => new Set([...ALWAYS, where.peek().part])
+const wanted = (): ReadonlySet<Part> => new Set([...ALWAYS, shown.peek()])
 
 /** Listens to changes. No stream reports a change from before it was open, so everything is fetched then. */
 function listen(): void {
@@ -82,11 +83,11 @@ function listen(): void {
 /** Keeps all parts as the server has them; a part is fetched when it is shown, too. */
 export function start(all: Readonly<Record<Part, Refresh>>): void {
   for (const [part, work] of Object.entries(all)) refreshes.set(part as Part, work)
-  let shown = where.peek()
+  let before = place.peek()
   effect(() => {
-    const now = where.value
-    if (now !== shown) untracked(() => void refresh(now.part))
-    shown = now
+    const now = place.value
+    if (now !== before) untracked(() => void refresh(shown.peek()))
+    before = now
   })
   listen()
 }

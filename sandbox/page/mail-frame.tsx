@@ -23,7 +23,7 @@ export function MailFrame({ html, attachments }: { html: string; attachments: re
   return (
     <div class="rendered">
       {mail.hasRemotePictures && !withPictures && (
-        <p class="notice">
+        <p class="notice warning">
           Pictures from other servers are not loaded.{' '}
           <button type="button" onClick={() => setWithPictures(true)}>
             Show remote pictures

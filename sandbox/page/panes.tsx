@@ -1,8 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
-import { Copy, Time } from '../../console/src/parts/text.tsx'
-import { hashOf, openIn, PARTS, where, type Part } from './where.ts'
+import { Pane } from '../../console/src/parts/list.tsx'
+import { href, Outside } from '../../console/src/parts/router.tsx'
+import { Copy } from '../../console/src/parts/text.tsx'
+import { openIn, PARTS, shown, type Part } from './where.ts'
 
 /** Moves the focus through the links of a list with the arrow keys, Home and End. */
 function moveFocus(event: KeyboardEvent): void {
@@ -15,7 +17,7 @@ function moveFocus(event: KeyboardEvent): void {
 }
 
 /**
- * A list and a reader beside it. Escape moves the focus from the reader back to its row in the list.
+ * A list of links, and beside it what one of them opens.
  *
  * @param props.isEmpty undefined until the list is loaded
  * @param props.reader what is open; undefined if nothing of the list is
@@ -31,28 +33,17 @@ export function Panes(props: {
   reader: ComponentChildren
 }) {
   const { part, isEmpty, reader } = props
-  const view = useRef<HTMLElement>(null)
   const openId = openIn(part)
-  const isReading = isEmpty === undefined ? openId !== undefined : reader !== undefined
-  function close(event: KeyboardEvent): void {
-    if (event.key !== 'Escape' || openId === undefined) return
-    location.hash = hashOf(part)
-    requestAnimationFrame(() =>
-      view.current?.querySelector<HTMLElement>(`[data-key="${CSS.escape(openId)}"] a`)?.focus(),
-    )
-  }
+  const isOpen = isEmpty === undefined ? openId !== undefined : reader !== undefined
+  const look = [isOpen && 'with-pane', isEmpty && 'nothing'].filter(Boolean).join(' ')
   return (
-    // The keys are those of what is inside.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <section
       id={`view-${part}`}
-      ref={view}
-      class={['panes', isReading && 'reading', isEmpty && 'nothing'].filter(Boolean).join(' ')}
+      class={`screen list panes ${look}`}
       aria-labelledby={`${part}-title`}
-      hidden={where.value.part !== part}
-      onKeyDown={close}
+      hidden={shown.value !== part}
     >
-      <div class="list">
+      <div class="records">
         <div class="bar">
           <h2 id={`${part}-title`}>{PARTS[part]}</h2>
           {props.bar}
@@ -63,12 +54,15 @@ export function Panes(props: {
         </ul>
         {props.below}
       </div>
-      <div id={`${part}-reader`} class="reader">
-        {reader}
-        {reader === undefined && isEmpty !== undefined && (
-          <div class="empty">{isEmpty ? props.empty : props.choose}</div>
-        )}
-      </div>
+      {isOpen ? (
+        <Pane key={openId} at={[part]} id={`${part}-reader`}>
+          {reader}
+        </Pane>
+      ) : (
+        <div id={`${part}-reader`} class="reader">
+          {isEmpty !== undefined && <div class="empty">{isEmpty ? props.empty : props.choose}</div>}
+        </div>
+      )}
     </section>
   )
 }
@@ -82,9 +76,9 @@ export const Row = (props: {
   isNew?: boolean
   children: ComponentChildren
 }) => (
-  <li class={props.isNew ? 'new' : ''} data-key={props.id}>
+  <li class={props.isNew ? 'new' : ''}>
     <a
-      href={hashOf(props.part, props.id)}
+      href={href([props.part, props.id])}
       aria-current={openIn(props.part) === props.id ? 'true' : undefined}
     >
       <span class="line">
@@ -96,19 +90,14 @@ export const Row = (props: {
   </li>
 )
 
-/** The title of what is open, which gets the focus, and on a phone the way back to the list. */
-export function Title({ part, back, children }: { part: Part; back: string; children: string }) {
+/** The title of what is open, which gets the focus. */
+export function Title({ children }: { children: string }) {
   const ref = useRef<HTMLHeadingElement>(null)
   useEffect(() => ref.current?.focus(), [])
   return (
-    <>
-      <a class="back" href={hashOf(part)}>
-        Back to the {back}
-      </a>
-      <h3 ref={ref} tabIndex={-1}>
-        {children}
-      </h3>
-    </>
+    <h2 ref={ref} tabIndex={-1}>
+      {children}
+    </h2>
   )
 }
 
@@ -125,36 +114,8 @@ export const Command = ({ text, what }: { text: string; what: string }) => (
 /** Text with web addresses as links. */
 export const Linked = ({ text }: { text: string }) => (
   <>
-    {text.split(/(https?:\/\/[^\s<>"]*[^\s<>".,;:!?)\]}'])/).map((part, at) =>
-      at % 2 === 1 ? (
-        <a key={at} href={part} target="_blank" rel="noopener noreferrer">
-          {part}
-        </a>
-      ) : (
-        part
-      ),
-    )}
+    {text
+      .split(/(https?:\/\/[^\s<>"]*[^\s<>".,;:!?)\]}'])/)
+      .map((part, at) => (at % 2 === 1 ? <Outside key={at} url={part} /> : part))}
   </>
 )
-
-type Fact = readonly [name: string, ...value: ComponentChildren[]]
-
-/** Names and values; what has no value is left out. */
-export const FactList = ({ of, copied = false }: { of: readonly Fact[]; copied?: boolean }) => (
-  <dl class={copied ? 'facts copied' : 'facts'}>
-    {of
-      .filter(([, value]) => value !== undefined && value !== null && value !== false && value !== '')
-      .flatMap(([name, ...value]) => [<dt key={name}>{name}</dt>, <dd key={`${name} value`}>{value}</dd>])}
-  </dl>
-)
-
-export const Badge = ({
-  tone = '',
-  children,
-}: {
-  tone?: string | undefined
-  children: ComponentChildren
-}) => <span class={`badge ${tone}`}>{children}</span>
-
-export const moment = (iso: string) => <Time at={iso} />
-export const local = (iso: string): string => new Date(iso).toLocaleString()

@@ -1,9 +1,9 @@
-import { Copy } from '../../console/src/parts/text.tsx'
+import { href, Link } from '../../console/src/parts/router.tsx'
+import { Badge, Facts, Id, Time, type Tone } from '../../console/src/parts/text.tsx'
 import { Actions, text, type PageAction } from './actions.tsx'
 import { grouped, typedAmount } from './amounts.ts'
 import { coin } from './fund-form.tsx'
-import { Badge, FactList, moment, Title } from './panes.tsx'
-import { hashOf } from './where.ts'
+import { Title } from './panes.tsx'
 
 export type SandboxPaymentRequest = {
   _id: string
@@ -18,7 +18,7 @@ export type SandboxPaymentRequest = {
   transactionHashes: string[]
 }
 
-const TONES: Readonly<Record<string, string>> = {
+const TONES: Readonly<Record<string, Tone>> = {
   pending: 'warning',
   detected: 'warning',
   confirmed: 'good',
@@ -38,24 +38,18 @@ const WORDS: Readonly<Record<string, string>> = {
 /** The states in which a payment still counts. */
 const OPEN = ['pending', 'detected', 'underpaid']
 
-export const RequestBadge = ({ status }: { status: string }) => (
-  <Badge tone={TONES[status] ?? ''}>{status}</Badge>
-)
+export const RequestBadge = ({ status }: { status: string }) => <Badge tone={TONES[status]}>{status}</Badge>
 
 /** What the reader shows of a payment request. */
 export function RequestReader({ request }: { request: SandboxPaymentRequest }) {
   const shown = `${grouped(request.displayAmount)} ${request.token}`
   return (
     <>
-      <Title part="chains" back="chains">
-        {shown}
-      </Title>
-      <div class="stack">
-        <FactList copied of={factsOf(request)} />
-        <div class="panel">
-          <h4>What happens next</h4>
-          <Actions part="chains" actions={actionsOf(request, shown)} />
-        </div>
+      <Title>{shown}</Title>
+      <Facts of={factsOf(request)} />
+      <div class="panel">
+        <h3>What happens next</h3>
+        <Actions part="chains" actions={actionsOf(request, shown)} />
       </div>
     </>
   )
@@ -80,7 +74,7 @@ function actionsOf(request: SandboxPaymentRequest, shown: string): readonly Page
     },
     {
       label: 'Pay another amount',
-      field: text(`Amount in ${token}`, displayAmount),
+      field: text('amount', `Amount in ${token}`, displayAmount),
       path: `/chains/${chain}/pay`,
       body: (typed) => ({
         to: receiverAddress,
@@ -93,18 +87,22 @@ function actionsOf(request: SandboxPaymentRequest, shown: string): readonly Page
   ]
 }
 
-const factsOf = (request: SandboxPaymentRequest): Parameters<typeof FactList>[0]['of'] => {
+function factsOf(request: SandboxPaymentRequest): Parameters<typeof Facts>[0]['of'] {
   const { status, chain, token, receiverAddress, expiresAt, received, confirmations } = request
   return [
-    ['Status', <RequestBadge status={status} />, ` ${WORDS[status] ?? ''}`],
-    ['Received', received !== '0' && `${grouped(received)} ${token}`],
-    ['Confirmations', received !== '0' && String(confirmations)],
+    [
+      'Status',
+      <>
+        <RequestBadge status={status} /> {WORDS[status]}
+      </>,
+    ],
+    received !== '0' && ['Received', `${grouped(received)} ${token}`],
+    received !== '0' && ['Confirmations', confirmations],
     ...request.transactionHashes.map(
-      (hash) =>
-        ['Transaction', <code>{hash}</code>, <Copy text={hash} what="the transaction hash" />] as const,
+      (hash) => ['Transaction', <Id what="the transaction hash">{hash}</Id>] as const,
     ),
-    ['Chain', <a href={hashOf('chains', chain)}>{chain}</a>],
-    ['Receiving address', <code>{receiverAddress}</code>, <Copy text={receiverAddress} what="the address" />],
-    ['Expires', moment(expiresAt)],
+    ['Chain', <Link to={href(['chains', chain])}>{chain}</Link>],
+    ['Receiving address', <Id what="the address">{receiverAddress}</Id>],
+    ['Expires', <Time at={expiresAt} />],
   ]
 }

@@ -1,4 +1,5 @@
 // What both providers know of a payment, in one form: what is shown of it, and what can happen to it next.
+import type { Tone } from '../../console/src/parts/text.tsx'
 import { choice, text, type PageAction } from './actions.tsx'
 import { grouped, typedAmount } from './amounts.ts'
 import { serverUrl } from './server.ts'
@@ -45,9 +46,10 @@ export type Payment = {
   id: string
   amount: string
   state: string
-  tone: string
+  tone: Tone | undefined
   description: string | null
   createdAt: string
+  /** What has no value is not known of it. */
   facts: readonly (readonly [string, string | false | null | undefined])[]
   link: { url: string; text: string } | undefined
   /** The command that captures an order. */
@@ -74,7 +76,7 @@ const FUNDING: Readonly<Record<string, string>> = {
   declined: 'a card that is declined',
   pending: 'a bank transfer that stays pending',
 }
-const TONES: Readonly<Record<string, string>> = {
+const TONES: Readonly<Record<string, Tone>> = {
   paid: 'good',
   approved: 'good',
   open: 'warning',
@@ -148,7 +150,7 @@ export function cardPayment(payment: CardSession, cards: Readonly<Record<string,
     open: [
       {
         label: 'Pay',
-        field: choice('With the card that', cardWords(cards)),
+        field: choice('card', 'With the card that', cardWords(cards)),
         path: `${path}/pay`,
         body: (card: string) => ({ card }),
         done: 'The payment is paid',
@@ -175,7 +177,7 @@ export function cardPayment(payment: CardSession, cards: Readonly<Record<string,
     id,
     amount: `${grouped(displayAmount)} ${currency.toUpperCase()}`,
     state,
-    tone: TONES[state] ?? '',
+    tone: TONES[state],
     description,
     createdAt,
     facts: [
@@ -185,7 +187,6 @@ export function cardPayment(payment: CardSession, cards: Readonly<Record<string,
       ['Session', id],
       ['Payment intent', paymentIntent],
       ['Refunded', refunded > 0 && money(refunded)],
-      ['Created', new Date(createdAt).toLocaleString()],
     ],
     link:
       payment.url && payment.state === 'open'
@@ -235,7 +236,7 @@ export function walletPayment(order: WalletOrder): Payment {
     id,
     amount: money(amount),
     state,
-    tone: TONES[state] ?? '',
+    tone: TONES[state],
     description,
     createdAt,
     facts: [
@@ -246,7 +247,6 @@ export function walletPayment(order: WalletOrder): Payment {
       ['Capture', capture?.id],
       ['Paid from', FUNDING[funding ?? ''] ?? funding],
       ['Refunded', Number(refunded) > 0 && money(refunded)],
-      ['Created', new Date(createdAt).toLocaleString()],
     ],
     capture:
       state === 'approved'
@@ -256,7 +256,7 @@ export function walletPayment(order: WalletOrder): Payment {
     next: stepsOf([
       canApprove && {
         label: 'Approve',
-        field: choice('Pay from', FUNDING),
+        field: choice('funding', 'Pay from', FUNDING),
         path: `${path}/approve`,
         body: (chosen: string) => ({ funding: chosen }),
         done: 'The order is approved',
@@ -307,7 +307,7 @@ const refundStep = (
   amountOf: (typed: string) => number | string,
 ): PageAction => ({
   label: 'Refund',
-  field: text('Amount', rest),
+  field: text('amount', 'Amount', rest),
   path: `${path}/refund`,
   body: (typed) => (typed === '' ? {} : { amount: amountOf(typed) }),
   done: 'The payment is refunded',

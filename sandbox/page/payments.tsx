@@ -2,9 +2,10 @@ import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 
 import { Outside } from '../../console/src/parts/router.tsx'
+import { Badge, Facts, Time } from '../../console/src/parts/text.tsx'
 import { announce } from '../../console/src/parts/toast.tsx'
 import { Actions } from './actions.tsx'
-import { Badge, Command, FactList, moment, Panes, Row, Title } from './panes.tsx'
+import { Command, Panes, Row, Title } from './panes.tsx'
 import { cardPayment, walletPayment, type CardSession, type Payment, type WalletOrder } from './payment.ts'
 import { ask, isUnused, root, serverUrl, SIGN_IN } from './server.ts'
 import { openIn } from './where.ts'
@@ -62,7 +63,7 @@ export function Payments() {
       empty={isUnused('cardpay') && isUnused('walletpay') ? <Unused /> : <Empty />}
       choose={<p>Choose a payment to see what happened to it, and what can happen next.</p>}
       rows={payments.value?.map(({ id, amount, state, tone, description, createdAt }) => (
-        <Row key={id} part="payments" id={id} title={amount} moment={moment(createdAt)}>
+        <Row key={id} part="payments" id={id} title={amount} moment={<Time at={createdAt} />}>
           <span class="line">
             <span class="preview">{description || id}</span>
             <Badge tone={tone}>{state}</Badge>
@@ -100,48 +101,50 @@ const Empty = () => (
 
 const Titled = ({ title, children }: { title: string; children: ComponentChildren }) => (
   <div class="panel">
-    <h4>{title}</h4>
+    <h3>{title}</h3>
     {children}
   </div>
 )
 
 const Reader = ({ payment }: { payment: Payment }) => {
-  const { amount, state, tone, facts, link, capture, next, refunds, dispute } = payment
+  const { amount, state, tone, facts, createdAt, link, capture, next, refunds, dispute } = payment
   return (
     <>
-      <Title part="payments" back="payments">
-        {amount}
-      </Title>
-      <div class="stack">
-        <FactList of={[['State', <Badge tone={tone}>{state}</Badge>], ...facts]} />
-        {link && (
-          <p class="links">
-            <Outside url={link.url}>{link.text}</Outside>
-          </p>
-        )}
-        {capture && (
-          <Titled title="Your application captures the order">
-            <Command text={capture} what="the command that captures the order" />
-          </Titled>
-        )}
-        {next.length > 0 && (
-          <Titled title="What happens next">
-            <Actions part="payments" actions={next} />
-          </Titled>
-        )}
-        {refunds.map(({ id, title, status, next: steps }) => (
-          <Titled key={id} title={title}>
-            <p>{status}</p>
-            {steps.length > 0 && <Actions part="payments" actions={steps} />}
-          </Titled>
-        ))}
-        {dispute && (
-          <Titled title={dispute.title}>
-            <p>{dispute.text}</p>
-            {dispute.next.length > 0 && <Actions part="payments" actions={dispute.next} />}
-          </Titled>
-        )}
-      </div>
+      <Title>{amount}</Title>
+      <Facts
+        of={[
+          ['State', <Badge tone={tone}>{state}</Badge>],
+          ...facts.filter(([, value]) => value),
+          ['Created', <Time at={createdAt} />],
+        ]}
+      />
+      {link && (
+        <p class="links">
+          <Outside url={link.url}>{link.text}</Outside>
+        </p>
+      )}
+      {capture && (
+        <Titled title="Your application captures the order">
+          <Command text={capture} what="the command that captures the order" />
+        </Titled>
+      )}
+      {next.length > 0 && (
+        <Titled title="What happens next">
+          <Actions part="payments" actions={next} />
+        </Titled>
+      )}
+      {refunds.map(({ id, title, status, next: steps }) => (
+        <Titled key={id} title={title}>
+          <p>{status}</p>
+          {steps.length > 0 && <Actions part="payments" actions={steps} />}
+        </Titled>
+      ))}
+      {dispute && (
+        <Titled title={dispute.title}>
+          <p>{dispute.text}</p>
+          {dispute.next.length > 0 && <Actions part="payments" actions={dispute.next} />}
+        </Titled>
+      )}
     </>
   )
 }

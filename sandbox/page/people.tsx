@@ -1,11 +1,11 @@
 import { signal } from '@preact/signals'
-import type { TargetedSubmitEvent } from 'preact'
-import { useState } from 'preact/hooks'
 
-import { announce } from '../../console/src/parts/toast.tsx'
+import { Check, Field, Form } from '../../console/src/parts/form.tsx'
+import { messageOf } from '../../console/src/parts/load.tsx'
+import { announce, toast } from '../../console/src/parts/toast.tsx'
 import { refresh } from './live.ts'
 import { appUrl, ask } from './server.ts'
-import { where } from './where.ts'
+import { shown } from './where.ts'
 
 type Person = { id: string; name: string; email: string; verified: boolean }
 
@@ -23,102 +23,72 @@ const initials = (name: string): string =>
     .join('')
     .toUpperCase()
 
-/** The people who have an account at the identity providers. */
-export function People() {
-  const [failure, setFailure] = useState('')
-
-  async function add(form: HTMLFormElement): Promise<void> {
-    const values = new FormData(form)
-    try {
-      const added = await ask<Person>('POST', '/people', {
-        name: values.get('name'),
-        email: values.get('email'),
-        verified: values.has('verified'),
-      })
-      setFailure('')
-      form.reset()
-      form.querySelector('input')?.focus()
-      await refresh('people')
-      announce(`${added.name} was added`)
-    } catch (error) {
-      setFailure((error as Error).message)
-    }
-  }
-
-  async function change({ id }: Person, input: Partial<Person>): Promise<void> {
-    await ask('PATCH', `/people/${id}`, input).then(
-      () => setFailure(''),
-      (error: unknown) => setFailure((error as Error).message),
-    )
-    await refresh('people')
-  }
-
-  function submit(event: TargetedSubmitEvent<HTMLFormElement>): void {
-    event.preventDefault()
-    void add(event.currentTarget)
-  }
-
-  return (
-    <section
-      id="view-people"
-      class="column"
-      aria-labelledby="people-title"
-      hidden={where.value.part !== 'people'}
-    >
-      <h2 id="people-title">People</h2>
-      <p class="lead">
-        They have an account at both identity providers. Choose one on the consent page, or add a person.
-      </p>
-      <ul id="people-list" class="cards" aria-labelledby="people-title">
-        {people.value.map((person) => (
-          <li key={person.id} class="card">
-            <span class="initials" aria-hidden="true">
-              {initials(person.name)}
-            </span>
-            <span class="who">
-              <strong>{person.name}</strong>
-              <span>{person.email}</span>
-              <span class="small">subject {person.id}</span>
-            </span>
-            <label class="check">
-              <input
-                type="checkbox"
-                checked={person.verified}
-                aria-label={`The address of ${person.name} is verified`}
-                onChange={(event) => void change(person, { verified: event.currentTarget.checked })}
-              />
-              verified
-            </label>
-          </li>
-        ))}
-      </ul>
-      <form id="people-form" class="panel" aria-labelledby="people-add" onSubmit={submit}>
-        <h3 id="people-add">Add a person</h3>
-        <div class="fields">
-          <label>
-            Name <input name="name" required maxLength={100} autoComplete="off" />
-          </label>
-          <label>
-            Email address <input name="email" type="email" required autoComplete="off" />
-          </label>
-          <label class="check">
-            <input name="verified" type="checkbox" defaultChecked /> Address verified
-          </label>
-          <button class="primary">Add</button>
-        </div>
-        {failure !== '' && (
-          <p class="fault" role="alert" id="people-fault">
-            {failure}
-          </p>
-        )}
-      </form>
-      <p class="lead" id="people-try">
-        Try it: sign in by provider A or B at{' '}
-        <a href={appUrl} target="_blank" rel="noopener">
-          your application
-        </a>
-        .
-      </p>
-    </section>
-  )
+async function add(value: (name: string) => string): Promise<void> {
+  const added = await ask<Person>('POST', '/people', {
+    name: value('name'),
+    email: value('email'),
+    verified: value('verified') !== '',
+  })
+  await refresh('people')
+  announce(`${added.name} was added`)
 }
+
+async function change({ id }: Person, input: Partial<Person>): Promise<void> {
+  await ask('PATCH', `/people/${id}`, input).catch((error: unknown) =>
+    toast(messageOf(error), { tone: 'bad' }),
+  )
+  await refresh('people')
+}
+
+function clear(form: HTMLFormElement): void {
+  form.reset()
+  form.querySelector('input')?.focus()
+}
+
+/** The people who have an account at the identity providers. */
+export const People = () => (
+  <section id="view-people" class="column" aria-labelledby="people-title" hidden={shown.value !== 'people'}>
+    <h2 id="people-title">People</h2>
+    <p class="lead">
+      They have an account at both identity providers. Choose one on the consent page, or add a person.
+    </p>
+    <ul id="people-list" class="cards" aria-labelledby="people-title">
+      {people.value.map((person) => (
+        <li key={person.id} class="card">
+          <span class="initials" aria-hidden="true">
+            {initials(person.name)}
+          </span>
+          <span class="who">
+            <strong>{person.name}</strong>
+            <span>{person.email}</span>
+            <span class="small">subject {person.id}</span>
+          </span>
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={person.verified}
+              aria-label={`The address of ${person.name} is verified`}
+              onChange={(event) => void change(person, { verified: event.currentTarget.checked })}
+            />
+            verified
+          </label>
+        </li>
+      ))}
+    </ul>
+    <div id="people-form" class="panel">
+      <h3>Add a person</h3>
+      <Form label="Add a person" submit="Add" send={add} done={clear}>
+        <Field name="name" label="Name" required maxLength={100} />
+        <Field name="email" label="Email address" type="email" required />
+        <Check name="verified" label="Address verified" defaultChecked />
+      </Form>
+    </div>
+    <p class="lead" id="people-try">
+      Try it: sign in by provider A or B at{' '}
+      <a href={appUrl} target="_blank" rel="noopener">
+        your application
+      </a>
+      .
+    </p>
+  </section>
+)

@@ -2,11 +2,12 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 
 import { Outside } from '../../console/src/parts/router.tsx'
+import { Badge, Time, type Tone } from '../../console/src/parts/text.tsx'
 import { announce } from '../../console/src/parts/toast.tsx'
 import { count, refresh } from './live.ts'
-import { Badge, Command, Linked, moment, Panes, Row, Title } from './panes.tsx'
+import { Command, Linked, Panes, Row, Title } from './panes.tsx'
 import { ask, isUnused, serverUrl, SIGN_IN } from './server.ts'
-import { openIn, where } from './where.ts'
+import { openIn, shown } from './where.ts'
 
 type Message = {
   id: string
@@ -23,7 +24,7 @@ const CHANNELS = { sms: 'SMS', whatsapp: 'WhatsApp' }
 
 /** The states of a message whose delivery is still under way, and of one that did not arrive. */
 const UNDER_WAY = ['queued', 'sent']
-const TONES: Readonly<Record<string, string>> = { delivered: 'good', undelivered: 'bad', failed: 'bad' }
+const TONES: Readonly<Record<string, Tone>> = { delivered: 'good', undelivered: 'bad', failed: 'bad' }
 const REFRESH_MS = 500
 
 const SEND = `${SIGN_IN}
@@ -45,20 +46,20 @@ export async function refreshPhone(): Promise<void> {
   if (now.some(({ status }) => UNDER_WAY.includes(status))) timer = setTimeout(refresh, REFRESH_MS, 'phone')
   const arrivals = before ? now.filter(({ id }) => !before.has(id)) : []
   for (const { channel, to } of arrivals) announce(`New ${CHANNELS[channel]} message for ${to}`)
-  unread = now.length === 0 ? 0 : where.peek().part === 'phone' ? unread : unread + arrivals.length
+  unread = now.length === 0 ? 0 : shown.peek() === 'phone' ? unread : unread + arrivals.length
   count('phone', unread)
 }
 
 /** The messages that the server has sent, one conversation per number. */
 export function Phone() {
-  const { part, id: number } = where.value
+  const isShown = shown.value === 'phone'
+  const open = openIn('phone')
   useEffect(() => {
-    if (part !== 'phone') return
+    if (!isShown) return
     unread = 0
     count('phone', 0)
-  }, [part, number])
+  }, [isShown, open])
   const conversations = Map.groupBy(messages.value ?? [], ({ to }) => to)
-  const open = openIn('phone')
   const conversation = open === undefined ? undefined : conversations.get(open)
   return (
     <Panes
@@ -95,7 +96,7 @@ const Empty = () => (
 const NumberRow = ({ messages }: { messages: readonly Message[] }) => {
   const { to, body, status, receivedAt } = messages[0]!
   return (
-    <Row part="phone" id={to} title={to} moment={moment(receivedAt)}>
+    <Row part="phone" id={to} title={to} moment={<Time at={receivedAt} />}>
       <span class="line">
         <span class="preview">{body}</span>
         {TONES[status] === 'bad' && <State status={status} errorCode={null} />}
@@ -118,15 +119,13 @@ function Conversation({ number, messages }: { number: string; messages: readonly
   useEffect(() => list.current?.lastElementChild?.scrollIntoView({ block: 'nearest' }), [messages.length])
   return (
     <>
-      <Title part="phone" back="numbers">
-        {number}
-      </Title>
+      <Title>{number}</Title>
       <ol class="conversation" ref={list} aria-label={`Messages to ${number}`}>
         {messages.map(({ id, channel, body, media, status, errorCode, receivedAt }) => (
           <li key={id} class={`bubble ${channel}`}>
             <p class="meta">
               <span class="channel">{CHANNELS[channel]}</span>
-              {moment(receivedAt)}
+              <Time at={receivedAt} />
               <State status={status} errorCode={errorCode} />
             </p>
             <p class="body">

@@ -1,14 +1,12 @@
 import { signal } from '@preact/signals'
-import { useState } from 'preact/hooks'
 
-import { Dialog } from '../../console/src/parts/dialog.tsx'
-import { Copy } from '../../console/src/parts/text.tsx'
+import { confirm } from '../../console/src/parts/dialog.tsx'
+import { Badge, Facts, Id } from '../../console/src/parts/text.tsx'
 import { announce } from '../../console/src/parts/toast.tsx'
 import { FaultForm, type SandboxFault } from './fault-form.tsx'
 import { count, refresh } from './live.ts'
-import { Badge } from './panes.tsx'
 import { ask } from './server.ts'
-import { where } from './where.ts'
+import { shown } from './where.ts'
 
 type StandIn = {
   inUse?: boolean
@@ -48,67 +46,50 @@ async function setFault(name: string, fault: SandboxFault): Promise<void> {
 }
 
 /** The stand-ins, how to reach them, and their faults. */
-export function Providers() {
-  const [isAsked, setAsked] = useState(false)
-  return (
-    <section
-      id="view-providers"
-      class="column"
-      aria-labelledby="providers-title"
-      hidden={where.value.part !== 'providers'}
-    >
-      <h2 id="providers-title">Providers</h2>
-      <p class="lead">
-        Each speaks the real provider's protocol. Set these variables to a real account, and the server uses
-        that instead.
+export const Providers = () => (
+  <section
+    id="view-providers"
+    class="column"
+    aria-labelledby="providers-title"
+    hidden={shown.value !== 'providers'}
+  >
+    <h2 id="providers-title">Providers</h2>
+    <p class="lead">
+      Each speaks the real provider's protocol. Set these variables to a real account, and the server uses
+      that instead.
+    </p>
+    <div id="providers-list" class="providers">
+      {standIns.value.map(([name, standIn]) => (
+        <Provider key={name} name={name} standIn={standIn} fault={faults.value[name]} />
+      ))}
+    </div>
+    <div class="panel">
+      <h3>Reset</h3>
+      <p>
+        Deletes every mail, message, account of the authenticator, sign-in, added person, payment, webhook,
+        event and local chain, and removes every fault. Your application's own records stay, also of payments
+        that the providers no longer know.
       </p>
-      <div id="providers-list" class="providers">
-        {standIns.value.map(([name, standIn]) => (
-          <Provider key={name} name={name} standIn={standIn} fault={faults.value[name]} />
-        ))}
-      </div>
-      <div class="panel danger">
-        <h3>Reset</h3>
-        <p>
-          Deletes every mail, message, account of the authenticator, sign-in, added person, payment, webhook,
-          event and local chain, and removes every fault. Your application's own records stay, also of
-          payments that the providers no longer know.
-        </p>
-        <button id="reset" class="dangerous" type="button" onClick={() => setAsked(true)}>
-          Reset the sandbox
-        </button>
-      </div>
-      {isAsked && <Reset close={() => setAsked(false)} />}
-    </section>
-  )
-}
+      <button id="reset" class="dangerous" type="button" onClick={askToReset}>
+        Reset the sandbox
+      </button>
+    </div>
+  </section>
+)
 
-function Reset({ close }: { close: () => void }) {
-  async function reset(): Promise<void> {
-    try {
-      announce((await ask<{ message: string }>('DELETE', '')).message)
-    } catch (error) {
-      announce((error as Error).message)
-    }
-    close()
-  }
-  return (
-    <Dialog title="Reset the sandbox?" close={close}>
+const askToReset = (): void =>
+  confirm({
+    title: 'Reset the sandbox?',
+    children: (
       <p>
         Every mail, message, account of the authenticator, sign-in, added person, payment, webhook, event and
         local chain is deleted. This cannot be undone.
       </p>
-      <div class="buttons end">
-        <button type="button" autoFocus onClick={close}>
-          Cancel
-        </button>
-        <button type="button" class="dangerous" onClick={() => void reset()}>
-          Reset
-        </button>
-      </div>
-    </Dialog>
-  )
-}
+    ),
+    verb: 'Reset',
+    isCancelFocused: true,
+    act: async () => announce((await ask<{ message: string }>('DELETE', '')).message),
+  })
 
 function Provider({
   name,
@@ -125,7 +106,7 @@ function Provider({
   return (
     <section class="panel provider" aria-labelledby={id}>
       <h3 id={id}>
-        {title} <span class="protocol">{protocol}</span>
+        {title} <span class="soft">{protocol}</span>
         {inUse !== false && fault && <Badge tone="warning">fault set</Badge>}
       </h3>
       {/* What nothing reaches has no state and no faults that would mean anything. */}
@@ -133,11 +114,16 @@ function Provider({
         <p>Not in use: a real provider is configured.</p>
       ) : (
         <>
-          <Values of={Object.entries(figures)} />
+          <Values of={figures} />
           {Object.keys(variables).length > 0 && (
             <details>
               <summary>Environment variables</summary>
-              <Values of={Object.entries(variables)} areVariables />
+              <Facts
+                of={Object.entries(variables).map(([variable, value]) => [
+                  variable,
+                  <Id what={variable}>{value}</Id>,
+                ])}
+              />
             </details>
           )}
           <FaultForm name={name} fault={fault ?? {}} set={async (next) => setFault(name, next)} />
@@ -149,27 +135,20 @@ function Provider({
 
 const words = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
 
-/** A table of names and values; a value that has several is a table inside it. */
-const Values = ({
-  of,
-  areVariables = false,
-}: {
-  of: readonly [string, unknown][]
-  areVariables?: boolean
-}) => (
-  <dl class="facts">
-    {of.flatMap(([name, value]) => [
-      <dt key={name}>{areVariables ? <code>{name}</code> : words(name)}</dt>,
-      <dd key={`${name} value`}>
-        {typeof value === 'object' && value !== null ? (
-          <Nested value={value} />
-        ) : (
-          <code>{String(value)}</code>
-        )}
-        {typeof value === 'string' && <Copy text={value} what={name} />}
-      </dd>,
+/** Names and values; a value that has several is a list of them. */
+const Values = ({ of }: { of: Readonly<Record<string, unknown>> }) => (
+  <Facts
+    of={Object.entries(of).map(([name, value]) => [
+      words(name),
+      typeof value === 'string' ? (
+        <Id what={name}>{value}</Id>
+      ) : typeof value === 'object' && value !== null ? (
+        <Nested value={value} />
+      ) : (
+        <code>{String(value)}</code>
+      ),
     ])}
-  </dl>
+  />
 )
 
 const Nested = ({ value }: { value: object }) => (

@@ -1,11 +1,13 @@
 import { signal } from '@preact/signals'
-import { useState } from 'preact/hooks'
 
-import { announce } from '../../console/src/parts/toast.tsx'
+import { messageOf } from '../../console/src/parts/load.tsx'
+import { href, Link } from '../../console/src/parts/router.tsx'
+import { Badge, Facts, Id, Time, type Tone } from '../../console/src/parts/text.tsx'
+import { announce, toast } from '../../console/src/parts/toast.tsx'
 import { Actions, choice, type PageAction } from './actions.tsx'
 import type { SandboxFault } from './fault-form.tsx'
 import { count, refresh } from './live.ts'
-import { Badge, FactList, local, moment, Panes, Row, Title } from './panes.tsx'
+import { Panes, Row, Title } from './panes.tsx'
 import { Sent } from './reading.tsx'
 import { ask } from './server.ts'
 import { openIn } from './where.ts'
@@ -39,13 +41,13 @@ const MODES: Readonly<Record<string, string>> = {
   late: 'late',
 }
 const DELAYS = { 30_000: '30 seconds', 300_000: '5 minutes', 3_600_000: '1 hour' }
-const TONES: Readonly<Record<string, string>> = {
+const TONES: Readonly<Record<string, Tone>> = {
   waiting: 'warning',
   held: 'warning',
   delivered: 'good',
   failed: 'bad',
   lost: 'bad',
-  dropped: '',
+  dropped: 'plain',
 }
 
 const webhooks = signal<readonly Webhook[] | undefined>(undefined)
@@ -81,13 +83,9 @@ async function setMode(name: string, mode: string): Promise<void> {
 
 /** What the providers have reported to the application. */
 export function Webhooks() {
-  const [failure, setFailure] = useState('')
   const webhook = webhooks.value?.find(({ id }) => id === openIn('webhooks'))
   async function choose(name: string, mode: string): Promise<void> {
-    await setMode(name, mode).then(
-      () => setFailure(''),
-      (error: unknown) => setFailure((error as Error).message),
-    )
+    await setMode(name, mode).catch((error: unknown) => toast(messageOf(error), { tone: 'bad' }))
     await refresh('webhooks')
   }
   return (
@@ -98,7 +96,7 @@ export function Webhooks() {
       choose={<p>Choose a webhook to read it.</p>}
       bar={
         <>
-          <div class="fields" id="webhooks-bar">
+          <div class="filters" id="webhooks-bar">
             <label>
               Show
               <select
@@ -130,15 +128,10 @@ export function Webhooks() {
               </label>
             ))}
           </div>
-          {failure !== '' && (
-            <p class="fault" role="alert" id="webhooks-fault">
-              {failure}
-            </p>
-          )}
         </>
       }
       rows={webhooks.value?.map(({ id, type, objectId, status, createdAt }) => (
-        <Row key={id} part="webhooks" id={id} title={type} moment={moment(createdAt)}>
+        <Row key={id} part="webhooks" id={id} title={type} moment={<Time at={createdAt} />}>
           <span class="line">
             <span class="preview">{objectId}</span>
             <Badge tone={TONES[status]}>{status}</Badge>
@@ -155,7 +148,7 @@ const Empty = () => (
     <h2>No webhooks yet</h2>
     <p>
       Pay, refund or dispute something, and what the providers report to your application appears here.{' '}
-      <a href="#payments">Go to the payments</a>
+      <Link to={href(['payments'])}>Go to the payments</Link>
     </p>
     <p>To look at a webhook before your application gets it, set a provider to hold.</p>
   </>
@@ -163,16 +156,10 @@ const Empty = () => (
 
 const Reader = ({ webhook }: { webhook: Webhook }) => (
   <>
-    <Title part="webhooks" back="webhooks">
-      {webhook.type}
-    </Title>
-    <div class="stack">
-      <FactList of={factsOf(webhook)} />
-      <Actions part="webhooks" actions={actionsOf(webhook)} />
-    </div>
-    <div class="stack grows">
-      <Sent label="What is sent" body={webhook.body} headers={webhook.headers} />
-    </div>
+    <Title>{webhook.type}</Title>
+    <Facts of={factsOf(webhook)} />
+    <Actions part="webhooks" actions={actionsOf(webhook)} />
+    <Sent label="What is sent" body={webhook.body} headers={webhook.headers} />
   </>
 )
 
@@ -191,7 +178,7 @@ function actionsOf({ id, status }: Webhook): readonly PageAction[] {
     send,
     {
       label: 'Delay',
-      field: choice('Delay by', DELAYS),
+      field: choice('ms', 'Delay by', DELAYS),
       path: `${path}/delay`,
       body: (ms) => ({ ms: Number(ms) }),
       done: 'The webhook is delayed',
@@ -200,18 +187,18 @@ function actionsOf({ id, status }: Webhook): readonly PageAction[] {
   ]
 }
 
-const factsOf = (webhook: Webhook): Parameters<typeof FactList>[0]['of'] => {
+function factsOf(webhook: Webhook): Parameters<typeof Facts>[0]['of'] {
   const { status, attempts, lastStatus, lastError, deliveredAt } = webhook
   return [
     ['Status', <Badge tone={TONES[status]}>{status}</Badge>],
     ['Provider', PROVIDERS[webhook.provider] ?? webhook.provider],
-    ['Event', <code>{webhook.eventId}</code>],
-    ['About', <code>{webhook.objectId}</code>],
+    ['Event', <Id what="the id of the event">{webhook.eventId}</Id>],
+    ['About', <Id>{webhook.objectId}</Id>],
     ['Sent to', <code>{webhook.url}</code>],
-    ['Attempts', String(attempts)],
-    ['Last answer', attempts > 0 && [lastStatus, lastError].filter((one) => one !== null).join(' ')],
-    ['Created', local(webhook.createdAt)],
-    ['Due', status === 'waiting' && local(webhook.dueAt)],
-    ['Delivered', deliveredAt && local(deliveredAt)],
+    ['Attempts', attempts],
+    attempts > 0 && ['Last answer', [lastStatus, lastError].filter((one) => one !== null).join(' ')],
+    ['Created', <Time at={webhook.createdAt} />],
+    status === 'waiting' && ['Due', <Time at={webhook.dueAt} />],
+    deliveredAt && ['Delivered', <Time at={deliveredAt} />],
   ]
 }

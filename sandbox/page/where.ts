@@ -17,29 +17,12 @@ export const PARTS = {
 
 export type Part = keyof typeof PARTS
 
-/** The part that is shown, and what is open in it: `#inbox/01abc`. */
-export const where = computed<{ part: Part; id: string | undefined }>(() => {
-  void place.value
-  const [name = '', ...rest] = location.hash.replace(/^#\/?/, '').split('/')
-  // An id may hold a slash, and may not be encoded: addresses are typed, too.
-  const id = rest.join('/')
-  return Object.hasOwn(PARTS, name)
-    ? { part: name as Part, id: id === '' ? undefined : decoded(id) }
-    : { part: 'inbox', id: undefined }
+/** The part that the page shows. */
+export const shown = computed<Part>(() => {
+  const { screen } = place.value
+  return Object.hasOwn(PARTS, screen) ? (screen as Part) : 'inbox'
 })
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
 
 /** What is open in a part; undefined while another part is shown. */
 export const openIn = (part: Part): string | undefined =>
-  where.value.part === part ? where.value.id : undefined
-
-/** The address of something in a part. */
-export const hashOf = (part: Part, id?: string): string =>
-  id === undefined ? `#${part}` : `#${part}/${encodeURIComponent(id)}`
+  place.value.screen === part ? place.value.rest || undefined : undefined

@@ -78,7 +78,7 @@ describe('the pages of the sandbox', { skip: withoutChromium }, () => {
     await page.getByText('No accounts yet.').waitFor()
     await page.getByLabel('Address or secret').fill('1')
     await button(page, 'Add').click()
-    await page.getByRole('alert').waitFor()
+    await page.locator('.fault').waitFor()
     await look('the empty authenticator')
     await page
       .getByLabel('Address or secret')
@@ -111,7 +111,7 @@ describe('the pages of the sandbox', { skip: withoutChromium }, () => {
     await button(page, 'Private key of account 0').click()
     await page.getByLabel('Depth').fill('1000')
     await button(page, 'Reorganise').click()
-    await page.getByRole('alert').waitFor()
+    await page.locator('.fault').waitFor()
     await look('a chain')
 
     const { token } = await app.register()

@@ -167,9 +167,9 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       await heading.waitFor()
       assert.equal(await page.locator(':focus').innerText(), 'Second')
 
-      await page.setViewportSize({ width: 390, height: 800 })
+      await page.setViewportSize({ width: 375, height: 800 })
       const last = (await page.getByRole('tab').last().boundingBox())!
-      assert.ok(last.x + last.width <= 390, 'the last tab is cut off')
+      assert.ok(last.x + last.width <= 375, 'the last tab is cut off')
       await page.setViewportSize({ width: 1280, height: 800 })
 
       const frame = page.frameLocator('iframe')
@@ -357,7 +357,11 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       const count = async () => (await app.request('GET', '/sandbox/api/people')).body.people.length
       const before = await count()
       await page.getByRole('button', { name: 'Reset the sandbox' }).click()
-      await page.getByRole('button', { name: 'Cancel' }).click()
+      await page.getByRole('dialog').waitFor()
+      assert.equal(await page.locator(':focus').innerText(), 'Cancel')
+      await page.keyboard.press('Enter')
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      assert.equal(await page.locator(':focus').innerText(), 'Reset the sandbox')
       assert.equal(await count(), before)
       await page.getByRole('button', { name: 'Reset the sandbox' }).click()
       await page.getByRole('button', { name: 'Reset', exact: true }).click()
@@ -407,9 +411,9 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
         }
         // From a number without messages there is a way to the others.
         await page.goto(`${here()}/sandbox#phone/%2B4915100000000`)
-        await page.locator('#view-phone:not([hidden], .reading)').waitFor()
+        await page.locator('#view-phone:not([hidden], .with-pane)').waitFor()
         await page.goto(`${here()}/sandbox#phone/%`)
-        await page.locator('#view-phone:not([hidden], .reading)').waitFor()
+        await page.locator('#view-phone:not([hidden], .with-pane)').waitFor()
         // No address is broken, and no two links touch.
         await page.goto(`${here()}/sandbox#people`)
         const mallory = page.getByText('mallory@example.com')

@@ -72,13 +72,11 @@ describe('chains in a browser', { skip: withoutChromium }, () => {
         .accounts[9]
       await page.getByLabel('Address', { exact: true }).fill('0x12')
       await page.keyboard.press('Enter')
-      await page.getByRole('alert').getByText('The address must be 0x and 40 hexadecimal digits').waitFor()
+      const issue = page.getByText('It must be 0x and 40 hexadecimal digits')
+      await issue.waitFor()
       const field = page.getByLabel('Address', { exact: true })
       assert.equal(await field.getAttribute('aria-invalid'), 'true')
-      assert.equal(
-        await field.getAttribute('aria-describedby'),
-        await page.getByRole('alert').getAttribute('id'),
-      )
+      assert.equal(await field.getAttribute('aria-describedby'), await issue.getAttribute('id'))
 
       await field.fill(address)
       await page.getByLabel('Amount', { exact: true }).fill('2.5')
@@ -125,8 +123,11 @@ describe('chains in a browser', { skip: withoutChromium }, () => {
 
       await page.getByLabel('Depth').fill('1000')
       await button(page, 'Reorganise').click()
-      await page.getByRole('alert').getByText('The depth must be').waitFor()
-      assert.equal(await page.getByLabel('Depth').getAttribute('aria-invalid'), 'true')
+      const issue = page.getByText('It must be')
+      await issue.waitFor()
+      const depth = page.getByLabel('Depth')
+      assert.equal(await depth.getAttribute('aria-invalid'), 'true')
+      assert.equal(await depth.getAttribute('aria-describedby'), await issue.getAttribute('id'))
       await page.getByLabel('Depth').fill('2')
       await page.keyboard.press('Enter')
       await page.locator('#announcer', { hasText: 'The chain is reorganised' }).waitFor({ state: 'attached' })
@@ -141,7 +142,7 @@ describe('chains in a browser', { skip: withoutChromium }, () => {
       await block(page).waitFor()
       await button(page, 'Private key of account 0').click()
       assert.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= 390)
-      await page.getByRole('link', { name: 'Back to the chains' }).click()
+      await page.getByRole('button', { name: 'Close the details' }).click()
       await page.getByRole('link', { name: /arbitrum/ }).waitFor()
     })
 

@@ -65,6 +65,8 @@ export type Question = {
   verb: string
   /** What has to be typed first: the name of the record, or the number of records. */
   type?: string
+  /** Whether Cancel has the focus first, not the button that does it. */
+  isCancelFocused?: boolean
   /** Does it; the dialog stays open with the error if it rejects. */
   act: () => Promise<unknown>
 }
@@ -77,7 +79,15 @@ export type Question = {
 export const confirm = (question: Question): void =>
   openDialog((close) => <Confirm {...question} close={close} />)
 
-function Confirm({ title, children, verb, type, act, close }: Question & { close: () => void }) {
+function Confirm({
+  title,
+  children,
+  verb,
+  type,
+  isCancelFocused,
+  act,
+  close,
+}: Question & { close: () => void }) {
   const [text, setText] = useState('')
   const id = useId()
   return (
@@ -91,7 +101,7 @@ function Confirm({ title, children, verb, type, act, close }: Question & { close
         isDangerous
         disabled={type !== undefined && text.trim() !== type}
         buttons={
-          <button type="button" onClick={close}>
+          <button type="button" autoFocus={isCancelFocused} onClick={close}>
             Cancel
           </button>
         }

@@ -45,8 +45,12 @@ export function Form(props: {
   /** Further buttons beside that to submit. */
   buttons?: ComponentChildren
   isDangerous?: boolean
+  /** Whether the button is one of several that are alike. */
+  isPlain?: boolean
   disabled?: boolean
   label?: string
+  /** Called once all is sent, to clear the form or to move the focus. */
+  done?: ((form: HTMLFormElement) => void) | undefined
 }) {
   const [{ isBusy, error, fields }, setState] = useState<FormState>({ isBusy: false, error: undefined })
   const issues = issuesOf(error)
@@ -62,7 +66,10 @@ export function Form(props: {
       return typeof entry === 'string' ? entry : ''
     }
     props.send(value, all).then(
-      () => setState({ isBusy: false, error: undefined }),
+      () => {
+        setState({ isBusy: false, error: undefined })
+        props.done?.(form)
+      },
       (error: unknown) => {
         const fields = new Set(
           Array.from(form.querySelectorAll('div.field [name]'), (one) => one.getAttribute('name')!),
@@ -79,7 +86,12 @@ export function Form(props: {
         {error !== undefined && issues.length === 0 && <Problem error={error} />}
         {unnamed.length > 0 && <UnnamedIssues issues={unnamed} />}
         <div class="buttons">
-          <button class={props.isDangerous ? 'dangerous' : 'primary'} disabled={isBusy || props.disabled}>
+          {/* While it is busy it keeps the focus, which a disabled button would lose. */}
+          <button
+            class={props.isDangerous ? 'dangerous' : props.isPlain ? undefined : 'primary'}
+            disabled={props.disabled}
+            aria-disabled={isBusy}
+          >
             {isBusy ? 'Working…' : props.submit}
           </button>
           {props.buttons}

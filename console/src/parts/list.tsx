@@ -101,15 +101,33 @@ export function List<T>(props: ListProps<T>) {
   )
 }
 
-/** What is known of one record, at the right of its list; on a phone in its place. */
-export function Pane({ at, children }: { at: readonly string[]; children: ComponentChildren }) {
+/**
+ * What is known of one record, at the right of its list; on a phone in its place. Escape closes it, and the focus goes back to
+ * the row.
+ */
+export function Pane({
+  at,
+  id,
+  children,
+}: {
+  at: readonly string[]
+  id?: string
+  children: ComponentChildren
+}) {
   const ref = useRef<HTMLElement>(null)
-  const close = () => go(addressOf(at))
+  function close(): void {
+    const records = ref.current?.parentElement?.querySelector('.records')
+    const row = records?.querySelector<HTMLElement>('a[aria-current="true"]')
+    go(addressOf(at))
+    requestAnimationFrame(() => {
+      if (!records?.contains(document.activeElement)) row?.focus()
+    })
+  }
   useKeyDown((event) => {
     if (singleKey(event) === 'Escape') close()
   })
   return (
-    <section class="pane" aria-label="Details" ref={ref} tabIndex={-1}>
+    <section class="pane" id={id} aria-label="Details" ref={ref} tabIndex={-1}>
       <button type="button" class="close small" aria-label="Close the details" onClick={close}>
         <span aria-hidden="true">×</span>
       </button>

@@ -2,15 +2,27 @@ import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 
 /** Where the reader is: `#/users/01abc?q=ada` is the screen `users`, the path `['01abc']` and the query `q=ada`. */
-export type PagePlace = { screen: string; path: readonly string[]; query: URLSearchParams }
+export type PagePlace = {
+  screen: string
+  path: readonly string[]
+  query: URLSearchParams
+  /** All behind the screen, as one id: it may hold slashes, and is not always encoded. */
+  rest: string
+}
 
 export type Query = Readonly<Record<string, string | undefined>>
 
 // Filters can hold personal data: what is behind the `#` reaches no log of a server and no Referer.
 function readPlace(): PagePlace {
-  const [path = '', search] = location.hash.replace(/^#\/?/, '').split(/\?(.*)/s)
-  const [screen = '', ...rest] = path.split('/').map(decoded)
-  return { screen, path: rest.filter((one) => one !== ''), query: new URLSearchParams(search) }
+  const hash = location.hash.replace(/^#\/?/, '')
+  const [path = '', search] = hash.split(/\?(.*)/s)
+  const [screen = '', ...others] = path.split('/').map(decoded)
+  return {
+    screen,
+    path: others.filter((one) => one !== ''),
+    query: new URLSearchParams(search),
+    rest: decoded(hash.replace(/^[^/]*\/?/, '')),
+  }
 }
 
 /** Addresses are typed, too. */

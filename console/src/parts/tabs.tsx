@@ -1,13 +1,14 @@
 import type { ComponentChildren } from 'preact'
-import { useId, useRef } from 'preact/hooks'
+import { useId, useRef, useState } from 'preact/hooks'
 
 import { place, setQuery } from './router.tsx'
 
 export type TabItem = { name: string; title: string; show: () => ComponentChildren }
 
 /**
- * Shows one panel at a time; the address has which: `?tab=json`. The arrow keys change it:
- * https://www.w3.org/WAI/ARIA/apg/patterns/tabs/
+ * Shows one panel at a time. The arrow keys change it: https://www.w3.org/WAI/ARIA/apg/patterns/tabs/
+ *
+ * @param props.query the parameter of the address that has the choice, as in `?tab=json`; null keeps it in the component
  */
 export function Tabs({
   label,
@@ -16,16 +17,18 @@ export function Tabs({
 }: {
   label: string
   tabs: readonly TabItem[]
-  query?: string
+  query?: string | null
 }) {
   const id = useId()
   const bar = useRef<HTMLDivElement>(null)
-  const chosen = place.value.query.get(query)
+  const [own, setOwn] = useState(0)
+  const chosen = query === null ? tabs[own]?.name : place.value.query.get(query)
   const at = Math.max(
     0,
     tabs.findIndex(({ name }) => name === chosen),
   )
-  const choose = (index: number) => setQuery({ [query]: index === 0 ? undefined : tabs[index]!.name })
+  const choose = (index: number) =>
+    query === null ? setOwn(index) : setQuery({ [query]: index === 0 ? undefined : tabs[index]!.name })
   function onKeyDown(event: KeyboardEvent): void {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
     if (step === undefined) return

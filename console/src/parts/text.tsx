@@ -119,7 +119,8 @@ export const Id = ({ children, what = 'the id' }: { children: string; what?: str
 export const Facts = ({
   of,
 }: {
-  of: readonly (readonly [string, ComponentChildren] | false | undefined)[]
+  /** What is no pair is left out. */
+  of: readonly (readonly [string, ComponentChildren] | false | '' | null | undefined)[]
 }) => (
   <dl class="facts">
     {of.map(
