@@ -155,7 +155,7 @@ describe('words that make no command', () => {
   test('an unknown command ends the program with 2, and version, --version and -v print the version', async (t) => {
     const folder = await temporaryFolder(t)
     assert.equal((await runProgram(t, ['nonsense'], { folder })).code, 2)
-    const manifest = JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8'))
+    const manifest = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
     const output = `sixwire ${manifest.version} (node ${process.version})\n`
     for (const word of ['version', '--version', '-v'])
       assert.deepEqual(await runHere([word]), { code: 0, output, errors: '' })

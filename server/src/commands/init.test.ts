@@ -64,7 +64,7 @@ test('sixwire init makes an application that runs, and whose test passes', async
   const manifest = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
   assert.equal(manifest.name, 'my-shop')
   assert.deepEqual(Object.keys(manifest.scripts), ['start', 'dev', 'test', 'check'])
-  const { version } = JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8'))
+  const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
   assert.deepEqual(manifest.dependencies, { sixwire: `^${version}` })
 
   // The secret suffices for production, and is readable by its owner alone.

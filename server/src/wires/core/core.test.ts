@@ -54,7 +54,7 @@ someEngine((engine) => {
     test('/info tells the application’s version and the platform’s', async () => {
       const { status, body } = await app.request('GET', '/info')
       assert.equal(status, 200)
-      const manifest = await readFile(new URL('../../../../package.json', import.meta.url), 'utf8')
+      const manifest = await readFile(new URL('../../../package.json', import.meta.url), 'utf8')
       const { uptime, ...rest } = body
       assert.deepEqual(rest, {
         name: 'shop',
