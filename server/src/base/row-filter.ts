@@ -1,5 +1,5 @@
 /**
- * The rows that a caller may see and change. Each case has a tag, so that nothing that is missing can stand for all rows.
+ * The rows that a caller may see and change. Each case has a tag: a missing field never means all rows.
  * A policy decides by owner alone; `none` and `matching` come from rules, whose conditions read the row.
  */
 export type RowFilter<Condition = never> =

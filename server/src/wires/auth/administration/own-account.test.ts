@@ -48,7 +48,7 @@ describe('one’s own account', () => {
       assert.equal((await change(token, { metadata: { a: null, b: 1 } })).status, 200)
     })
 
-    testOnce('measures escaped metadata by the characters that it stands for', async () => {
+    testOnce('counts an escape in metadata as the character that it encodes', async () => {
       const { token } = await app().register()
       const escaped = (count: number) =>
         app().request('PATCH', '/auth/me', {

@@ -81,7 +81,7 @@ describe('the verification of an address', () => {
       assert.equal(arrived(email).length, 1)
     })
 
-    testOnce('is sent again to somebody signed in only, within the limit of the address', async () => {
+    testOnce('is sent again only to a signed-in user, within the limit of the address', async () => {
       assert.equal((await send(app(), 'POST /auth/resend-verification')).status, 401)
       const { email, token } = await app().register()
       assert.deepEqual(statuses(await Promise.all(times(8, () => resend(token)))), { 200: 8 })

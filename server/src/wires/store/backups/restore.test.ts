@@ -78,7 +78,7 @@ eachEngine((engine) => {
       assert.equal(back.status, 200, back.text)
       assert.deepEqual(
         (await other.request('GET', '/store/books?sort=_id', { token })).body.data,
-        before.map(({ body }) => body),
+        before.map(({ body }) => body).toSorted((a, b) => (a._id < b._id ? -1 : 1)),
       )
       assert.deepEqual((await stateOf(app.app)).files, [])
       await assertClean(app.app, folder)

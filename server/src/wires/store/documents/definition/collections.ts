@@ -62,7 +62,7 @@ export function createCollections(
     declared,
     /** A collection; one that the configuration does not name is the policy's. */
     get: (name: string): CollectionDefinition => declared.get(name) ?? { ...undeclared, name },
-    /** Somebody who reads and writes documents, for the time of one request. */
+    /** The caller who reads and writes documents in one request. */
     viewer: createViewers(readValue),
     /** The documents that values of `store.user` are read from for a user, and where in them. */
     sourcesOf: (names: readonly string[], subject: RuleSubject) =>

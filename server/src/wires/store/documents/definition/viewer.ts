@@ -4,13 +4,13 @@ import type { Scalar } from '../language/query/filter.ts'
 import type { RuleSubject } from '../language/rules/rule.ts'
 import type { CollectionDefinition } from './collection.ts'
 
-/** A value of somebody in `store.user`; undefined if it is unresolved. */
+/** A value of a caller in `store.user`; undefined if it is unresolved. */
 export type UserValue = readonly Scalar[] | undefined
 
-/** Reads a value of `store.user` for somebody. */
+/** Reads a value of `store.user` for a caller. */
 export type ReadUserValue = (name: string, own: RuleSubject) => Promise<UserValue>
 
-/** Somebody who reads and writes documents, for the time of one request. */
+/** The caller who reads and writes documents in one request. */
 export type Viewer = {
   readonly caller: Caller | undefined
   readonly isPrivileged: boolean

@@ -71,7 +71,7 @@ export function createLists(context: Omit<ListContext, 'parsed'>) {
 }
 
 /**
- * Chooses how a list is read, and reads it so. If an index is not as it was any more, the choice is made again.
+ * Chooses the access path of a list and reads by it. If an index has changed meanwhile, it chooses again.
  *
  * @throws unavailable while the words that it searches for are not complete
  */
