@@ -244,7 +244,7 @@ describe('identity provider B', () => {
       assert.equal(JSON.parse((await exchange(app(), form)).text).error, 'bad_verification_code')
     })
 
-    test('lets go of what has expired when somebody else comes, and of the oldest tokens', async () => {
+    test('deletes expired codes and tokens at the next sign-in, and keeps the newest 500 tokens', async () => {
       const app = await empty()
       const { db } = app.app
       const kept = async () => {

@@ -15,15 +15,21 @@ const OPTIONS = [
   '--test-timeout=120000',
 ]
 
-/** The files that were named, by the modules that run them: a workspace is a folder of the root. */
+/** The test files that were named, by the modules that run them. @param names of files, or of folders, from the root */
 async function modulesOf(names: readonly string[]): Promise<Map<string, readonly string[]>> {
-  const isWorkspace = (name: string): boolean => existsSync(name) && statSync(name).isDirectory()
-  if (names.every(isWorkspace)) return writeBatches(names)
+  if (names.every((name) => statSync(name).isDirectory())) return writeBatches(names)
   return new Map(names.map((name) => [resolve(name), [resolve(name)]]))
 }
 
 // `npm test -w server` begins in the folder of the workspace.
 process.chdir(fileURLToPath(new URL('../../../', import.meta.url)))
-const { code, lines } = await runTests(await modulesOf(process.argv.slice(2)), OPTIONS)
-for (const line of lines) process.stdout.write(`${line}\n`)
-process.exitCode = code
+const names = process.argv.slice(2)
+const missing = names.find((name) => !existsSync(name))
+if (missing === undefined) {
+  const { code, lines } = await runTests(await modulesOf(names), OPTIONS)
+  for (const line of lines) process.stdout.write(`${line}\n`)
+  process.exitCode = code
+} else {
+  process.stderr.write(`${missing}: there is no such file or folder: name it from the root of the checkout\n`)
+  process.exitCode = 1
+}

@@ -163,7 +163,7 @@ eachEngine((engine) => {
     assert.equal((await send('GET /onchain/wallets', undefined, undefined, other)).body.total, 0)
     assert.equal((await send('GET /onchain/wallets/nonsense')).status, 404)
     const { wallets } = app().app.service('onchain')
-    await assert.rejects(wallets.signerOf(_id, ownRows('somebody')), { code: 'NOT_FOUND' })
+    await assert.rejects(wallets.signerOf(_id, ownRows('another user')), { code: 'NOT_FOUND' })
     for (const route of ['POST /onchain/wallets', 'GET /onchain/wallets', `GET /onchain/wallets/${_id}`])
       assert.equal((await send(route, undefined, { authorization: '' })).status, 401, route)
   })

@@ -153,7 +153,7 @@ eachEngine((engine) => {
     await stream.receives('ready', 'put a', 'reset changed', 'reset changed', 'put c')
   })
 
-  test('a user who leaves and joins a team again in one transaction is told to list again', async (t) => {
+  test('a user who leaves and joins a team again in one transaction gets a reset', async (t) => {
     const { app, db, user, token, create } = await setUp(t, shared)
     const membership = await create('memberships', { user, team: 'a' })
     const query = { collection: 'tasks' }
