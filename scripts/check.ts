@@ -15,6 +15,7 @@ const PARTS = [
   'tsc -p sandbox/page',
   'oxfmt --check',
   'node scripts/floors.ts',
+  'node scripts/factories.ts',
   'node scripts/unique-types.ts',
   // Last, when little runs beside it: on a busy machine work in the background falls into the requests that it traces.
   'node --conditions=sixwire-source scripts/walks.ts --check',

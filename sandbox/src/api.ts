@@ -32,12 +32,17 @@ export async function describeAll(
 
 /** `/sandbox/api`: shows and resets all stand-ins, and sets faults. Each stand-in has its own routes beside these. */
 export const createApi =
-  (
-    standIns: readonly StandIn[],
-    describe: () => Promise<Record<string, unknown>>,
-    faults: Faults,
-    webhooks: WebhookLog,
-  ): FastifyPluginAsync =>
+  ({
+    standIns,
+    describe,
+    faults,
+    webhooks,
+  }: {
+    standIns: readonly StandIn[]
+    describe: () => Promise<Record<string, unknown>>
+    faults: Faults
+    webhooks: WebhookLog
+  }): FastifyPluginAsync =>
   async (engine) => {
     const readFault = createFaultReader()
     const providers = standIns.filter(({ takesFaults }) => takesFaults).map(({ name }) => name)

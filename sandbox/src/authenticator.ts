@@ -5,7 +5,7 @@ import { newId } from '../../server/src/base/ids.ts'
 import { onceResolved } from '../../server/src/base/once.ts'
 import { Type } from '../../server/src/base/schema.ts'
 import { sql } from '../../server/src/db/sql.ts'
-import { createReader } from './reader.ts'
+import { readerOf } from './reader.ts'
 import type { StandIn, StandInContext } from './stand-in.ts'
 
 const ACCOUNTS_MAX = 100
@@ -27,7 +27,7 @@ export type AuthenticatorAccount = {
 /** Stands in for an authenticator app on a person's phone: keeps secrets, and shows their codes (RFC 6238). */
 export function createAuthenticator({ db, clock, base }: StandInContext): StandIn {
   const page = new URL(base).pathname
-  const readBody = createReader(
+  const readBody = readerOf(
     'body',
     Type.Object({ uri: Type.String({ minLength: 1, maxLength: 2_000 }) }, { additionalProperties: false }),
   )

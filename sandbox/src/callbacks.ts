@@ -1,10 +1,9 @@
-import type { Logger } from '../../server/src/base/logger.ts'
-import type { Clock } from '../../server/src/base/clock.ts'
 import { Type } from '../../server/src/base/schema.ts'
 import type { Step } from '../../server/src/db/database.ts'
 import { sql, type Sql } from '../../server/src/db/sql.ts'
-import type { Job, Jobs } from '../../server/src/kernel/jobs/jobs.ts'
+import type { Job } from '../../server/src/kernel/jobs/jobs.ts'
 import type { ProviderFault } from './faults.ts'
+import type { StandInsContext } from '../../server/src/kernel/wire/stand-ins.ts'
 
 /** How long the application may take to answer. */
 export const ANSWER_MS = 5_000
@@ -66,10 +65,11 @@ async function post(url: string, { headers, body }: CallbackRequest, stopping: A
 }
 
 /** Sends the callbacks of all stand-ins as jobs: a restart loses none, and of several servers one sends each. */
-export const createCallbackQueue = (
-  jobs: Jobs,
-  { clock, log }: { clock: Clock; log: Logger },
-): CallbackQueue => ({
+export const createCallbackQueue = ({
+  clock,
+  jobs,
+  log,
+}: Pick<StandInsContext, 'clock' | 'jobs' | 'log'>): CallbackQueue => ({
   of<M>(
     standIn: string,
     build: (callback: { url: string; message: M }) => CallbackRequest | undefined,

@@ -2,8 +2,7 @@ import { Readable } from 'node:stream'
 
 import type { FastifyPluginAsync } from 'fastify'
 
-import type { Clock } from '../../server/src/base/clock.ts'
-import type { Database } from '../../server/src/db/database.ts'
+import type { StandInsContext } from '../../server/src/kernel/wire/stand-ins.ts'
 
 const CHECK_MS = 500
 const HEARTBEAT_MS = 15_000
@@ -27,7 +26,10 @@ export type PageEvents = {
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  * @param parts by name
  */
-export function createEvents(db: Database, clock: Clock, parts: ReadonlyMap<string, Version>): PageEvents {
+export function createEvents(
+  { db, clock }: Pick<StandInsContext, 'db' | 'clock'>,
+  { parts }: { parts: ReadonlyMap<string, Version> },
+): PageEvents {
   const closing = new AbortController()
 
   const readVersions = async (): Promise<Map<string, string>> =>

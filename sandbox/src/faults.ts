@@ -3,12 +3,11 @@ import { Type } from '../../server/src/base/schema.ts'
 import type { Static } from 'typebox'
 
 import { invalid } from '../../server/src/base/errors.ts'
-import type { Clock } from '../../server/src/base/clock.ts'
 import { pointerTo } from '../../server/src/base/json-pointer.ts'
 import { parseJson } from '../../server/src/base/json.ts'
-import type { Database } from '../../server/src/db/database.ts'
 import { sql } from '../../server/src/db/sql.ts'
-import { createReader } from './reader.ts'
+import { readerOf } from './reader.ts'
+import type { StandInsContext } from '../../server/src/kernel/wire/stand-ins.ts'
 
 const DELAY_MAX_MS = 60_000
 
@@ -51,7 +50,7 @@ export type ProviderFault = Static<typeof faultSchema>
  * @throws VALIDATION_ERROR with the path of each fault, also for a name that means nothing: it would do nothing
  */
 export function createFaultReader(): (body: unknown, canHold: boolean) => ProviderFault {
-  const readBody = createReader('body', faultSchema)
+  const readBody = readerOf('body', faultSchema)
   const names = Object.keys(faultSchema.properties)
   return (body, canHold) => {
     const fault = readBody(body)
@@ -82,7 +81,7 @@ export type Faults = {
   reset(): Promise<void>
 }
 
-export function createFaults(db: Database, clock: Clock): Faults {
+export function createFaults({ db, clock }: Pick<StandInsContext, 'db' | 'clock'>): Faults {
   const faultOf = (text: string): ProviderFault => parseJson(text) as ProviderFault
   return {
     async next(provider, signal) {

@@ -21,16 +21,15 @@ const TYPES: Record<string, string> = {
  * @param options.policy the content security policy of all of them
  */
 export const createFiles =
-  (
-    folder: URL,
-    options: {
-      at: string
-      pages: readonly string[]
-      words: Readonly<Record<string, string>>
-      policy: string
-    },
-  ): FastifyPluginAsync =>
+  (options: {
+    folder: URL
+    at: string
+    pages: readonly string[]
+    words: Readonly<Record<string, string>>
+    policy: string
+  }): FastifyPluginAsync =>
   async (engine) => {
+    const { folder } = options
     for (const name of await readdir(folder)) {
       const type = TYPES[extname(name)]
       if (type === undefined) continue

@@ -31,7 +31,8 @@ const PAGES = [
  * to sign up and in. It uses the API as any frontend would, and is short enough to be read as an example of one.
  */
 export const createFrontend = ({ name, publicUrl, sandboxUrl }: Settings): FastifyPluginAsync =>
-  createFiles(sandboxAsset('frontend/'), {
+  createFiles({
+    folder: sandboxAsset('frontend/'),
     at: `${FRONTEND}/files`,
     pages: PAGES.map((page) => FRONTEND + page),
     words: {

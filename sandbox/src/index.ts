@@ -75,27 +75,32 @@ const STAND_INS: readonly CreateStandIn[] = [
 
 /** Creates the sandbox; nothing listens before `open`, and nothing is stored before `start`. */
 export function createSandbox(
-  frame: Omit<StandInContext, 'faults' | 'callbacks' | 'webhooks' | 'base' | 'endpoints'> &
+  context: Omit<StandInContext, 'faults' | 'callbacks' | 'webhooks' | 'base' | 'endpoints'> &
     Partial<Pick<StandInContext, 'endpoints'>>,
-  creators: readonly CreateStandIn[] = STAND_INS,
+  { creators = STAND_INS }: { creators?: readonly CreateStandIn[] } = {},
 ): Sandbox {
-  const { db, clock, log, settings } = frame
-  const faults = createFaults(db, clock)
-  const callbacks = createCallbackQueue(frame.jobs, { clock, log })
+  const { log, settings } = context
+  const faults = createFaults(context)
+  const callbacks = createCallbackQueue(context)
   const mayCall = createAccess(settings)
-  const webhooks = createWebhookLog({ db, clock, jobs: frame.jobs, log })
-  const context = { endpoints: [], ...frame, faults, callbacks, webhooks, base: settings.sandboxUrl }
-  const standIns = creators.map((create) => create(context))
+  const webhooks = createWebhookLog(context)
+  const standInContext: StandInContext = {
+    endpoints: [],
+    ...context,
+    faults,
+    callbacks,
+    webhooks,
+    base: settings.sandboxUrl,
+  }
+  const standIns = creators.map((create) => create(standInContext))
   const used = new Set<StandIn>()
   const describe = () => describeAll(standIns, used, faults)
-  const events = createEvents(
-    db,
-    clock,
-    new Map<string, Version>([
+  const events = createEvents(context, {
+    parts: new Map<string, Version>([
       ...standIns.flatMap(({ part }) => (part ? [[part.name, part.version] as const] : [])),
       ['providers', describe],
     ]),
-  )
+  })
   return {
     async open(unconfigured) {
       for (const one of standIns) {
@@ -117,9 +122,9 @@ export function createSandbox(
         throw errors.not_found()
       })
       const unused = standIns.filter((one) => !used.has(one)).map(({ name }) => name)
-      await engine.register(createPage({ base: context.base, appUrl: settings.appUrl, unused }))
+      await engine.register(createPage({ base: settings.sandboxUrl, appUrl: settings.appUrl, unused }))
       await engine.register(createFrontend(settings))
-      await engine.register(createApi(standIns, describe, faults, webhooks))
+      await engine.register(createApi({ standIns, describe, faults, webhooks }))
       await engine.register(events.plugin)
       for (const { routes } of standIns) await engine.register(routes)
     },

@@ -55,6 +55,6 @@ export const createPage =
       sendAsset(request.params.name, request, reply),
     )
     await engine.register(
-      createFiles(sandboxAsset('page/'), { at: '/page', pages: [], words: {}, policy: POLICY }),
+      createFiles({ folder: sandboxAsset('page/'), at: '/page', pages: [], words: {}, policy: POLICY }),
     )
   }

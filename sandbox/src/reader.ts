@@ -11,7 +11,7 @@ export const LIST_MAX = 1_000
  *
  * @throws VALIDATION_ERROR with the path of each fault
  */
-export function createReader<S extends TSchema>(part: RequestPart, schema: S): (given: unknown) => Static<S> {
+export function readerOf<S extends TSchema>(part: RequestPart, schema: S): (given: unknown) => Static<S> {
   const check = createValidation()(part, schema)
   return (given) => {
     const result = check(given)
@@ -22,7 +22,7 @@ export function createReader<S extends TSchema>(part: RequestPart, schema: S): (
 
 /** Makes the function that reads the query of a list of messages: `?to=&limit=`, and parameters of its own. */
 export const createListReader = <P extends Record<string, TSchema>>(own: P) =>
-  createReader(
+  readerOf(
     'query',
     Type.Object({
       ...own,

@@ -142,7 +142,7 @@ someEngine((engine) => {
         routes.push(`${String(method)} ${url.replace(/\/AC[0-9a-f]{32}/, '/:account')}`)
     })
     const { db, settings } = app
-    const jobs = createJobs(db, systemClock, server.log)
+    const jobs = createJobs({ db, clock: systemClock, log: server.log })
     await server.register(createSandbox({ db, settings, jobs, clock: systemClock, log: server.log }).plugin, {
       prefix: '/sandbox',
     })
@@ -199,11 +199,11 @@ someEngine((engine) => {
         {
           db: app.db,
           clock: systemClock,
-          jobs: createJobs(app.db, systemClock, log),
+          jobs: createJobs({ db: app.db, clock: systemClock, log }),
           settings: app.settings,
           log,
         },
-        [createNode('ethereum', opened), createNode('base', opened)],
+        { creators: [createNode('ethereum', opened), createNode('base', opened)] },
       )
       assert.deepEqual(sandbox.variables, {}, 'nothing is open before')
       await sandbox.open(unconfiguredVariables([chains], configured))

@@ -1,22 +1,19 @@
 import { Type } from '../../server/src/base/schema.ts'
-import { createReader, LIST_MAX } from './reader.ts'
+import { readerOf, LIST_MAX } from './reader.ts'
 import type { StandIn, StandInContext } from './stand-in.ts'
 
 const DELAY_MAX_MS = 86_400_000
 
 /** `/sandbox/api/webhooks`: shows the webhooks of payments, and sends, delays and drops them. */
 export function createWebhooks({ webhooks, base }: StandInContext): StandIn {
-  const readQuery = createReader(
+  const readQuery = readerOf(
     'query',
     Type.Object({
       provider: Type.Optional(Type.String()),
       limit: Type.Integer({ minimum: 1, maximum: LIST_MAX, default: LIST_MAX }),
     }),
   )
-  const readDelay = createReader(
-    'body',
-    Type.Object({ ms: Type.Integer({ minimum: 0, maximum: DELAY_MAX_MS }) }),
-  )
+  const readDelay = readerOf('body', Type.Object({ ms: Type.Integer({ minimum: 0, maximum: DELAY_MAX_MS }) }))
   return {
     name: 'webhooks',
     takesFaults: false,

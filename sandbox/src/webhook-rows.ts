@@ -1,10 +1,10 @@
-import { isoTime, type Clock } from '../../server/src/base/clock.ts'
+import { isoTime } from '../../server/src/base/clock.ts'
 import { newId } from '../../server/src/base/ids.ts'
 import { parseJson } from '../../server/src/base/json.ts'
-import type { Database } from '../../server/src/db/database.ts'
 import { sql, type Sql } from '../../server/src/db/sql.ts'
 import type { ProviderFault } from './faults.ts'
 import type { DeliveryAttempt } from './webhook-request.ts'
+import type { StandInsContext } from '../../server/src/kernel/wire/stand-ins.ts'
 
 /** Webhooks of each stand-in that are kept; the oldest are deleted once they do not wait. */
 const KEPT = 1_000
@@ -121,7 +121,7 @@ export type WebhookRows = {
   recordSql(row: WebhookRow, attempt: DeliveryAttempt, next: { status: WebhookStatus; dueAt: number }): Sql
 }
 
-export function createWebhookRows(db: Database, clock: Clock): WebhookRows {
+export function createWebhookRows({ db, clock }: Pick<StandInsContext, 'db' | 'clock'>): WebhookRows {
   const inStates = (states: readonly WebhookStatus[]): Sql => sql`status in (${sql.join(states)})`
   return {
     create({ provider, eventId, type, objectId, body, dueAt, url }, fault) {

@@ -117,16 +117,21 @@ export async function startSandbox(ending: Ending, engine: Engine, options: Star
   })
   const { db, settings } = app
   const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
-  const jobs = createJobs(db, clock, log)
+  const jobs = createJobs({ db, clock, log })
   const senders = new Map<string, WebhookDeliveries>()
-  const sandbox = createSandbox({ db, clock, jobs, settings, log }, [
-    createMail,
-    createPhone,
-    ...['cardpay', 'walletpay'].map((name) =>
-      createSender(name, options.url, (webhooks) => senders.set(name, webhooks), options.senders?.[name]),
-    ),
-    createWebhooks,
-  ])
+  const sandbox = createSandbox(
+    { db, clock, jobs, settings, log },
+    {
+      creators: [
+        createMail,
+        createPhone,
+        ...['cardpay', 'walletpay'].map((name) =>
+          createSender(name, options.url, (webhooks) => senders.set(name, webhooks), options.senders?.[name]),
+        ),
+        createWebhooks,
+      ],
+    },
+  )
   await sandbox.open(new Set(['CARDPAY_URL', 'WALLETPAY_URL']))
   await app.server.engine.register(sandbox.plugin, { prefix: '/sandbox' })
   await app.migrate()

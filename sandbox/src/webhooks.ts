@@ -96,7 +96,7 @@ export function createWebhookLog({
   jobs: Jobs
   log: Logger
 }): WebhookLog {
-  const rows = createWebhookRows(db, clock)
+  const rows = createWebhookRows({ db, clock })
   const targets = new Map<string, WebhookTarget>()
   const job = jobs.define(
     'sandbox.webhook',

@@ -164,8 +164,8 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
     sqliteFunctions: chosen.flatMap(({ sqliteFunctions }) => sqliteFunctions ?? []),
   })
   const db = await explained(loaded.databaseUrl, opening)
-  const processes = createProcesses({ db, clock, log: log.log }, loaded.databaseUrl)
-  const jobs = createJobs(db, clock, log.log, processes.id)
+  const processes = createProcesses({ db, clock, log: log.log }, { databaseUrl: loaded.databaseUrl })
+  const jobs = createJobs({ db, clock, log: log.log }, { process: processes.id })
   processes.onEnd((ended) => [jobs.releaseSql(ended)])
   const running: Running[] = []
   let standIns: StandIns | undefined
@@ -232,7 +232,9 @@ async function assemble(parts: ServerParts): Promise<App> {
   const { log, answered } = parts.log
   const frame = createFrame(parts)
   const { delivery, requestLog } = frame
-  const policy = createPolicy(settings, () => running.some((one) => one.requiresVerifiedEmail?.()))
+  const policy = createPolicy(settings, {
+    requireVerifiedEmail: () => running.some((one) => one.requiresVerifiedEmail?.()),
+  })
   // What the wires ask for before it is there, as they do in a request only.
   const deferred: DeferredStatus = {
     state: () => life.stage(),
@@ -310,8 +312,10 @@ async function assemble(parts: ServerParts): Promise<App> {
   })
   const schedule = createSchedule(
     { db, clock, jobs: parts.jobs, log },
-    parts.schedules,
-    Object.assign({}, ...running.map((one) => one.scheduleContext)) as Record<string, unknown>,
+    {
+      schedules: parts.schedules,
+      offered: Object.assign({}, ...running.map((one) => one.scheduleContext)) as Record<string, unknown>,
+    },
   )
   const warnings = [
     ...warningsOf(settings, parts.environment),

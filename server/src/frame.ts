@@ -43,15 +43,15 @@ export function createFrame({
     : NO_REQUEST_LOG
   onProblem((line) => requestLog.problem(line))
   const audit = createAudit(clock)
-  const limiters = { database: createRateLimiter(db, clock), process: createProcessRateLimiter(clock) }
-  const idempotency = createIdempotencyStore(db, clock, settings.secret, processes)
+  const limiters = { database: createRateLimiter({ db, clock }), process: createProcessRateLimiter(clock) }
+  const idempotency = createIdempotencyStore({ db, clock, processes }, { secret: settings.secret })
   defineAuditRetention({ db, clock, jobs }, settings.auditDays)
   if (settings.requestLog) defineLogRetention({ db, clock, jobs }, settings.requestLog)
   jobs.every('sixwire.clean', CLEANING_MS, async () => {
     await idempotency.deleteExpired()
     await limiters.database.deleteFull()
   })
-  const delivery = createEventDelivery({ db, clock, log, jobs, metrics }, webhooks)
+  const delivery = createEventDelivery({ db, clock, log, jobs, metrics }, { configured: webhooks })
   return {
     metrics,
     requestLog,
@@ -60,7 +60,7 @@ export function createFrame({
     logs: createLogOperations({ db, clock, audit }, settings.requestLog),
     jobs: createJobOperations({ db, clock, audit, jobs }),
     delivery,
-    webhooks: createWebhooks({ db, log, audit }, webhooks, delivery.kinds),
+    webhooks: createWebhooks({ db, log, audit }, { configured: webhooks, kinds: delivery.kinds }),
     limiters,
     idempotency,
   }

@@ -299,7 +299,7 @@ export const createCardpayApi = (options: CardpayApiOptions): FastifyPluginAsync
   return async (engine) => {
     engine.removeAllContentTypeParsers()
     takeForms(engine)
-    engine.setErrorHandler(createAnswerError(log, address))
+    engine.setErrorHandler(createAnswerError({ log }, { address }))
     engine.setNotFoundHandler((request) => {
       throw statusError(
         404,

@@ -74,8 +74,8 @@ export async function startCardpay(
   )
   const db = await openDatabase(options.databaseUrl ?? (await engine.migratedUrl()))
   const server = Fastify({ forceCloseConnections: true })
-  const jobs = createJobs(db, clock, server.log)
-  const sandbox = createSandbox({ db, clock, jobs, settings, log: server.log }, [createCardpay])
+  const jobs = createJobs({ db, clock, log: server.log })
+  const sandbox = createSandbox({ db, clock, jobs, settings, log: server.log }, { creators: [createCardpay] })
   const received: Received[] = []
   await sandbox.open(new Set(['STRIPE_SECRET_KEY']))
   await db.migrate([

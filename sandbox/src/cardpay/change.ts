@@ -71,7 +71,7 @@ const KIND_WORDS: Partial<Record<StripeObjectKind, string>> = { session: 'checko
 /** @param perform what happens later; it does nothing if the object is gone, or its state has changed */
 export function createChanges(
   { db, clock, jobs, webhooks }: { db: Database; clock: Clock; jobs: Jobs; webhooks: WebhookDeliveries },
-  perform: (change: StripeChange, work: LaterWork) => Promise<void>,
+  { perform }: { perform: (change: StripeChange, work: LaterWork) => Promise<void> },
 ): Changes {
   const later = jobs.define('sandbox.cardpay-later', { payload: Later }, async ({ payload }) =>
     run({}, (change) => perform(change, payload)),

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-import type { Logger } from '../../../server/src/base/logger.ts'
 import { ApiError } from '../../../server/src/base/errors.ts'
+import type { StandInContext } from '../stand-in.ts'
 
 export type ErrorType = 'api_error' | 'card_error' | 'idempotency_error' | 'invalid_request_error'
 
@@ -88,7 +88,7 @@ function stripeErrorOf(error: unknown): StripeError | undefined {
 
 /** Answers an error as Stripe would. */
 export const createAnswerError =
-  (log: Logger, address: string) =>
+  ({ log }: Pick<StandInContext, 'log'>, { address }: { address: string }) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const stripeError = stripeErrorOf(error)
     if (!stripeError) log.error({ requestId: request.id, err: error }, 'an unexpected error answered 500')

@@ -1,9 +1,9 @@
-import type { Clock } from '../../../server/src/base/clock.ts'
 import { sha256 } from '../../../server/src/base/crypto.ts'
 import { newId } from '../../../server/src/base/ids.ts'
-import type { Database, Transaction } from '../../../server/src/db/database.ts'
+import type { Transaction } from '../../../server/src/db/database.ts'
 import { sql } from '../../../server/src/db/sql.ts'
 import { StripeError } from './errors.ts'
+import type { StandInContext } from '../stand-in.ts'
 
 const KEPT_MS = 86_400_000
 /** After that the server that performed the call has crashed; a fault delays a call by a minute at most. */
@@ -47,7 +47,7 @@ type Row = { fingerprint: string; status: number | null; body: string | null; re
  *
  * @see https://docs.stripe.com/api/idempotent_requests
  */
-export function createIdempotentCalls(db: Database, clock: Clock): IdempotentCalls {
+export function createIdempotentCalls({ db, clock }: Pick<StandInContext, 'db' | 'clock'>): IdempotentCalls {
   const inUse = () =>
     new StripeError(
       409,

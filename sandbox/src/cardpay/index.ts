@@ -55,10 +55,14 @@ export function createCardpay(context: StandInContext): StandIn {
       'stripe-signature': signatureOf(webhookSecret, Math.floor(clock.now() / 1000), body),
     }),
   })
-  const changes = createChanges({ db, clock, jobs, webhooks }, (change, { what, id }) =>
-    what === 'dispute' ? disputeLater(change, id) : settleLater(change, id),
+  const changes = createChanges(
+    { db, clock, jobs, webhooks },
+    {
+      perform: (change, { what, id }) =>
+        what === 'dispute' ? disputeLater(change, id) : settleLater(change, id),
+    },
   )
-  const calls = createIdempotentCalls(db, clock)
+  const calls = createIdempotentCalls({ db, clock })
 
   /** What a buyer does is no call, but its webhooks get lost all the same. */
   async function originOf(): Promise<Origin> {
@@ -99,7 +103,8 @@ export function createCardpay(context: StandInContext): StandIn {
         { prefix: `/${NAME}/v1` },
       )
       await engine.register(
-        createFiles(sandboxAsset('cardpay/page/'), {
+        createFiles({
+          folder: sandboxAsset('cardpay/page/'),
           at: `/${NAME}/page`,
           pages: [],
           words: {},
@@ -110,7 +115,7 @@ export function createCardpay(context: StandInContext): StandIn {
         createCheckout({ db, clock, changes, application: settings.name, root, originOf, expireOverdue }),
         { prefix: `/${NAME}/pay` },
       )
-      await engine.register(createSandboxApi({ db, changes }, originOf, expireOverdue))
+      await engine.register(createSandboxApi({ db, changes }, { originOf, expireOverdue }))
     },
     async state() {
       const {

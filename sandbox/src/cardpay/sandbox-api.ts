@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 
 import { Type } from '../../../server/src/base/schema.ts'
 import type { Database } from '../../../server/src/db/database.ts'
-import { createReader } from '../reader.ts'
+import { readerOf } from '../reader.ts'
 import { expire } from './cancellations.ts'
 import type { StripeChange, Changes, Origin } from './change.ts'
 import { decideDispute, DISPUTE_REASONS, openDispute } from './disputes.ts'
@@ -17,8 +17,8 @@ import { DEFAULT_CARD, isCardNumber } from './test-cards.ts'
 const OUTCOMES = ['paid', 'declined', 'authentication_failed', 'processing'] as const
 
 /** Makes the function that reads an optional body. */
-function createBodyReader<S extends Parameters<typeof createReader>[1]>(schema: S) {
-  const readBody = createReader('body', schema)
+function createBodyReader<S extends Parameters<typeof readerOf>[1]>(schema: S) {
+  const readBody = readerOf('body', schema)
   return (body: unknown) => readBody(body ?? {})
 }
 
@@ -93,8 +93,7 @@ async function payAtOnce(
 export const createSandboxApi =
   (
     { db, changes }: { db: Database; changes: Changes },
-    originOf: () => Promise<Origin>,
-    expireOverdue: () => Promise<void>,
+    { originOf, expireOverdue }: { originOf: () => Promise<Origin>; expireOverdue: () => Promise<void> },
   ): FastifyPluginAsync =>
   async (engine) => {
     engine.setErrorHandler((error, _request, reply) => {

@@ -60,9 +60,11 @@ type ConnectionContext = ConnectionOptions & { readonly states: ReturnType<typeo
 /** The node of a chain in a folder: of all servers with this folder, one runs it. */
 export function createConnections(options: ConnectionOptions): Connections {
   const { name, log } = options
-  const states = createStateFile(file(options, 'state'), (path) =>
-    log.warn(`the file ${path} is damaged: the chain ${name} of the sandbox goes on with an older state`),
-  )
+  const states = createStateFile({
+    file: file(options, 'state'),
+    onDamaged: (path) =>
+      log.warn(`the file ${path} is damaged: the chain ${name} of the sandbox goes on with an older state`),
+  })
   const context: ConnectionContext = { ...options, states }
 
   return {

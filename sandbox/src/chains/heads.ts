@@ -1,7 +1,6 @@
-import type { Logger } from '../../../server/src/base/logger.ts'
-import type { Database } from '../../../server/src/db/database.ts'
 import { sql } from '../../../server/src/db/sql.ts'
 import type { LocalChain } from './chain.ts'
+import type { StandInContext } from '../stand-in.ts'
 
 export type Heads = {
   /** Stores the latest block of a chain, sometime soon. */
@@ -14,7 +13,7 @@ export type Heads = {
 }
 
 /** The latest blocks of the chains in the database, where the event streams of all servers see that they change. */
-export function createHeads(db: Database, log: Logger): Heads {
+export function createHeads({ db, log }: Pick<StandInContext, 'db' | 'log'>): Heads {
   const underWay = new Map<string, { isStale: boolean; work: Promise<void> }>()
 
   async function record(chain: LocalChain): Promise<void> {

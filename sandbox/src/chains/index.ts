@@ -24,7 +24,7 @@ const CONFIRMATIONS = 3
 export function createChains(context: StandInContext): StandIn {
   const { db, clock, settings, log, faults, base } = context
   const accounts = createAccounts(settings.secret)
-  const heads = createHeads(db, log)
+  const heads = createHeads({ db, log })
   const chains = CHAINS.map((one) => {
     const chain = createLocalChain({
       ...one,
@@ -57,10 +57,9 @@ export function createChains(context: StandInContext): StandIn {
       TREASURY_ADDRESS: accounts.treasury.toLowerCase(),
     }),
     async routes(engine) {
-      await engine.register(
-        createRpcRoutes(chains, () => usedChains, { faults, standIn: NAME }),
-        { prefix: `/${NAME}` },
-      )
+      await engine.register(createRpcRoutes({ chains, used: () => usedChains, faults, standIn: NAME }), {
+        prefix: `/${NAME}`,
+      })
       await engine.register(
         createSandboxApi({
           accounts,

@@ -20,11 +20,17 @@ function refuse(reply: FastifyReply, status: number, code: number, message: stri
  * @param options.standIn the name by which faults are set
  */
 export const createRpcRoutes =
-  (
-    chains: readonly LocalChain[],
-    used: () => readonly LocalChain[],
-    { faults, standIn }: { faults: Faults; standIn: string },
-  ): FastifyPluginAsync =>
+  ({
+    chains,
+    used,
+    faults,
+    standIn,
+  }: {
+    chains: readonly LocalChain[]
+    used: () => readonly LocalChain[]
+    faults: Faults
+    standIn: string
+  }): FastifyPluginAsync =>
   async (engine) => {
     // As JSON alone: pages of other origins can't send that unasked.
     engine.removeAllContentTypeParsers()

@@ -5,7 +5,7 @@ import type { Address, Hex } from '../../../server/src/base/hex.ts'
 import { isoTime } from '../../../server/src/base/clock.ts'
 import { errors, invalid } from '../../../server/src/base/errors.ts'
 import { Type } from '../../../server/src/base/schema.ts'
-import { createReader } from '../reader.ts'
+import { readerOf } from '../reader.ts'
 import type { ShownPaymentRequest } from '../../../server/src/kernel/wire/sandbox-lists.ts'
 import type { ChainAccounts } from './accounts.ts'
 import type { LocalChain } from './chain.ts'
@@ -45,7 +45,7 @@ export const createSandboxApi =
   ({ accounts, payments, rpcUrl, used, requests }: ChainsApi): FastifyPluginAsync =>
   async (engine) => {
     type Params = { Params: { chain: string } }
-    const readPayment = createReader(
+    const readPayment = readerOf(
       'body',
       Type.Object({
         to: Type.String(),
@@ -54,15 +54,15 @@ export const createSandboxApi =
         viaContract: Type.Optional(Type.Boolean()),
       }),
     )
-    const readMine = createReader(
+    const readMine = readerOf(
       'body',
       Type.Object({ blocks: Type.Integer({ minimum: 1, maximum: MINE_MAX, default: 1 }) }),
     )
-    const readReorg = createReader(
+    const readReorg = readerOf(
       'body',
       Type.Object({ depth: Type.Integer({ minimum: 1, maximum: REORG_MAX }) }),
     )
-    const readLimit = createReader(
+    const readLimit = readerOf(
       'query',
       Type.Object({ limit: Type.Integer({ minimum: 1, maximum: BLOCKS_MAX, default: 20 }) }),
     )

@@ -25,7 +25,13 @@ export type StateFile = {
  * @param file the file's path; `<file>.last` is the state before
  * @param onDamaged called with the path of a file that is not whole
  */
-export function createStateFile(file: string, onDamaged: (file: string) => void): StateFile {
+export function createStateFile({
+  file,
+  onDamaged,
+}: {
+  file: string
+  onDamaged: (file: string) => void
+}): StateFile {
   const last = `${file}.last`
   /** Whether the file is known to be whole, and so may become the last good one. */
   let isWhole = false

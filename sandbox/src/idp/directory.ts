@@ -4,7 +4,7 @@ import { createPeople, type PersonInput } from './people.ts'
 
 /** `/sandbox/api/people`: the people who have an account at both identity providers. */
 export function createDirectory({ db, clock, base }: StandInContext): StandIn {
-  const people = createPeople(db, clock)
+  const people = createPeople({ db, clock })
   const inputOf = (body: unknown): PersonInput => (typeof body === 'object' && body !== null ? body : {})
   return {
     name: 'people',

@@ -1,8 +1,7 @@
-import type { Clock } from '../../../server/src/base/clock.ts'
 import { randomToken, sha256 } from '../../../server/src/base/crypto.ts'
 import { parseJson } from '../../../server/src/base/json.ts'
-import type { Database } from '../../../server/src/db/database.ts'
 import { sql } from '../../../server/src/db/sql.ts'
+import type { StandInContext } from '../stand-in.ts'
 
 /** The authorization request of a code. */
 export type AuthorizationRequest = {
@@ -45,7 +44,10 @@ const TOKENS_KEPT = 500
  * @param provider `idpa` or `idpb`
  * @param prefix the prefix of its tokens
  */
-export function createGrants(db: Database, clock: Clock, provider: string, prefix = ''): Grants {
+export function createGrants(
+  { db, clock }: Pick<StandInContext, 'db' | 'clock'>,
+  { provider, prefix = '' }: { provider: string; prefix?: string | undefined },
+): Grants {
   return {
     async code(personId, request) {
       const code = randomToken()

@@ -11,14 +11,16 @@ const LOOK = {
 /** The issuer that stands in for `idpa`. */
 export const createIdpa = (context: StandInContext): StandIn =>
   createIssuer(context, {
-    name: 'idpa',
-    look: LOOK,
-    claimsOf,
-    namesItself: true,
-    variablesOf: ({ id, secret }, issuer) => ({
-      IDPA_ISSUER: issuer,
-      IDPA_CLIENT_ID: id,
-      IDPA_CLIENT_SECRET: secret,
-      IDPA_LABEL: LOOK.name,
-    }),
+    kind: {
+      name: 'idpa',
+      look: LOOK,
+      claimsOf,
+      namesItself: true,
+      variablesOf: ({ id, secret }, issuer) => ({
+        IDPA_ISSUER: issuer,
+        IDPA_CLIENT_ID: id,
+        IDPA_CLIENT_SECRET: secret,
+        IDPA_LABEL: LOOK.name,
+      }),
+    },
   })

@@ -34,7 +34,7 @@ const LOOK = {
  * https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
  */
 export function createIdpb(context: StandInContext): StandIn {
-  const provider = createProvider(context, 'idpb', { tokenPrefix: 'gho_' })
+  const provider = createProvider(context, { name: 'idpb', tokenPrefix: 'gho_' })
   const {
     address,
     client: { id: clientId, secret: clientSecret, redirectUri: registered },

@@ -61,18 +61,19 @@ export type IssuerKind = {
  * (RS256), userinfo. Its client is registered with its redirect address, as at a real one.
  * OpenID Connect Core 1.0, OpenID Connect Discovery 1.0, RFC 6749, RFC 7636, RFC 9207.
  */
-export function createIssuer(context: StandInContext, kind: IssuerKind): StandIn {
+export function createIssuer(context: StandInContext, { kind }: { kind: IssuerKind }): StandIn {
   const { db, clock, settings, base } = context
   const { name, tenants, namesItself, form } = kind
   const path = tenants ? `/${name}/:tenant/v2.0` : `/${name}`
   const issuerAt = (tenant: string): string => base + path.replace(':tenant', tenant)
   const tenantOf = ({ params }: FastifyRequest): string => (params as { tenant?: string }).tenant ?? ''
-  const provider = createProvider(context, name, {
+  const provider = createProvider(context, {
+    name,
     ...(namesItself && { says: { iss: issuerAt('') } }),
     ...(kind.client && { client: kind.client }),
   })
   const { client, people, grants, answering, back } = provider
-  const signingKey = createSigningKey(db, settings.secret)
+  const signingKey = createSigningKey({ db }, { secret: settings.secret })
 
   async function check(query: URLSearchParams): Promise<Checked> {
     const { get, repeated } = parametersOf(query)

@@ -24,27 +24,31 @@ const forProviders = (
 /** An issuer for `oidc()`. */
 export const createCompany = (context: StandInContext): StandIn =>
   createIssuer(context, {
-    name: 'company',
-    look: { ...LOOK, name: 'Company' },
-    claimsOf,
-    namesItself: true,
-    ...forProviders(context),
+    kind: {
+      name: 'company',
+      look: { ...LOOK, name: 'Company' },
+      claimsOf,
+      namesItself: true,
+      ...forProviders(context),
+    },
   })
 
 /** An issuer for `apple()`: it answers by a form, with the name beside the token, and writes booleans as text. */
 export const createApple = (context: StandInContext): StandIn =>
   createIssuer(context, {
-    name: 'apple',
-    look: { ...LOOK, name: 'Apple', scopes: { email: 'your email address', name: 'your name' } },
-    claimsOf: ({ email, verified }) => ({ email, email_verified: String(verified) }),
-    form: {
-      fieldsOf({ name, email }) {
-        const [firstName = '', ...others] = name.split(' ')
-        return { user: JSON.stringify({ name: { firstName, lastName: others.join(' ') }, email }) }
+    kind: {
+      name: 'apple',
+      look: { ...LOOK, name: 'Apple', scopes: { email: 'your email address', name: 'your name' } },
+      claimsOf: ({ email, verified }) => ({ email, email_verified: String(verified) }),
+      form: {
+        fieldsOf({ name, email }) {
+          const [firstName = '', ...others] = name.split(' ')
+          return { user: JSON.stringify({ name: { firstName, lastName: others.join(' ') }, email }) }
+        },
       },
+      namesItself: false,
+      ...forProviders(context, isAppleSecret(`${context.base}/apple`, context)),
     },
-    namesItself: false,
-    ...forProviders(context, isAppleSecret(`${context.base}/apple`, context)),
   })
 
 /** The claims of a client secret. Its signature can't be checked: Apple alone knows the public keys of teams. */
@@ -78,17 +82,19 @@ const MANY: readonly string[] = ['common', 'organizations', 'consumers']
 /** Issuers for `microsoft()`, one for each tenant: they say of no address that it is verified but by `xms_edov`. */
 export const createMicrosoft = (context: StandInContext): StandIn =>
   createIssuer(context, {
-    name: 'microsoft',
-    look: { ...LOOK, name: 'Microsoft' },
-    tenants: {
-      published: (tenant) => (MANY.includes(tenant) ? '{tenantid}' : tenant),
-      of: (tenant) => (MANY.includes(tenant) ? TENANT : tenant),
+    kind: {
+      name: 'microsoft',
+      look: { ...LOOK, name: 'Microsoft' },
+      tenants: {
+        published: (tenant) => (MANY.includes(tenant) ? '{tenantid}' : tenant),
+        of: (tenant) => (MANY.includes(tenant) ? TENANT : tenant),
+      },
+      claimsOf: ({ name, email, verified }, scopes, tid) => ({
+        tid,
+        ...(scopes.includes('email') && { email, xms_edov: verified }),
+        ...(scopes.includes('profile') && { name }),
+      }),
+      namesItself: false,
+      ...forProviders(context),
     },
-    claimsOf: ({ name, email, verified }, scopes, tid) => ({
-      tid,
-      ...(scopes.includes('email') && { email, xms_edov: verified }),
-      ...(scopes.includes('profile') && { name }),
-    }),
-    namesItself: false,
-    ...forProviders(context),
   })

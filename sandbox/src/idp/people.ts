@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto'
 
-import { isoTime, type Clock } from '../../../server/src/base/clock.ts'
+import { isoTime } from '../../../server/src/base/clock.ts'
 import { parseAddress } from '../../../server/src/base/email-address.ts'
 import { invalid } from '../../../server/src/base/errors.ts'
-import type { Database } from '../../../server/src/db/database.ts'
 import { sql } from '../../../server/src/db/sql.ts'
+import type { StandInContext } from '../stand-in.ts'
 
 /** A person who has an account at both identity providers of the sandbox. */
 export type Person = {
@@ -91,7 +91,7 @@ const addedSql = sql`id not in (${sql.join(
   ', ',
 )})`
 
-export function createPeople(db: Database, clock: Clock): People {
+export function createPeople({ db, clock }: Pick<StandInContext, 'db' | 'clock'>): People {
   return {
     async all() {
       const rows = await db.all<Row>(sql`select ${columns} from sandbox_people order by created_at, id`)

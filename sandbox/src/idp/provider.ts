@@ -69,19 +69,23 @@ function ownClient({ secret, publicUrl }: StandInContext['settings'], name: stri
 }
 
 /**
- * @param name `idpa`, `idpb`, or the name of an issuer for `auth.providers`
+ * @param options.name `idpa`, `idpb`, or the name of an issuer for `auth.providers`
  * @param options.tokenPrefix the prefix of its access tokens
  * @param options.says parameters of every answer that the browser takes to the application
  */
 export function createProvider(
   { db, clock, settings, faults, base }: StandInContext,
-  name: string,
-  options: { tokenPrefix?: string; says?: Readonly<Record<string, string>>; client?: SandboxClient } = {},
+  options: {
+    name: string
+    tokenPrefix?: string
+    says?: Readonly<Record<string, string>>
+    client?: SandboxClient
+  },
 ): SandboxIdentityProvider {
+  const { name, client = ownClient(settings, name) } = options
   const address = `${base}/${name}`
-  const { client = ownClient(settings, name) } = options
-  const people = createPeople(db, clock)
-  const grants = createGrants(db, clock, name, options.tokenPrefix)
+  const people = createPeople({ db, clock })
+  const grants = createGrants({ db, clock }, { provider: name, prefix: options.tokenPrefix })
 
   function back(
     request: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,

@@ -1,8 +1,8 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from 'jose'
 
 import { deriveKey } from '../../../server/src/base/crypto.ts'
-import type { Database } from '../../../server/src/db/database.ts'
 import { sql } from '../../../server/src/db/sql.ts'
+import type { StandInContext } from '../stand-in.ts'
 
 /** The default algorithm of OpenID Connect issuers. */
 export const ALGORITHM = 'RS256'
@@ -15,7 +15,10 @@ type KeyPair = { private: JWK; public: JWK }
  * The issuer's key, created at its first use and stored encrypted, for all later starts and replicas. One that was
  * encrypted under another `SIXWIRE_SECRET` is replaced: nothing valuable was signed with it.
  */
-export function createSigningKey(db: Database, secret: string): () => Promise<SigningKey> {
+export function createSigningKey(
+  { db }: Pick<StandInContext, 'db'>,
+  { secret }: { secret: string },
+): () => Promise<SigningKey> {
   const seal = deriveKey(secret, 'sandbox-signing-key')
   let cache: Promise<SigningKey> | undefined
 

@@ -1,8 +1,8 @@
-import type { Clock } from '../../../server/src/base/clock.ts'
 import type { Step } from '../../../server/src/db/database.ts'
 import type { CallbackQueue } from '../callbacks.ts'
 import type { ProviderFault } from '../faults.ts'
 import { NO_MAILBOX } from './magic.ts'
+import type { StandInContext } from '../stand-in.ts'
 
 /** Printable ASCII, as in RFC 5322, section 3.6.4, and no longer than a line. */
 const MESSAGE_ID = /^[!-~]{1,998}$/
@@ -28,7 +28,10 @@ export type Bounces = {
  *
  * @param url the address of the application that accepts such reports
  */
-export function createBounces(clock: Clock, queue: CallbackQueue, url: string): Bounces {
+export function createBounces(
+  { clock }: Pick<StandInContext, 'clock'>,
+  { queue, url }: { queue: CallbackQueue; url: string },
+): Bounces {
   let secret: string | undefined
   const callbacks = queue.of<Report>('mail', ({ message }) =>
     secret === undefined

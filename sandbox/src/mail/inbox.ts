@@ -1,15 +1,15 @@
 import type { Address, Email, PostalMimeOptions, RawEmail } from 'postal-mime'
 
-import type { Clock } from '../../../server/src/base/clock.ts'
 import { isoTime } from '../../../server/src/base/clock.ts'
 import { sha256 } from '../../../server/src/base/crypto.ts'
 import { emailKey } from '../../../server/src/base/email-address.ts'
 import { errors } from '../../../server/src/base/errors.ts'
 import { newId } from '../../../server/src/base/ids.ts'
 import { parseJson } from '../../../server/src/base/json.ts'
-import type { Database, Step } from '../../../server/src/db/database.ts'
+import type { Step } from '../../../server/src/db/database.ts'
 import { sql } from '../../../server/src/db/sql.ts'
 import { linksOf, textOf } from './links.ts'
+import type { StandInContext } from '../stand-in.ts'
 
 /** A mail as the inbox shows it. */
 export type InboxMail = {
@@ -110,7 +110,7 @@ function contains(search: string): (mail: InboxMail) => boolean {
 }
 
 /** Accepted mail, in the database, so that it survives a restart. */
-export function createInbox(db: Database, clock: Clock): Inbox {
+export function createInbox({ db, clock }: Pick<StandInContext, 'db' | 'clock'>): Inbox {
   const mailOf = ({ id, view, received_at }: Row): InboxMail => ({
     id,
     ...(parseJson(view) as View),

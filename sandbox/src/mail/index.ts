@@ -13,10 +13,10 @@ const FROM = 'no-reply@sandbox.test' // RFC 6761, section 6.2: no address exists
 
 /** Stands in for a mail server: accepts mail, and shows it instead of delivering it. */
 export function createMail({ db, clock, settings, log, faults, callbacks: queue }: StandInContext): StandIn {
-  const inbox = createInbox(db, clock)
+  const inbox = createInbox({ db, clock })
   const key = deriveKey(settings.secret, 'sandbox.mail')
   const password = key.mac('password')
-  const bounces = createBounces(clock, queue, `${settings.publicUrl}/messaging/email/bounce`)
+  const bounces = createBounces({ clock }, { queue, url: `${settings.publicUrl}/messaging/email/bounce` })
   const smtp = createSmtp({
     user: USER,
     password,

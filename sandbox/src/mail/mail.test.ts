@@ -299,7 +299,7 @@ someEngine((engine) => {
     const sandbox = createSandbox({
       db: app.db,
       clock: systemClock,
-      jobs: createJobs(app.db, systemClock, log),
+      jobs: createJobs({ db: app.db, clock: systemClock, log }),
       settings: app.settings,
       log,
     })

@@ -27,7 +27,7 @@ export function createPhone({
   const account = { sid: `AC${hex('account')}`, token: hex('token') }
   const address = `${base}/phone`
   const callbacks = queue.of<TwilioReport>('phone', (callback) => signReport(account, callback))
-  const messages = createMessages(db, clock, callbacks.subjects)
+  const messages = createMessages({ db, clock }, { pendingIds: callbacks.subjects })
   const readQuery = createListReader({ all: Type.Boolean({ default: false }) })
 
   async function list(query: unknown): Promise<{ messages: ReceivedMessage[] }> {

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 
-import { isoTime, type Clock } from '../../../server/src/base/clock.ts'
+import { isoTime } from '../../../server/src/base/clock.ts'
 import { newId } from '../../../server/src/base/ids.ts'
 import { parseJson } from '../../../server/src/base/json.ts'
-import type { Database } from '../../../server/src/db/database.ts'
 import { sql, type Sql } from '../../../server/src/db/sql.ts'
 import type { MagicOutcome } from './magic.ts'
+import type { StandInContext } from '../stand-in.ts'
 
 /** A message is `queued` until the first and `sent` until the second; milliseconds since it was accepted. */
 export const SENT_MS = 100
@@ -120,7 +120,10 @@ export type Messages = {
  *
  * @param pendingIds a query for the ids of messages with pending reports
  */
-export function createMessages(db: Database, clock: Clock, pendingIds: Sql): Messages {
+export function createMessages(
+  { db, clock }: Pick<StandInContext, 'db' | 'clock'>,
+  { pendingIds }: { pendingIds: Sql },
+): Messages {
   async function list(where: readonly Sql[], limit: number): Promise<PhoneMessage[]> {
     const rows = await db.scan<Row>(sql`
       select ${COLUMNS} from sandbox_phone_messages

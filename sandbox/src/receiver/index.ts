@@ -2,7 +2,7 @@ import { errors } from '../../../server/src/base/errors.ts'
 import { isSameSecret } from '../../../server/src/base/crypto.ts'
 import { Type } from '../../../server/src/base/schema.ts'
 import { signatureOf } from '../../../server/src/kernel/events/signature.ts'
-import { createReader, LIST_MAX } from '../reader.ts'
+import { readerOf, LIST_MAX } from '../reader.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
 import { createReceivedEvents } from './received-events.ts'
 
@@ -15,9 +15,9 @@ export const RECEIVER_PATH = '/receiver'
 /** Stands in for the application's receiver of events: verifies signatures, and lists what arrived. */
 export function createReceiver({ db, clock, faults, base, endpoints }: StandInContext): StandIn {
   const address = base + RECEIVER_PATH
-  const events = createReceivedEvents(db, clock)
+  const events = createReceivedEvents({ db, clock })
   const keys = endpoints.filter(({ url }) => url.href.startsWith(address)).flatMap((one) => one.keys)
-  const readQuery = createReader(
+  const readQuery = readerOf(
     'query',
     Type.Object({
       type: Type.Optional(Type.String()),

@@ -1,8 +1,8 @@
-import { isoTime, type Clock } from '../../../server/src/base/clock.ts'
+import { isoTime } from '../../../server/src/base/clock.ts'
 import { newId } from '../../../server/src/base/ids.ts'
 import { parseJson } from '../../../server/src/base/json.ts'
-import type { Database } from '../../../server/src/db/database.ts'
 import { sql, type Sql } from '../../../server/src/db/sql.ts'
+import type { StandInContext } from '../stand-in.ts'
 
 /** Events that are kept; the oldest are deleted. */
 const KEPT = 1_000
@@ -45,7 +45,7 @@ export type ReceivedEvents = {
   deleteSql(): Sql
 }
 
-export function createReceivedEvents(db: Database, clock: Clock): ReceivedEvents {
+export function createReceivedEvents({ db, clock }: Pick<StandInContext, 'db' | 'clock'>): ReceivedEvents {
   return {
     async add({ eventId, type, isVerified, headers, body }) {
       const now = clock.now()

@@ -65,7 +65,7 @@ function kindOf(type: EventType): { resource_type: string; resource_version?: st
 }
 
 /** Makes an event; `link` writes an address of the API. */
-export function createEvent(
+export function newEvent(
   event: { type: EventType; objectId: string; summary: string; resource: Resource; now: number },
   link: (rel: string, path: string, method?: string) => Link,
 ): PaypalEvent {

@@ -33,7 +33,8 @@ export function createWalletpay(context: StandInContext): StandIn {
     async routes(engine) {
       await engine.register(createPayPalApi({ db, clock, log, faults, wallet }), { prefix: '/walletpay' })
       await engine.register(
-        createFiles(sandboxAsset('walletpay/page/'), {
+        createFiles({
+          folder: sandboxAsset('walletpay/page/'),
           at: '/walletpay/page',
           pages: [],
           words: {},

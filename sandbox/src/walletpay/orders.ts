@@ -1,12 +1,12 @@
-import type { Clock } from '../../../server/src/base/clock.ts'
 import { newId } from '../../../server/src/base/ids.ts'
 import { parseJson } from '../../../server/src/base/json.ts'
-import type { Database, Step as DatabaseStep, Transaction } from '../../../server/src/db/database.ts'
+import type { Step as DatabaseStep, Transaction } from '../../../server/src/db/database.ts'
 import { sql, type Sql } from '../../../server/src/db/sql.ts'
 import { notFound, unprocessable } from './errors.ts'
 import { fundsOf, isForgotten, type PaypalOrder } from './order.ts'
 import { createRequests, type PaypalAnswer, type RequestKey } from './requests.ts'
 import type { PaypalReport, OrderStep } from './steps.ts'
+import type { StandInContext } from '../stand-in.ts'
 
 /** How an order is found: by its own id, or by that of one of its objects. */
 export type Target = { order: string } | { object: string }
@@ -62,7 +62,7 @@ const where = (target: Target): Sql =>
 const PART = 1_000_000_000
 
 /** Orders in the database, with everything that belongs to them. */
-export function createOrders(db: Database, clock: Clock): Orders {
+export function createOrders({ db, clock }: Pick<StandInContext, 'db' | 'clock'>): Orders {
   const requests = createRequests()
 
   async function inTransaction(

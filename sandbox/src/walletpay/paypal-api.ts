@@ -11,7 +11,7 @@ import { addCheckoutRoutes } from './checkout-api.ts'
 import { addDisputeRoutes } from './disputes-api.ts'
 import { answerAsPayPal, malformed, notFound, PayPalError } from './errors.ts'
 import { addNotificationRoutes } from './notifications-api.ts'
-import { createToken, isValidToken, TOKEN_SECONDS } from './tokens.ts'
+import { tokenOf, isValidToken, TOKEN_SECONDS } from './tokens.ts'
 import type { WalletProvider } from './wallet.ts'
 
 const refuse = (status: number): never => {
@@ -50,7 +50,7 @@ export function createPayPalApi(options: {
     return {
       scope:
         'https://uri.paypal.com/services/payments/payment https://uri.paypal.com/services/disputes/read-seller',
-      access_token: createToken(wallet.key, clock.now()),
+      access_token: tokenOf(wallet.key, clock.now()),
       token_type: 'Bearer',
       app_id: 'APP-SANDBOX',
       expires_in: TOKEN_SECONDS,

@@ -2,9 +2,9 @@ import { createPrivateKey, generateKeyPair, X509Certificate, type KeyObject } fr
 import { promisify } from 'node:util'
 
 import { deriveKey } from '../../../server/src/base/crypto.ts'
-import type { Database } from '../../../server/src/db/database.ts'
 import { sql } from '../../../server/src/db/sql.ts'
 import { selfSignedCertificate } from './certificate.ts'
+import type { StandInContext } from '../stand-in.ts'
 
 const generate = promisify(generateKeyPair)
 
@@ -30,7 +30,10 @@ export type SigningKeyStore = {
  * The key that signs webhooks, stored encrypted, for all later starts and replicas. One that was encrypted under another
  * `SIXWIRE_SECRET` is replaced.
  */
-export function createSigningKeyStore(db: Database, secret: string): SigningKeyStore {
+export function createSigningKeyStore(
+  { db }: Pick<StandInContext, 'db'>,
+  { secret }: { secret: string },
+): SigningKeyStore {
   const seal = deriveKey(secret, 'sandbox-walletpay-key')
   let cache: WebhookSigningKey | undefined
   let pending: Promise<WebhookSigningKey> | undefined

@@ -5,7 +5,7 @@ import { errors, invalid } from '../../../server/src/base/errors.ts'
 import { formatAmount } from '../../../server/src/base/money.ts'
 import { Type } from '../../../server/src/base/schema.ts'
 import type { ProviderFault, Faults } from '../faults.ts'
-import { createReader } from '../reader.ts'
+import { readerOf } from '../reader.ts'
 import { readMoney } from './amounts.ts'
 import { CURRENCIES } from './currencies.ts'
 import { notFound, PayPalError } from './errors.ts'
@@ -15,7 +15,7 @@ import type { Resource } from './resources.ts'
 import {
   approve,
   closeDispute,
-  openDispute,
+  disputeOrder,
   refund,
   reverse,
   reviewDispute,
@@ -99,24 +99,21 @@ async function asApiErrors<T>(work: () => Promise<T>): Promise<T> {
  */
 export function addSimulationRoutes(engine: FastifyInstance, wallet: WalletProvider, faults: Faults): void {
   const { orders, resources } = wallet
-  const readFunding = createReader(
+  const readFunding = readerOf(
     'body',
     Type.Object({ funding: Type.Enum([...FUNDINGS], { default: 'balance' }) }),
   )
-  const readAmount = createReader(
-    'body',
-    Type.Object({ amount: Type.Optional(Type.String({ maxLength: 32 })) }),
-  )
-  const readDispute = createReader(
+  const readAmount = readerOf('body', Type.Object({ amount: Type.Optional(Type.String({ maxLength: 32 })) }))
+  const readDispute = readerOf(
     'body',
     Type.Object({
       reason: Type.Enum([...REASONS], { default: REASONS[0] }),
       amount: Type.Optional(Type.String({ maxLength: 32 })),
     }),
   )
-  const readCaptureStatus = createReader('body', Type.Object({ status: Type.Enum(['completed', 'denied']) }))
-  const readRefundStatus = createReader('body', Type.Object({ status: Type.Enum(['completed', 'failed']) }))
-  const readOutcome = createReader('body', Type.Object({ outcome: Type.Enum(['won', 'lost']) }))
+  const readCaptureStatus = readerOf('body', Type.Object({ status: Type.Enum(['completed', 'denied']) }))
+  const readRefundStatus = readerOf('body', Type.Object({ status: Type.Enum(['completed', 'failed']) }))
+  const readOutcome = readerOf('body', Type.Object({ outcome: Type.Enum(['won', 'lost']) }))
 
   const change = (target: Target, step: OrderChange['step']): Promise<Resource> =>
     asApiErrors(
@@ -157,7 +154,7 @@ export function addSimulationRoutes(engine: FastifyInstance, wallet: WalletProvi
   })
   add('orders/:id/dispute', 'order', (body) => {
     const { reason, amount } = readDispute(body)
-    return (order, now) => openDispute(order, { reason, amount: minorOf(order, amount) }, now)
+    return (order, now) => disputeOrder(order, { reason, amount: minorOf(order, amount) }, now)
   })
   add('orders/:id/reverse', 'order', () => reverse)
   add('captures/:id/settle', 'object', (body) => {

@@ -243,7 +243,7 @@ export function reverse(order: PaypalOrder, now: number): OrderStep {
 }
 
 /** The buyer disputes the rest of the payment, or an amount of it, which is on hold then. */
-export function openDispute(
+export function disputeOrder(
   order: PaypalOrder,
   { reason, amount }: { reason: string; amount?: bigint | undefined },
   now: number,

@@ -6,7 +6,7 @@ export const TOKEN_SECONDS = 32_400
 const PREFIX = 'A21AA'
 
 /** An access token: the time at which it expires, and a MAC of it. */
-export const createToken = (key: Key, now: number): string => {
+export const tokenOf = (key: Key, now: number): string => {
   const expiresAt = String(now + TOKEN_SECONDS * 1_000)
   return `${PREFIX}${expiresAt}.${key.mac(`token ${expiresAt}`)}`
 }

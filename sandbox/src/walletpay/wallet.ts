@@ -3,7 +3,7 @@ import type { Step as DatabaseStep } from '../../../server/src/db/database.ts'
 import type { ProviderFault } from '../faults.ts'
 import type { StandInContext } from '../stand-in.ts'
 import type { WebhookDeliveries } from '../webhooks.ts'
-import { createEvent, insertEventSql, type PaypalEvent } from './events.ts'
+import { newEvent, insertEventSql, type PaypalEvent } from './events.ts'
 import { createOrders, type OrderChange, type Orders, type Target } from './orders.ts'
 import type { PaypalOrder } from './order.ts'
 import type { PaypalAnswer } from './requests.ts'
@@ -59,8 +59,8 @@ export function createWallet({ db, clock, settings, webhooks: log, base }: Stand
     webhookId: secret('webhook id', 17).toUpperCase(),
   }
   const resources = createResources(address)
-  const keys = createSigningKeyStore(db, settings.secret)
-  const orders = createOrders(db, clock)
+  const keys = createSigningKeyStore({ db }, { secret: settings.secret })
+  const orders = createOrders({ db, clock })
   let configuredId: string | undefined
 
   const webhookUrl = new URL('pay/walletpay/webhook', new URL('.', base)).href
@@ -93,7 +93,7 @@ export function createWallet({ db, clock, settings, webhooks: log, base }: Stand
       const { id, resource } = resourceOf(order, report)
       const { type } = report
       const summary = SUMMARIES[type] ?? type.toLowerCase().replaceAll('.', ' ')
-      return createEvent({ type, objectId: id, summary, resource, now }, resources.link)
+      return newEvent({ type, objectId: id, summary, resource, now }, resources.link)
     })
   }
 

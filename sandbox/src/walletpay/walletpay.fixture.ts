@@ -72,8 +72,8 @@ export async function startWallet(
   const settings = await loadSettings({ name: 'shop' }, environment, await temporaryFolder(ending))
   const db = await openDatabase(databaseUrl)
   const app = fastify()
-  const jobs = createJobs(db, clock, app.log)
-  const sandbox = createSandbox({ db, clock, jobs, settings, log: app.log }, [createWalletpay])
+  const jobs = createJobs({ db, clock, log: app.log })
+  const sandbox = createSandbox({ db, clock, jobs, settings, log: app.log }, { creators: [createWalletpay] })
   const frame = new URL('../../../server/src/kernel/migrations/', import.meta.url)
   await db.migrate([
     ...(await readMigrations('sixwire', frame, db.dialect)),

@@ -100,10 +100,10 @@ describe('the progress bar', () => {
   const draw = (isTTY: boolean) => {
     const written: string[] = []
     let now = 0
-    const bar = createProgressBar(
-      { isTTY, write: (text: string) => (written.push(text), true) },
-      () => (now += 60),
-    )
+    const bar = createProgressBar({
+      out: { isTTY, write: (text: string) => (written.push(text), true) },
+      now: () => (now += 60),
+    })
     for (let done = 0; done <= 4; done++)
       bar.show({ phase: 'Backup', done: done * 1024, total: 4096, unit: 'bytes' })
     bar.show({ phase: 'Restore', done: 1, total: 1234, unit: 'documents' })

@@ -22,7 +22,7 @@ import { withApp } from './with-app.ts'
 type Work = { bar: ProgressBar; stop: AbortController; json: boolean }
 
 async function work(json: boolean, action: (work: Work) => Promise<number>): Promise<number> {
-  const bar = createProgressBar(process.stderr)
+  const bar = createProgressBar({ out: process.stderr })
   const stop = new AbortController()
   try {
     return await action({ bar, stop, json })

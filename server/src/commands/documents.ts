@@ -72,7 +72,7 @@ async function exportTo(
   file: string | undefined,
   { format, filter, sort, fields, owners }: ExportOptions,
 ): Promise<number> {
-  const bar = createProgressBar(process.stderr)
+  const bar = createProgressBar({ out: process.stderr })
   return withBar(bar, () =>
     withApp(async (app) => {
       const { transfer, documents } = app.service('store')
@@ -138,7 +138,7 @@ async function importFrom(collection: string, file: string, options: ImportFlags
   const { size: total } = await stat(file).catch((cause: unknown) => {
     throw new StartError(`${file} cannot be read: ${(cause as Error).message}`, { cause })
   })
-  const bar = createProgressBar(process.stderr)
+  const bar = createProgressBar({ out: process.stderr })
   return withBar(bar, () =>
     withApp(async (app) => {
       const content = createReadStream(file)

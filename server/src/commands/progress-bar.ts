@@ -13,10 +13,13 @@ export type ProgressBar = {
   end(): void
 }
 
-export function createProgressBar(
-  out: Pick<WriteStream, 'write'> & { isTTY?: boolean | undefined },
-  now: () => number = () => performance.now(),
-): ProgressBar {
+export function createProgressBar({
+  out,
+  now = () => performance.now(),
+}: {
+  out: Pick<WriteStream, 'write'> & { isTTY?: boolean | undefined }
+  now?: () => number
+}): ProgressBar {
   let drawnAt = -Infinity
   let phase = ''
   return {

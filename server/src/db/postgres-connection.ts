@@ -66,7 +66,7 @@ export async function prepareConnection(client: pg.ClientBase): Promise<void> {
 }
 
 /** Connections to one database, each replaced when it is lost. */
-export function openPool(url: string, connections: number): pg.Pool {
+export function openPool({ url, connections }: { url: string; connections: number }): pg.Pool {
   const options = {
     connectionString: url,
     max: connections,

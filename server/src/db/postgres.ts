@@ -114,8 +114,8 @@ export class PostgresDatabase implements Database {
       throw new StartError(
         'DATABASE_URL: this is not an address: write postgres://user:password@host:port/name, with special characters of the password in percent-encoding',
       )
-    const pool = openPool(url, connections)
-    const database = new PostgresDatabase(url, pool, openPool(url, SCAN_PLACES))
+    const pool = openPool({ url, connections })
+    const database = new PostgresDatabase(url, pool, openPool({ url, connections: SCAN_PLACES }))
     try {
       await database.ping()
     } catch (error) {

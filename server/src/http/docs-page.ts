@@ -60,7 +60,7 @@ const NOT_TAKEN = new Set(['connection', 'date', 'keep-alive', 'transfer-encodin
  * The page at `/docs`, which shows the description and can try calls. An engine of its own, made at the first request:
  * its library takes a tenth of the start.
  */
-export function createDocsPage(title: string, describe: () => object) {
+export function createDocsPage({ title, describe }: { title: string; describe: () => object }) {
   let created: Promise<FastifyInstance> | undefined
 
   async function create(): Promise<FastifyInstance> {

@@ -26,7 +26,13 @@ export type FieldChecks = {
 }
 
 /** @param validation compiles a schema when it is first needed */
-export function createFieldChecks(body: MultipartBody, validation: Validation): FieldChecks {
+export function createFieldChecks({
+  body,
+  validation,
+}: {
+  body: MultipartBody
+  validation: Validation
+}): FieldChecks {
   const { properties } = body.fields as { properties?: Record<string, TSchema & { type?: string }> }
   const schemas = new Map(Object.entries(properties ?? {}))
   const checks = new Map(

@@ -105,10 +105,13 @@ export async function registerDescription(
   }
   // Its calls go to the server that the page comes from.
   const servers = about.url === undefined ? undefined : [{ url: new URL(about.url).pathname }]
-  const page = createDocsPage(about.title, () => ({
-    ...description().description,
-    ...(servers && { servers }),
-  }))
+  const page = createDocsPage({
+    title: about.title,
+    describe: () => ({
+      ...description().description,
+      ...(servers && { servers }),
+    }),
+  })
   engine.addHook('onClose', page.close)
 
   await engine.register(async (pages) => {

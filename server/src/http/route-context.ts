@@ -78,11 +78,15 @@ type CallLimit = {
 // A mebibyte of JSON can block the event loop for a fifth of a second.
 export const ANONYMOUS_BODY_LIMIT = 65_536
 
-export function createRouteContext(
-  server: DispatchContext,
-  { wire, bodyLimit }: RouteGroup,
-  route: Route,
-): RouteContext {
+export function createRouteContext({
+  server,
+  group: { wire, bodyLimit },
+  route,
+}: {
+  server: DispatchContext
+  group: RouteGroup
+  route: Route
+}): RouteContext {
   const { spec, method } = route
   const { access, scope, irreversible, proof, changesNothing = method === 'GET', sealed = false, body } = spec
   const limit = callLimitOf(server, route)
@@ -96,7 +100,8 @@ export function createRouteContext(
     limit,
     bodyMax: bodyMax ?? (access === 'public' ? ANONYMOUS_BODY_LIMIT : BODY_LIMIT),
     hasDefaultBodyMax: bodyMax === undefined,
-    fieldChecks: body?.kind === 'multipart' ? createFieldChecks(body, server.validation) : undefined,
+    fieldChecks:
+      body?.kind === 'multipart' ? createFieldChecks({ body, validation: server.validation }) : undefined,
     defaultStatus: Number(Object.keys(spec.reply)[0]),
     expectedCallers: mayStartEarly ? server.expectedCallers : undefined,
   }

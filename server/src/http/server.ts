@@ -279,7 +279,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   for (const [kind, routes] of byKind)
     await engine.register(async (scope) => {
       await addBodyParser(scope, kind)
-      for (const { group, one } of routes) registerRoute(scope, createRouteContext(context, group, one))
+      for (const { group, one } of routes)
+        registerRoute(scope, createRouteContext({ server: context, group, route: one }))
     })
   // Mounted plugins inherit this parser unless they remove it.
   await addBodyParser(engine, 'json')

@@ -55,7 +55,7 @@ const proxyEnv = (): NodeJS.ProcessEnv | undefined =>
  * @param options.ca what certificates are checked against, in PEM; default: the roots of Node
  */
 export function createSend(
-  clock: Clock,
+  { clock }: { clock: Clock },
   options: {
     keepAlive: boolean
     isRefused: IsRefused | undefined

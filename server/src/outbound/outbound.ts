@@ -108,7 +108,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   const { clock = systemClock, maxBytes = MAX_BYTES, redirects = 0, keepAlive = false, ca, lookup } = options
   const base = options.base === undefined ? undefined : readBase(options.base)
   const isRefused = options.isRefused ?? (options.refusePrivate ? isNotPublic : undefined)
-  const { send, close } = createSend(clock, { keepAlive, isRefused, lookup, ca })
+  const { send, close } = createSend({ clock }, { keepAlive, isRefused, lookup, ca })
 
   async function call(address: string | URL, request: OutboundCall = {}): Promise<Reply> {
     const limitMs = request.limitMs ?? options.limitMs ?? LIMIT_MS

@@ -51,8 +51,8 @@ export async function makeTemplates(postgres: string, folder: string): Promise<D
       folder,
     })
     await app.migrate()
-    await createSigningKey(app.db, TEST_SECRET)()
-    await createSigningKeyStore(app.db, TEST_SECRET).get()
+    await createSigningKey(app, { secret: TEST_SECRET })()
+    await createSigningKeyStore(app, { secret: TEST_SECRET }).get()
     await app.close()
   }
   return templates

@@ -35,11 +35,11 @@ export type EventDelivery = {
 /** Creates what publishes events and delivers them: a kind of jobs for each webhook, a lane for each record. */
 export function createEventDelivery(
   context: { db: Database; clock: Clock; log: Logger; jobs: Jobs; metrics: WireMetrics },
-  configured: readonly WebhookEndpoint[],
+  { configured }: { configured: readonly WebhookEndpoint[] },
 ): EventDelivery {
   const { db, clock, log, jobs, metrics } = context
   const kinds = new Map<string, JobKind<{ delivery: string }>>()
-  const events = createEvents(clock, configured, kinds)
+  const events = createEvents({ clock, jobs: kinds }, { webhooks: configured })
   const count = metrics.counter({
     name: 'sixwire_webhook_deliveries_total',
     help: 'Attempts to deliver events that this process has made since its start: delivered, attempt_failed, or failed for good',

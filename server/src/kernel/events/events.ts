@@ -98,9 +98,8 @@ export type EventBook = Events & {
 
 /** @param jobs by the names of the webhooks */
 export function createEvents(
-  clock: Clock,
-  webhooks: readonly WebhookEndpoint[],
-  jobs: DeliveryJobs,
+  { clock, jobs }: { clock: Clock; jobs: DeliveryJobs },
+  { webhooks }: { webhooks: readonly WebhookEndpoint[] },
 ): EventBook {
   const dataOf = new Map<string, (row: never) => object>()
   const types: string[] = []

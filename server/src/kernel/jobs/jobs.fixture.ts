@@ -67,7 +67,7 @@ async function queueOn(t: TestContext, { db, url }: Frame) {
     replica: async (): Promise<JobRunner> => {
       let own: Database = db
       if (runners.length > 0) databases.push((own = await openDatabase(url)))
-      const runner = createJobs(own, clock, log)
+      const runner = createJobs({ db: own, clock, log })
       runners.push(runner)
       return runner
     },

@@ -325,7 +325,7 @@ eachEngine((engine) => {
         return typeof value === 'function' ? value.bind(target) : value
       },
     })
-    const runner = createJobs(counted, clock, pino({ level: 'silent' }))
+    const runner = createJobs({ db: counted, clock, log: pino({ level: 'silent' }) })
     t.after(() => runner.stop())
     const kind = runner.define('test', { payload: Type.Null() }, async () => undefined)
     await kind.enqueue(null, { runAt: clock.now() + YEAR })

@@ -216,7 +216,10 @@ class PayloadError extends TypeError {
  *
  * @param process the id of this process, which its claims carry; without one they end with their lease only
  */
-export function createJobs(db: Database, clock: Clock, log: Logger, process?: string): JobRunner {
+export function createJobs(
+  { db, clock, log }: { db: Database; clock: Clock; log: Logger },
+  { process }: { process?: string | undefined } = {},
+): JobRunner {
   const queue: JobQueue = {
     db,
     clock,

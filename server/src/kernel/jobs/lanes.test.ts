@@ -244,7 +244,7 @@ eachEngine((engine) => {
          import { systemClock } from ${urlLiteral('base/clock.ts')}
          import { createJobs } from ${urlLiteral('kernel/jobs/jobs.ts')}
          const db = await openDatabase(${JSON.stringify(url)})
-         const jobs = createJobs(db, { ...systemClock, now: () => ${now} }, { warn() {}, error() {} })
+         const jobs = createJobs({ db, clock: { ...systemClock, now: () => ${now} }, log: { warn() {}, error() {} } })
          jobs.define('test', { payload: {}, lane: ({ lane }) => lane }, ${handler})
          await jobs.start()
          console.log('started')

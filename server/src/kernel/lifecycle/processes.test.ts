@@ -166,7 +166,7 @@ eachEngine((engine) => {
     const clock = testClock()
     const dbs = [first, await openDatabase(url)] as const
     t.after(() => Promise.all(dbs.map((db) => db.close())))
-    const one = createProcesses({ db: first, clock: testClock(), log: silent }, url)
+    const one = createProcesses({ db: first, clock: testClock(), log: silent }, { databaseUrl: url })
     await one.start()
     let isAway = false
     const broken = new Proxy(dbs[1], {
@@ -176,7 +176,7 @@ eachEngine((engine) => {
         return typeof value === 'function' ? value.bind(target) : value
       },
     })
-    const observer = createProcesses({ db: broken, clock, log: silent }, url)
+    const observer = createProcesses({ db: broken, clock, log: silent }, { databaseUrl: url })
     observer.onEnd((ended) => [sql`insert into sixwire_processes (id, beat) values (${`ended ${ended}`}, 0)`])
     await observer.start()
     isAway = true

@@ -63,7 +63,7 @@ type Seen = { beat: number; checks: number; isAlive: boolean }
 
 export function createProcesses(
   { db, clock, log }: { db: Database; clock: Clock; log: Logger },
-  databaseUrl: string,
+  { databaseUrl }: { databaseUrl: string },
 ): ProcessWatch {
   const id = newId()
   const releases: ((ended: string) => readonly Step[])[] = []

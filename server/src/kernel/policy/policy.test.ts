@@ -171,11 +171,14 @@ for (const [access, method, outcomes] of routes)
       test(`${name}: ${expected[0]} under open, ${expected[1]} under guarded`, () => {
         const seen = (['open', 'guarded'] as const).map((policy) =>
           outcome(() =>
-            createPolicy({ policy, production: false }, () => true).admit(callers[name], {
-              access,
-              wire: 'store',
-              method,
-            }),
+            createPolicy({ policy, production: false }, { requireVerifiedEmail: () => true }).admit(
+              callers[name],
+              {
+                access,
+                wire: 'store',
+                method,
+              },
+            ),
           ),
         )
         assert.deepEqual(seen, expected)
@@ -185,15 +188,21 @@ for (const [access, method, outcomes] of routes)
 test('an address that is not verified may still be used for /auth/*, and everywhere where that is not asked for', () => {
   const admit = (required: boolean, wire: string) =>
     outcome(() =>
-      createPolicy({ policy: 'guarded', production: false }, () => required).admit(callers.unverified, {
-        access: 'user',
-        wire,
-        method: 'POST',
-      }),
+      createPolicy({ policy: 'guarded', production: false }, { requireVerifiedEmail: () => required }).admit(
+        callers.unverified,
+        {
+          access: 'user',
+          wire,
+          method: 'POST',
+        },
+      ),
     )
   assert.deepEqual([admit(true, 'auth'), admit(true, 'pay'), admit(false, 'pay')], [OK, VERIFY, OK])
   const isRequired = (policy: PolicyName, required: boolean) =>
-    createPolicy({ policy, production: false }, () => required).requiresVerifiedEmail()
+    createPolicy(
+      { policy, production: false },
+      { requireVerifiedEmail: () => required },
+    ).requiresVerifiedEmail()
   assert.deepEqual(
     [isRequired('guarded', true), isRequired('guarded', false), isRequired('open', true)],
     [true, false, false],
@@ -204,11 +213,14 @@ test('a refused key is told which scope it lacks', () => {
   const refuse = (method: string) =>
     assert.throws(
       () =>
-        createPolicy({ policy: 'open', production: false }, () => false).admit(callers['key messaging'], {
-          access: 'user',
-          wire: 'store',
-          method,
-        }),
+        createPolicy({ policy: 'open', production: false }, { requireVerifiedEmail: () => false }).admit(
+          callers['key messaging'],
+          {
+            access: 'user',
+            wire: 'store',
+            method,
+          },
+        ),
       { message: `This service key lacks the scope "${method === 'GET' ? 'store:read' : 'store'}".` },
     )
   refuse('GET')
@@ -234,7 +246,12 @@ for (const [caller, access, method, expected] of scoped)
   test(`${method} of a route for ${access} with a scope: ${expected} for ${caller.kind === 'key' ? caller.scopes.join() : caller.role}`, () => {
     const route = { access, wire: 'store', method, scope: 'store:share' }
     assert.equal(
-      outcome(() => createPolicy({ policy: 'guarded', production: false }, () => true).admit(caller, route)),
+      outcome(() =>
+        createPolicy({ policy: 'guarded', production: false }, { requireVerifiedEmail: () => true }).admit(
+          caller,
+          route,
+        ),
+      ),
       expected,
     )
   })
@@ -242,7 +259,7 @@ for (const [caller, access, method, expected] of scoped)
 test('who has to prove the address or to add a factor first may manage the own account, and nobody else', () => {
   const admit = (caller: Partial<UserCaller>, access: Access) =>
     outcome(() =>
-      createPolicy({ policy: 'guarded', production: true }, () => true).admit(
+      createPolicy({ policy: 'guarded', production: true }, { requireVerifiedEmail: () => true }).admit(
         { ...user, role: 'admin', ...caller },
         { access, wire: 'auth', method: 'DELETE' },
       ),
@@ -256,7 +273,7 @@ test('who has to prove the address or to add a factor first may manage the own a
 
 test('a key with the scope of one route may not call a route without it, and is told the scope', () => {
   const admit = (scope?: string) => () =>
-    createPolicy({ policy: 'guarded', production: false }, () => true).admit(
+    createPolicy({ policy: 'guarded', production: false }, { requireVerifiedEmail: () => true }).admit(
       key('store:share', 'store:list'),
       {
         access: 'user',
@@ -279,7 +296,10 @@ for (const [policy, production, expected] of [
     const route = { access: 'admin', wire: 'store', method: 'POST' } as const
     const admit = (caller: Caller | undefined, irreversible: boolean) =>
       outcome(() =>
-        createPolicy({ policy, production }, () => false).admit(caller, { ...route, irreversible }),
+        createPolicy({ policy, production }, { requireVerifiedEmail: () => false }).admit(caller, {
+          ...route,
+          irreversible,
+        }),
       )
     const seen = Object.keys(expected).map((name) => [name, admit(callers[name as CallerName], true)])
     assert.deepEqual(Object.fromEntries(seen), expected)
@@ -311,10 +331,10 @@ for (const [policy, audience, expected] of rowFilters)
     const seen = Object.keys(expected).map((name) => {
       let reached = ''
       const failed = outcome(() => {
-        const rowFilter = createPolicy({ policy, production: false }, () => false).rowFilter(
-          callers[name as CallerName],
-          audience,
-        )
+        const rowFilter = createPolicy(
+          { policy, production: false },
+          { requireVerifiedEmail: () => false },
+        ).rowFilter(callers[name as CallerName], audience)
         reached = rowFilter.rows === 'all' ? ALL : rowFilter.owner
       })
       return [name, failed === OK ? reached : failed]
@@ -323,7 +343,7 @@ for (const [policy, audience, expected] of rowFilters)
   })
 
 test('a viewer changes nothing, in wires of the application too, but its own account', () => {
-  const policy = createPolicy({ policy: 'open', production: false }, () => false)
+  const policy = createPolicy({ policy: 'open', production: false }, { requireVerifiedEmail: () => false })
   const viewer: UserCaller = { ...user, role: 'viewer', isReadOnly: true }
   const of = (access: Access, wire: string, method: string) =>
     outcome(() => policy.admit(viewer, { access, wire, method }))

@@ -65,7 +65,7 @@ function requireReading(
  */
 export function createPolicy(
   { policy: name, production }: PolicySettings,
-  requireVerifiedEmail: () => boolean,
+  { requireVerifiedEmail }: { requireVerifiedEmail: () => boolean },
 ): Policy {
   const needsAdmin = () => errors.forbidden({ message: 'This requires the role "admin".' })
   const actsAsUser = () =>

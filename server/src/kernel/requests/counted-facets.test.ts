@@ -44,12 +44,15 @@ type Order = { id: string; provider: string; status: string | null }
 type New = { owner: string | null; provider: string; status: string | null }
 
 const listOf = (db: Database) =>
-  createCountedList<Order, 'provider' | 'status'>(db, {
-    name: 'test.orders',
-    table: sql.literal('orders'),
-    columns: sql.literal('id, provider, status'),
-    facets: ['provider', 'status'],
-  })
+  createCountedList<Order, 'provider' | 'status'>(
+    { db },
+    {
+      name: 'test.orders',
+      table: sql.literal('orders'),
+      columns: sql.literal('id, provider, status'),
+      facets: ['provider', 'status'],
+    },
+  )
 
 const insertSql = (records: readonly New[]) =>
   sql`insert into orders (id, owner, provider, status) values ${sql.join(

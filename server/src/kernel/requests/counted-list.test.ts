@@ -40,11 +40,14 @@ const TRIGGERS = {
 type Ticket = { id: string; color: string }
 
 const listOf = (db: Database) =>
-  createCountedList<Ticket>(db, {
-    name: 'test.tickets',
-    table: sql.literal('tickets'),
-    columns: sql.literal('id, color'),
-  })
+  createCountedList<Ticket>(
+    { db },
+    {
+      name: 'test.tickets',
+      table: sql.literal('tickets'),
+      columns: sql.literal('id, color'),
+    },
+  )
 
 const ALL = allRows
 

@@ -70,7 +70,7 @@ type FacetCount = { values: readonly unknown[]; records: number }
  *   `sixwire_counts`, see `messaging/migrations/005-counts.*.sql`
  */
 export function createCountedList<R extends { id: string }, const F extends string = never>(
-  db: Database,
+  { db }: { db: Database },
   options: { name: string; table: Sql; columns: Sql; facets?: readonly F[] },
 ): CountedList<R, F> {
   const { name, table, columns } = options

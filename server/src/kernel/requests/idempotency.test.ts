@@ -33,7 +33,7 @@ eachEngine((engine) => {
   /** A store with a clock that a test moves, and a key that nobody else uses. */
   function setUp() {
     const clock = stillClock()
-    const store = createIdempotencyStore(db, clock, SECRET)
+    const store = createIdempotencyStore({ db, clock }, { secret: SECRET })
     const caller = `user:${++made}`
     return {
       clock,
@@ -88,7 +88,7 @@ eachEngine((engine) => {
     const other = await openDatabase(url)
     try {
       const { store, clock, caller } = setUp()
-      const stores = [store, createIdempotencyStore(other, clock, SECRET)]
+      const stores = [store, createIdempotencyStore({ db: other, clock }, { secret: SECRET })]
       const together = () =>
         Promise.all(Array.from({ length: 40 }, (_, i) => stores[i % 2]!.begin(caller, 'key', request)))
       const count = (starts: readonly IdempotentStart[], state: string): number =>
@@ -244,7 +244,7 @@ eachEngine((engine) => {
     const { clock, caller, begin, finish } = setUp()
     await begin()
     await finish()
-    const other = createIdempotencyStore(db, clock, 'another secret')
+    const other = createIdempotencyStore({ db, clock }, { secret: 'another secret' })
     assert.deepEqual(await other.begin(caller, 'key', request), { state: 'mismatch' })
     assert.deepEqual(await begin(), { state: 'done', answer })
   })

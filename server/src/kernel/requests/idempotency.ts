@@ -25,10 +25,8 @@ type Stored = {
  * @param secret `SIXWIRE_SECRET`
  */
 export function createIdempotencyStore(
-  db: Database,
-  clock: Clock,
-  secret: string,
-  processes: Processes = NO_PROCESSES,
+  { db, clock, processes = NO_PROCESSES }: { db: Database; clock: Clock; processes?: Processes | undefined },
+  { secret }: { secret: string },
 ): IdempotencyStore & { start(): Promise<void>; deleteExpired(): Promise<void> } {
   const key = deriveKey(secret, IDEMPOTENCY)
   let keys: readonly Key[] = [key]

@@ -38,7 +38,7 @@ eachEngine((engine) => {
   ] as const)
     test(`of a burst exactly ${count} pass, and again once the bucket is full`, async () => {
       const clock = stillClock()
-      const limiter = createRateLimiter(db, clock)
+      const limiter = createRateLimiter({ db, clock })
       const bucket = newBucket()
       const burst = () =>
         Promise.all(Array.from({ length: count + 20 }, () => limiter.take(bucket, count, period)))
@@ -52,7 +52,7 @@ eachEngine((engine) => {
 
   test('a bucket refills evenly', async () => {
     const clock = stillClock()
-    const limiter = createRateLimiter(db, clock)
+    const limiter = createRateLimiter({ db, clock })
     const bucket = newBucket()
     const take = () => limiter.take(bucket, 30, MINUTE)
     for (let i = 0; i < 30; i++) assert.equal(await take(), undefined)
@@ -76,7 +76,7 @@ eachEngine((engine) => {
         fc.array(fc.integer({ min: 0, max: 90_000 }), { maxLength: 12 }),
         async (count, period, steps) => {
           const clock = stillClock()
-          const limiter = createRateLimiter(db, clock)
+          const limiter = createRateLimiter({ db, clock })
           const bucket = newBucket()
           for (let i = 0; i < count; i++) assert.equal(await limiter.take(bucket, count, period), undefined)
           for (const step of steps) {
@@ -100,7 +100,7 @@ eachEngine((engine) => {
 
   test('a refused call takes nothing', async () => {
     const clock = stillClock()
-    const limiter = createRateLimiter(db, clock)
+    const limiter = createRateLimiter({ db, clock })
     const bucket = newBucket()
     assert.equal(await limiter.take(bucket, 1, MINUTE), undefined)
     for (let i = 0; i < 50; i++) assert.equal(await limiter.take(bucket, 1, MINUTE), MINUTE)
@@ -109,7 +109,7 @@ eachEngine((engine) => {
   })
 
   test('buckets do not count for each other, whatever their names', async () => {
-    const limiter = createRateLimiter(db, stillClock())
+    const limiter = createRateLimiter({ db, clock: stillClock() })
     for (const name of [newBucket(), '', "o'brien; --", 'ÀÉ😀', 'x'.repeat(2000), 'a', 'A', 'a '])
       assert.deepEqual(
         [await limiter.take(name, 1, MINUTE), await limiter.take(name, 1, MINUTE)],
@@ -122,7 +122,7 @@ eachEngine((engine) => {
     try {
       const clock = stillClock()
       const ahead = stillClock(clock.now() + 300)
-      const limiters = [createRateLimiter(db, clock), createRateLimiter(other, ahead)]
+      const limiters = [createRateLimiter({ db, clock }), createRateLimiter({ db: other, clock: ahead })]
       const bucket = newBucket()
       const waits = await Promise.all(
         Array.from({ length: 200 }, (_, i) => limiters[i % 2]!.take(bucket, 30, MINUTE)),
@@ -142,7 +142,7 @@ eachEngine((engine) => {
 
     test('keeps nothing of a batch over the limit, and names a wait after which the next one passes', async () => {
       const clock = stillClock()
-      const limiter = createRateLimiter(db, clock)
+      const limiter = createRateLimiter({ db, clock })
       const bucket = newBucket()
       const send = (id: number) => db.batch([limiter.takeSql(bucket, 5, HOUR), note(id)])
       for (let id = 1; id <= 5; id++) await send(id)
@@ -161,7 +161,7 @@ eachEngine((engine) => {
       const other = await openDatabase(url)
       try {
         const clock = stillClock()
-        const replicas = [db, other].map((one) => ({ one, limiter: createRateLimiter(one, clock) }))
+        const replicas = [db, other].map((one) => ({ one, limiter: createRateLimiter({ db: one, clock }) }))
         const bucket = newBucket()
         const sent = await Promise.allSettled(
           Array.from({ length: 40 }, (_, id) => {
@@ -177,7 +177,7 @@ eachEngine((engine) => {
     })
 
     test('throws the error that it is given', async () => {
-      const limiter = createRateLimiter(db, stillClock())
+      const limiter = createRateLimiter({ db, clock: stillClock() })
       const bucket = newBucket()
       const full = new ApiError('FULL', 409, 'It is full.')
       const step = () => limiter.takeSql(bucket, 1, MINUTE, () => full)
@@ -187,7 +187,7 @@ eachEngine((engine) => {
 
     test('what only waits takes nothing, and leaves a bucket that is deleted with the full ones', async () => {
       const clock = stillClock()
-      const limiter = createRateLimiter(db, clock)
+      const limiter = createRateLimiter({ db, clock })
       const [used, unused] = [newBucket(), newBucket()]
       await limiter.take(used, 1, MINUTE)
       await db.batch([limiter.waitSql(used), limiter.waitSql(unused)])
@@ -202,7 +202,7 @@ eachEngine((engine) => {
   test('a clock that is set back makes nobody wait longer than two periods', async () => {
     for (const back of [1000, MINUTE / 2, MINUTE, 2 * MINUTE, 10 * HOUR]) {
       const clock = stillClock()
-      const limiter = createRateLimiter(db, clock)
+      const limiter = createRateLimiter({ db, clock })
       const bucket = newBucket()
       const take = () => limiter.take(bucket, 2, MINUTE)
       assert.equal(passedOf([await take(), await take(), await take()]), 2)
@@ -216,7 +216,7 @@ eachEngine((engine) => {
 
   test('full buckets are deleted, and no others', async () => {
     const clock = stillClock()
-    const limiter = createRateLimiter(db, clock)
+    const limiter = createRateLimiter({ db, clock })
     await db.write(sql`delete from sixwire_rate_limits`)
     await limiter.take('half', 1, HOUR)
     await limiter.take('full', 1, MINUTE)

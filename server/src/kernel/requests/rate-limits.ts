@@ -51,7 +51,7 @@ export type DatabaseRateLimiter = RateLimiter & {
  * a bucket is one instant, the time at which it will be full again. A refused call changes nothing,
  * and of calls at the same moment exactly as many pass as there is room for.
  */
-export function createRateLimiter(db: Database, clock: Clock): DatabaseRateLimiter {
+export function createRateLimiter({ db, clock }: { db: Database; clock: Clock }): DatabaseRateLimiter {
   function insertSql(bucket: string, now: number, { interval, latest, absurd }: Bounds): Sql {
     return sql`
       insert into sixwire_rate_limits as stored (bucket, full_at) values (${bucket}, ${now + interval})

@@ -33,11 +33,11 @@ async function setUp(t: TestContext, { db, url, clock, stored }: Queue) {
   async function start(options: Record<string, Option>, offered = {}): Promise<() => Promise<void>> {
     const own = await openDatabase(url)
     const logger = { ...log, child: () => logger }
-    const context = { db: own, clock, log: logger, jobs: createJobs(own, clock, logger) }
+    const context = { db: own, clock, log: logger, jobs: createJobs({ db: own, clock, log: logger }) }
     const given = Object.fromEntries(
       Object.entries(options).map(([name, one]) => [name, { run: record, ...one }]),
     )
-    const schedule = createSchedule(context, await checkSchedules(given, clock.now()), offered)
+    const schedule = createSchedule(context, { schedules: await checkSchedules(given, clock.now()), offered })
     await schedule.start()
     await context.jobs.start()
     operations = createJobOperations({ ...context, audit: createAudit(clock) })

@@ -34,8 +34,7 @@ const tickId = (name: string): string => `every-cron:${name}`
  */
 export function createSchedule(
   context: Context,
-  schedules: readonly Schedule[],
-  offered: Readonly<Record<string, unknown>>,
+  { schedules, offered }: { schedules: readonly Schedule[]; offered: Readonly<Record<string, unknown>> },
 ): { start(): Promise<void> } {
   const all = schedules.map((schedule) => {
     const kinds: Kinds = {

@@ -73,7 +73,7 @@ export function createAuthParts(context: Context, options: Options) {
 
 /** Accounts, what they know or receive, and the messages to their owners. */
 function accountParts(context: Context, options: Options) {
-  const { db, clock, settings } = context
+  const { settings } = context
   const { secret } = settings
   const { registration } = options
   const admins = new Set(settings.admins.map(adminKey))
@@ -88,22 +88,28 @@ function accountParts(context: Context, options: Options) {
     minLength: options.local.passwordMinLength,
     names: [settings.name, 'sixwire'],
   })
-  const codes = createCodes(db, clock, { secret })
-  const mailTokens = createMailTokens(db, clock, codes, {
-    reset: options.resetTokenSeconds * 1000,
-    'magic-link': options.magicLinkSeconds * 1000,
-    verification: options.verificationTokenSeconds * 1000,
-  })
-  const limit = createMailLimit(context.rateLimiter, { secret })
+  const codes = createCodes(context, { secret })
+  const mailTokens = createMailTokens(
+    context,
+    { codes },
+    {
+      lifetimes: {
+        reset: options.resetTokenSeconds * 1000,
+        'magic-link': options.magicLinkSeconds * 1000,
+        verification: options.verificationTokenSeconds * 1000,
+      },
+    },
+  )
+  const limit = createMailLimit(context, { secret })
   const mails = createAccountMails(
     context,
     { messaging: context.messaging, users, tokens: mailTokens, limit },
     { registration, invitationMs: options.invitationSeconds * 1000 },
   )
-  const textCodes = createTextCodes(db, clock, codes)
-  const textLimit = createTextLimit(context.rateLimiter, { secret })
+  const textCodes = createTextCodes(context, { codes })
+  const textLimit = createTextLimit(context, { secret })
   const texts = createTexts(context, { messaging: context.messaging, users, textCodes, limit: textLimit })
-  const phones = createPhones(db, clock, { users, texts, textCodes, lock, mails })
+  const phones = createPhones(context, { users, texts, textCodes, lock, mails })
   return { users, lock, passwords, mailTokens, limit, mails, textCodes, texts, phones }
 }
 
@@ -113,20 +119,26 @@ function sessionParts(
   options: Options,
   { users, mails }: Pick<ReturnType<typeof accountParts>, 'users' | 'mails'>,
 ) {
-  const { db, clock, settings } = context
+  const { settings } = context
   const { secret } = settings
   const idleMs = options.refreshTokenSeconds * 1000
   const sessionMs = options.sessionSeconds * 1000
-  const signingKeys = createSigningKeys(db, clock, {
+  const signingKeys = createSigningKeys(context, {
     secret,
     tokenMs: options.accessTokenSeconds * 1000,
     rotationMs: options.signingKeySeconds * 1000,
   })
-  const issuers = createIssuers(db, clock, settings.hasPublicUrl ? settings.publicUrl : undefined)
-  const accessTokens = createAccessTokens({ keys: signingKeys, issuers }, clock, {
-    audience: settings.name,
-    lifetimeSeconds: options.accessTokenSeconds,
+  const issuers = createIssuers(context, {
+    publicUrl: settings.hasPublicUrl ? settings.publicUrl : undefined,
   })
+  const accessTokens = createAccessTokens(
+    context,
+    { keys: signingKeys, issuers },
+    {
+      audience: settings.name,
+      lifetimeSeconds: options.accessTokenSeconds,
+    },
+  )
   const refreshTokens = createRefreshTokens(context, {
     secret,
     idleMs,
@@ -134,23 +146,23 @@ function sessionParts(
     graceMs: options.refreshGraceSeconds * 1000,
   })
   const serviceKeys = createServiceKeys(context)
-  const challenges = createChallenges(db, clock)
+  const challenges = createChallenges(context)
   const requirement = createFactorRequirement(
-    clock,
+    context,
     { users, mails },
     {
       policy: options.secondFactor ?? (settings.production ? 'admins' : 'optional'),
       graceDays: options.secondFactorGraceDays,
     },
   )
-  const knownDevices = createKnownDevices(db, clock, { mails })
+  const knownDevices = createKnownDevices(context, { mails })
   const sessions = createSessions(
     context,
     { users, accessTokens, refreshTokens, challenges, requirement, knownDevices },
     { idleMs, sessionMs },
   )
   const consoleSessions = createConsoleSessions(context, { sessions, refreshTokens })
-  const callers = createCallerWatch(db, sessions, serviceKeys)
+  const callers = createCallerWatch(context, { sessions, keys: serviceKeys })
   return {
     signingKeys,
     issuers,
@@ -175,18 +187,18 @@ function factorParts(
   const { db, clock, log, settings } = context
   const { secret } = settings
   const { users, lock, mails, requirement } = parts
-  const totp = createTotp(db, clock, { secret, issuer: settings.name })
-  const recoveryCodes = createRecoveryCodes(db, clock, mails, options)
-  const ownFactors = createOwnFactors(db, clock, { users, recoveryCodes, requirement, mails })
-  const devices = createTrustedDevices(db, clock)
+  const totp = createTotp(context, { secret, issuer: settings.name })
+  const recoveryCodes = createRecoveryCodes(context, { mails }, options)
+  const ownFactors = createOwnFactors(context, { users, recoveryCodes, requirement, mails })
+  const devices = createTrustedDevices(context)
   const passkeys = createPasskeys({
     db,
     clock,
     log,
     users,
     ownFactors,
-    relyingParty: createRelyingParty(options.passkeys, settings),
-    challenges: createPasskeyChallenges(db, clock, secret),
+    relyingParty: createRelyingParty(context, options.passkeys),
+    challenges: createPasskeyChallenges(context, { secret }),
   })
   const verifiers = { lock, passkeys, totp, recoveryCodes, devices }
   return { totp, ownFactors, devices, passkeys, verifiers }
@@ -198,7 +210,7 @@ function signInParts(
   options: Options,
   parts: ReturnType<typeof accountParts> & ReturnType<typeof sessionParts> & ReturnType<typeof factorParts>,
 ) {
-  const { db, clock, jobs, settings } = context
+  const { db, clock, settings } = context
   const { secret } = settings
   const { registration } = options
   const { users, lock, passwords, mailTokens, limit, mails, textCodes } = parts
@@ -210,9 +222,8 @@ function signInParts(
   )
   const codeLogin = createCodeLogin(context, { users, lock, redemption, textCodes }, { secret })
   const passwordLogin = createPasswordLogin(context, { users, lock, passwords, mails })
-  const changeLinks = createChangeLinks(db, clock)
-  const addressChangeMails = createAddressChangeMails(jobs, {
-    ...context,
+  const changeLinks = createChangeLinks(context)
+  const addressChangeMails = createAddressChangeMails(context, {
     messaging: context.messaging,
     users,
     links: changeLinks,
@@ -232,7 +243,7 @@ function signInParts(
   const passkeyLogin = createPasskeyLogin({ db, users, sessions, passkeys })
   const secondFactor = createSecondFactorLogin({ users, sessions, challenges, verifiers })
   const confirmation = createConfirmation({ db, clock, users, passwordLogin, verifiers })
-  const factors = createFactorOverview(db, { users, requirement })
+  const factors = createFactorOverview(context, { users, requirement })
   const administration = {
     ...context,
     ...parts,
@@ -244,8 +255,8 @@ function signInParts(
     firstIsAdmin: !settings.production && settings.admins.length === 0,
     hasNamedAdmins: settings.admins.length > 0,
   })
-  const providers = createProviders(clock, options, settings)
-  const identities = createIdentities(db, clock, { users, mails, knownDevices, registration })
+  const providers = createProviders(context, options)
+  const identities = createIdentities(context, { users, mails, knownDevices, registration })
   const providerLogin = createProviderLogin(context, { identities, sessions })
   return {
     redemption,

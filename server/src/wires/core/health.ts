@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 
-import type { Clock } from '../../base/clock.ts'
 import { errors, type ApiError } from '../../base/errors.ts'
 import { Type } from '../../base/schema.ts'
 import { succeedsWithin, within } from '../../base/within.ts'
@@ -8,6 +7,7 @@ import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 import type { HealthStatus } from '../../http/health-route.ts'
 import type { ServerStatus } from './server-status.ts'
+import type { WireContext } from '../../kernel/wire/wire.ts'
 
 const STORAGE = ['writable', 'full', 'read-only', 'damaged', 'unknown'] as const
 const FAULTS: Record<string, Storage> = {
@@ -49,7 +49,7 @@ export type Health = {
 }
 
 /** What tells whether the database takes writes: a write, at most every 10 seconds while they succeed. */
-export function createStorageProbe(db: Database, clock: Clock): () => Promise<Storage> {
+export function createStorageProbe({ db, clock }: Pick<WireContext, 'db' | 'clock'>): () => Promise<Storage> {
   let probing: Promise<Storage> | undefined
   let writableAt = -Infinity
 

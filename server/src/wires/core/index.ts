@@ -11,7 +11,7 @@ export const core = defineWire({
   name: 'core',
   description: 'Health, readiness, version and metrics of the server, and webhooks.',
   setup({ db, clock, status, settings, metrics }: CoreContext) {
-    const readStorage = createStorageProbe(db, clock)
+    const readStorage = createStorageProbe({ db, clock })
     metrics.gauge(
       {
         name: 'sixwire_database_writable',

@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import { StartError } from '../../base/start-error.ts'
 import type { MessagingOptions } from './options.ts'
 import type { MailProvider, Providers, TextProvider } from './providers/provider.ts'
+import type { WireContext } from '../../kernel/wire/wire.ts'
 
 type Options = Static<typeof MessagingOptions>
 
@@ -13,8 +14,11 @@ type Options = Static<typeof MessagingOptions>
  *
  * @throws StartError if a provider's options are incomplete or wrong
  */
-export async function openProviders(options: Options, appUrl: string, clock: Clock): Promise<Providers> {
-  const email = options.email ?? (await mailProviders(options.smtp, appUrl, clock))
+export async function openProviders(
+  { clock, settings }: Pick<WireContext, 'clock' | 'settings'>,
+  options: Options,
+): Promise<Providers> {
+  const email = options.email ?? (await mailProviders(options.smtp, settings.appUrl, clock))
   const namedProviders = await textProviders(options.twilio, clock)
   const { sms = namedProviders.sms, whatsapp = namedProviders.whatsapp } = options
   for (const [channel, list] of Object.entries({ email, sms, whatsapp }))

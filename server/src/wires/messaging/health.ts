@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts'
 import type { HealthStatus } from '../../http/health-route.ts'
 import { cached, healthOf, type ProviderHealth } from '../../providers/health.ts'
 import { CHANNELS, type Channel, type Providers } from './providers/provider.ts'
+import type { WireContext } from '../../kernel/wire/wire.ts'
 
 export type MessagingHealth = {
   status: HealthStatus
@@ -9,7 +9,10 @@ export type MessagingHealth = {
 }
 
 /** Whether messages can be sent: a channel is connected if one of its providers is. Remembered for a few seconds. */
-export const createHealth = (providers: Providers, clock: Clock): (() => Promise<MessagingHealth>) =>
+export const createHealth = (
+  { clock }: Pick<WireContext, 'clock'>,
+  { providers }: { providers: Providers },
+): (() => Promise<MessagingHealth>) =>
   cached(async () => {
     const [email, sms, whatsapp] = await Promise.all(
       ([providers.email, providers.sms, providers.whatsapp] as const).map((list) => healthOf(list, clock)),

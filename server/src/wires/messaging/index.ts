@@ -87,19 +87,23 @@ export const messaging = defineWire({
   migrations: asset('wires/messaging/migrations/'),
   async setup(context, options) {
     const { db, clock, jobs, settings, policy, audit } = context
-    const providers = await openProviders(options, settings.appUrl, clock)
+    const providers = await openProviders(context, options)
     const templates = openTemplates(settings, options)
     const events = createMessageEvents(context.events)
     const contentKey = contentKeyOf(settings.secret)
-    const outbox = createOutbox(context, events, {
-      contentKey,
-      keepsFailed: options.keepFailedDays > 0,
-      providers,
-      reportTo: (provider, id) => reportUrl(settings.publicUrl, provider, id),
-    })
+    const outbox = createOutbox(
+      context,
+      { events, providers },
+      {
+        contentKey,
+        keepsFailed: options.keepFailedDays > 0,
+        reportTo: (provider, id) => reportUrl(settings.publicUrl, provider, id),
+      },
+    )
     const attachments = createAttachments()
     const sender = createSender(
-      { attachments, outbox, templates, providers, policy },
+      context,
+      { attachments, outbox, templates, providers },
       { domain: new URL(settings.publicUrl).hostname },
     )
     const { keepLogsDays, keepFailedDays } = options
@@ -122,12 +126,16 @@ export const messaging = defineWire({
         contentKey,
         outbox,
         templates,
-        previews: createPreviews(settings.secret, clock),
+        previews: createPreviews({ clock }, { secret: settings.secret }),
         sender,
-        receivers: createReportReceivers(providers, createReports(db, clock, events), options.bounceSecret),
+        receivers: createReportReceivers({
+          providers,
+          reports: createReports({ db, clock }, { events }),
+          bounceSecret: options.bounceSecret,
+        }),
         list: createMessageLog(db),
         policy,
-        health: createHealth(providers, clock),
+        health: createHealth({ clock }, { providers }),
         limit: options.limit,
         providers,
         publicUrl: settings.publicUrl,

@@ -8,8 +8,6 @@ import { createHealth, type OnchainHealth } from './chains/health.ts'
 import { createTokens, type TokenReader } from './chains/tokens.ts'
 import { ONCHAIN_ENV, ONCHAIN_PROVIDERS, OnchainOptions } from './options.ts'
 import { onchainRoutes } from './routes.ts'
-import { contractEndpoints } from './routes/contract-endpoints.ts'
-import { nftEndpoints } from './routes/nft-endpoints.ts'
 import { createConfirmations } from './transactions/confirmations.ts'
 import { createFees, type CurrentFees } from './transactions/fees.ts'
 import type { Submit } from './transactions/intent.ts'
@@ -18,11 +16,9 @@ import { createReplacements } from './transactions/replacement.ts'
 import { createRevisions, type Revisions } from './transactions/revisions.ts'
 import { createTransactionEvents } from './transactions/transaction-events.ts'
 import { createSubmit } from './transactions/submit.ts'
-import { transactionEndpoints } from './routes/transaction-endpoints.ts'
 import { createTransactions, type OnchainTransactions } from './transactions/transactions.ts'
 import { LOCAL_KEYS_SEALED } from './wallets/local-keys.ts'
 import { createSigners, type Signers } from './wallets/signers.ts'
-import { walletEndpoints } from './routes/wallet-endpoints.ts'
 import { createWallets, type Wallets } from './wallets/wallets.ts'
 
 export { logsOf, quantity, type Block, type BlockTransaction, type EventLog } from './chains/blocks.ts'
@@ -67,7 +63,7 @@ export const onchain = defineWire({
     declareChainMetrics(context, chains)
     const tokens = createTokens(clock)
     const signers = createSigners()
-    const wallets = createWallets(context, options.keys)
+    const wallets = createWallets(context, { keys: options.keys })
     signers.add((address) => wallets.signerAt(address))
     const fees = createFees(context)
     const events = createTransactionEvents(context.events)
@@ -81,9 +77,9 @@ export const onchain = defineWire({
     })
     const confirmations = createConfirmations(context, { chains, queues, events })
     const submit = createSubmit(context, { queues, confirmations, fees, events })
-    const transactions = createTransactions(context, stuckMs)
+    const transactions = createTransactions(context, { stuckMs })
     const revisions = createRevisions(context, { chains, replacements, queues })
-    const health = createHealth(chains, clock)
+    const health = createHealth({ clock }, { chains })
     const followers: Follower[] = [confirmations]
     const service: Onchain = {
       chains,
@@ -95,7 +91,7 @@ export const onchain = defineWire({
       revisions,
       fees,
       follow(consumer) {
-        const follower = createFollower(context, chains, consumer)
+        const follower = createFollower(context, { chains, consumer })
         followers.push(follower)
         return follower
       },
@@ -103,16 +99,16 @@ export const onchain = defineWire({
     }
     return {
       routes: onchainRoutes({
-        wallets: walletEndpoints({ chains, clock, tokens, wallets, policy }),
-        transactions: transactionEndpoints({ chains, wallets, submit, transactions, revisions, policy }),
-        contracts: contractEndpoints({ chains, tokens, wallets, submit, policy }),
-        nfts: nftEndpoints(context, {
-          chains,
-          wallets,
-          submit,
-          transactions,
-          gateways: { ipfs: options.ipfsGateway, arweave: options.arweaveGateway },
-        }),
+        context,
+        clock,
+        policy,
+        chains,
+        tokens,
+        wallets,
+        submit,
+        transactions,
+        revisions,
+        gateways: { ipfs: options.ipfsGateway, arweave: options.arweaveGateway },
         health,
       }),
       service,

@@ -2,25 +2,22 @@ import { Type } from '../../base/schema.ts'
 import { healthRoute } from '../../http/health-route.ts'
 import { route } from '../../http/route.ts'
 import { CHAIN_STATUS, type OnchainHealth } from './chains/health.ts'
-import type { contractEndpoints } from './routes/contract-endpoints.ts'
-import type { nftEndpoints } from './routes/nft-endpoints.ts'
-import type { transactionEndpoints } from './routes/transaction-endpoints.ts'
-import type { walletEndpoints } from './routes/wallet-endpoints.ts'
+import { contractEndpoints } from './routes/contract-endpoints.ts'
+import { nftEndpoints } from './routes/nft-endpoints.ts'
+import { transactionEndpoints } from './routes/transaction-endpoints.ts'
+import { walletEndpoints } from './routes/wallet-endpoints.ts'
+
+type OnchainParts = Parameters<typeof walletEndpoints>[0] &
+  Parameters<typeof transactionEndpoints>[0] &
+  Parameters<typeof contractEndpoints>[0] &
+  Parameters<typeof nftEndpoints>[0] & { health: () => Promise<OnchainHealth> }
 
 /** All routes of the wire. */
-export function onchainRoutes({
-  wallets,
-  contracts,
-  transactions,
-  nfts,
-  health,
-}: {
-  wallets: ReturnType<typeof walletEndpoints>
-  contracts: ReturnType<typeof contractEndpoints>
-  transactions: ReturnType<typeof transactionEndpoints>
-  nfts: ReturnType<typeof nftEndpoints>
-  health: () => Promise<OnchainHealth>
-}) {
+export function onchainRoutes(wire: OnchainParts) {
+  const wallets = walletEndpoints(wire)
+  const transactions = transactionEndpoints(wire)
+  const contracts = contractEndpoints(wire)
+  const nfts = nftEndpoints(wire)
   return [
     route('POST /onchain/wallets', ...wallets.create),
     route('POST /onchain/wallets/import', ...wallets.importKey),
@@ -60,7 +57,7 @@ export function onchainRoutes({
         },
         isAlways200: true,
       },
-      health,
+      wire.health,
     ),
   ] as const
 }

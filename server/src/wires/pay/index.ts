@@ -65,35 +65,38 @@ export const pay = defineWire({
   migrations: asset('wires/pay/migrations/'),
   async setup(context, options) {
     const { db, clock, jobs, settings, policy } = context
-    const providers = await openProviders(options, clock, settings)
+    const providers = await openProviders({ clock, settings }, options)
     const { firstSeconds, maxSeconds, eventsSeconds } = { ...options.reconcile, ...options.sweep }
     const rechecks = createRechecks(
       context,
+      { retrieve: (id) => reconcile(id, { cause: 'reconciliation', repeats: true }) },
       { firstMs: firstSeconds * 1000, maxMs: maxSeconds * 1000 },
-      (id) => reconcile(id, { cause: 'reconciliation', repeats: true }),
     )
     const events = createTransactionEvents(context.events)
     declarePaymentEvents(context.events)
     const ledger = createLedger(
       context,
-      events,
-      ({ id, provider, version }) =>
-        // The chain itself tells what becomes of these.
-        provider === 'onchain' ? [] : [rechecks.recheckSql(id, { series: `${id}-${version}` })],
-      [...providers.keys(), 'onchain'],
+      {
+        events,
+        recheckSql: ({ id, provider, version }) =>
+          // The chain itself tells what becomes of these.
+          provider === 'onchain' ? [] : [rechecks.recheckSql(id, { series: `${id}-${version}` })],
+      },
+      { providers: [...providers.keys(), 'onchain'] },
     )
     const onchainPayments = await openOnchain(context, { ledger, events }, options.onchain)
-    const operations = createOperations(context, ledger, ({ provider }) =>
-      providers.get(provider as OperationProvider)!,
-    )
-    const reconcile: Reconcile = createReconcile(context, ledger, operations, providers)
-    const providerEvents = createEvents(context, providers, reconcile)
+    const operations = createOperations(context, {
+      ledger,
+      providerOf: ({ provider }) => providers.get(provider as OperationProvider)!,
+    })
+    const reconcile: Reconcile = createReconcile(context, { ledger, operations, providers })
+    const providerEvents = createEvents(context, { providers, reconcile })
     const eventList = createEventList(context, {
       providers,
       events: providerEvents,
       intervalMs: eventsSeconds * 1000,
     })
-    const transactions = createTransactions(db, ledger)
+    const transactions = createTransactions({ db }, { ledger })
     const service: Pay = {
       transactions,
       openPaymentRequests: async () => (await onchainPayments?.requests.open()) ?? [],
@@ -115,7 +118,8 @@ export const pay = defineWire({
       routes: payRoutes({
         context,
         events: providerEvents,
-        checkouts: createCheckouts(context, ledger, {
+        checkouts: createCheckouts(context, {
+          ledger,
           events,
           providers,
           recheckSql: (id, series) => rechecks.recheckSql(id, series),
@@ -137,13 +141,12 @@ export const pay = defineWire({
             rechecks.recheckSql(transactionId, { series: operationId }),
         }),
         transactions,
-        webhooks: createWebhooks(providers, providerEvents),
+        webhooks: createWebhooks({ providers, events: providerEvents }),
         requests: onchainPayments?.requests,
         providers,
         health: createHealth(
-          providers,
-          async () => (await onchainPayments?.status()) ?? 'not_configured',
-          clock,
+          { clock },
+          { providers, onchain: async () => (await onchainPayments?.status()) ?? 'not_configured' },
         ),
         policy,
         publicUrl: settings.publicUrl,
@@ -197,7 +200,7 @@ async function openOnchain(
     ledger,
     events,
     onchain: context.onchain,
-    receivers: createReceivers(context.db, mnemonic),
+    receivers: createReceivers({ db: context.db }, { mnemonic }),
     lifeMs: expiresMinutes * MINUTE_MS,
     treasury: treasuryAddress,
   })

@@ -62,7 +62,7 @@ export function payRoutes(wire: {
     route('GET /pay/transactions.csv', ...transactions.exportCsv),
     route('GET /pay/transactions/:id', ...transactions.get),
     route('GET /pay/transactions/:id/timeline', ...transactions.timeline),
-    route('GET /pay/summary', ...summaryEndpoint(wire.context.db, wire.context.clock)),
+    route('GET /pay/summary', ...summaryEndpoint(wire)),
     route('GET /pay/events', ...events.list),
     route('GET /pay/events/:id', ...events.get),
     route('POST /pay/events/:id/replay', ...events.replay),

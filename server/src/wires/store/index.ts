@@ -7,8 +7,6 @@ import { messaging } from '../messaging/index.ts'
 import { createBackups } from './backups/backups.ts'
 import { refusedWhileRestoring } from './backups/restore-gate.ts'
 import { createRestores } from './backups/restore.ts'
-import { restoreEndpoints } from './backups/restore-endpoints.ts'
-import { backupEndpoints } from './backups/backup-endpoints.ts'
 import { scheduleBackups } from './backups/backup-schedule.ts'
 import { openChanges } from './changes/open-changes.ts'
 import { declaredIndexes } from './documents/storage/entries/index-definition.ts'
@@ -17,21 +15,14 @@ import { relationIndexes } from './documents/definition/incoming-relations.ts'
 import { openDocuments } from './documents/open-documents.ts'
 import { uniqueIndexes } from './documents/storage/indexes/unique-indexes.ts'
 import { describedCollections } from './documents/routes/described-collections.ts'
-import { collectionEndpoints } from './documents/routes/collections/collection-endpoints.ts'
-import { bulkEndpoints } from './documents/routes/bulk/bulk-endpoints.ts'
 import { openTransfer } from './documents/routes/transfer/transfer.ts'
-import { transferEndpoints } from './documents/routes/transfer/transfer-endpoints.ts'
-import { documentEndpoints } from './documents/routes/document-endpoints.ts'
 import { schemasOf } from './documents/definition/answered-schemas.ts'
 import { searchIndexes } from './documents/definition/search-option.ts'
 import { attachableFiles } from './files/attachable-files.ts'
 import { createFileBulk } from './files/file-bulk.ts'
-import { fileBulkEndpoints } from './files/file-bulk-endpoints.ts'
-import { contentEndpoints } from './files/content-endpoints.ts'
 import { createFileList } from './files/file-list.ts'
 import { createFiles, createFilesAccess } from './files/files.ts'
 import { createLinks } from './files/links.ts'
-import { fileEndpoints } from './files/file-endpoints.ts'
 import { createUploads } from './files/upload.ts'
 import { createVariants } from './files/variants.ts'
 import { createHealth } from './health.ts'
@@ -83,23 +74,23 @@ export const store = defineWire({
     const { clock, jobs, policy, settings } = context
     const db = refusedWhileRestoring(context.db)
     const storages = await openStorages(context, options)
-    const objects = createObjects(context, storages)
-    const backups = createBackups(context, objects)
-    const quota = createQuota(db, clock, quotasOf(options.quota, settings.production))
+    const objects = createObjects(context, { storages })
+    const backups = createBackups(context, { objects })
+    const quota = createQuota({ db, clock }, quotasOf(options.quota, settings.production))
     scheduleBackups(jobs, backups, options.backups)
     const { collections, isByOwner, indexes, automaticIndexes, lists, writing, decide, system } =
-      openDocuments(context, db, options, quota)
-    const changes = openChanges(context, collections, options.changes)
-    const restores = createRestores(context, objects, backups, indexes)
+      openDocuments(context, { guardedDb: db, quota }, options)
+    const changes = openChanges(context, { collections }, options.changes)
+    const restores = createRestores(context, { objects, backups, indexes })
     const declared = declaredIndexes(options.indexes, isByOwner)
     const unique = Object.entries(options.collections).flatMap(([name, collection]) =>
       typeof collection === 'object' ? uniqueIndexes(name, collection.unique ?? [], declared) : [],
     )
-    const access = createFilesAccess(policy, options.fileAccess)
-    const files = createFiles(db, objects, quota)
-    const upload = createUploads(objects, files, quota)
-    const links = createLinks(clock, settings)
-    const variants = createVariants({ ...context, db }, objects)
+    const access = createFilesAccess({ policy }, { rule: options.fileAccess })
+    const files = createFiles({ db }, { objects, quota })
+    const upload = createUploads({ objects, files, quota })
+    const links = createLinks({ clock }, settings)
+    const variants = createVariants({ ...context, db }, { objects })
     context.metrics.gauge(
       {
         name: 'sixwire_backup_age_seconds',
@@ -114,34 +105,36 @@ export const store = defineWire({
     context.messaging?.setFileSource(attachableFiles({ policy, files, access, objects }))
     const health = () => db.ping()
     const listLimitMs = (options.queryLimitSeconds + LIST_WAIT_SECONDS) * 1000
-    const administration = { db, audit: context.audit, writing, list: lists.list, collections }
-    const transfer = { ...administration, exporting: createSemaphore(EXPORTS) }
+    const documents = {
+      db,
+      audit: context.audit,
+      collections,
+      writing,
+      ...lists,
+      listLimitMs,
+      deletions: writing.deletions,
+      declared: options.collections,
+      policy: policy.name,
+      scanLimitMs: options.queryLimitSeconds * 1000,
+      exporting: createSemaphore(EXPORTS),
+    }
     const routes = storeRoutes({
-      collections: collectionEndpoints({
+      documents,
+      changes: changes.served,
+      files: {
         db,
-        audit: context.audit,
-        deletions: writing.deletions,
-        declared: options.collections,
-        policy: policy.name,
-        scanLimitMs: options.queryLimitSeconds * 1000,
-      }),
-      documents: documentEndpoints({
-        collections,
-        writing,
-        ...lists,
-        listLimitMs,
-      }),
-      bulk: bulkEndpoints({ ...administration, listLimitMs }),
-      transfer: transferEndpoints(transfer),
-      changes: changes.endpoint,
-      files: fileEndpoints(
-        { files, list: createFileList(db), upload, access },
-        { limit: bytesOf(options.uploadLimit), publicUrl: settings.publicUrl },
-      ),
-      fileBulk: fileBulkEndpoints({ db, bulk: createFileBulk({ db, objects, audit: context.audit }) }),
-      contents: contentEndpoints({ files, access, links, objects, variants }),
-      backups: backupEndpoints({ backups, clock }),
-      restores: restoreEndpoints(restores),
+        files,
+        list: createFileList(db),
+        upload,
+        access,
+        links,
+        objects,
+        variants,
+        bulk: createFileBulk({ db, objects, audit: context.audit }),
+        limit: bytesOf(options.uploadLimit),
+        publicUrl: settings.publicUrl,
+      },
+      backups: { backups, restores, clock },
       health: createHealth({
         database: health,
         uploads: storages.uploads,
@@ -157,7 +150,7 @@ export const store = defineWire({
       scheduleContext: { documents: system },
       service: {
         documents: system,
-        transfer: openTransfer(transfer),
+        transfer: openTransfer(documents),
         list: lists.list,
         decide,
         files,

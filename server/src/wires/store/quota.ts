@@ -1,11 +1,11 @@
 import { BoundedMap } from '../../base/bounded-map.ts'
-import type { Clock } from '../../base/clock.ts'
 import { ApiError } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
-import { requireRow, type Database, type Step } from '../../db/database.ts'
+import { requireRow, type Step } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import type { Caller } from '../../http/access.ts'
 import { storeErrors } from './errors.ts'
+import type { WireContext } from '../../kernel/wire/wire.ts'
 
 /** How long a reservation counts after its last bytes if its process ends. */
 const RESERVED_MS = 60_000
@@ -70,8 +70,7 @@ type Demand = {
  * counts in all only, and what is written to documents of others as well.
  */
 export function createQuota(
-  db: Database,
-  clock: Clock,
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
   { user, total }: { user?: number | undefined; total?: number | undefined },
 ): Quota {
   const demandsOf = (caller: Caller | undefined, growth: readonly Growth[]): Demand[] => {

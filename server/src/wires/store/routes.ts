@@ -1,16 +1,16 @@
 import { Type } from '../../base/schema.ts'
 import { healthRoute } from '../../http/health-route.ts'
 import { route } from '../../http/route.ts'
-import type { restoreEndpoints } from './backups/restore-endpoints.ts'
-import type { backupEndpoints } from './backups/backup-endpoints.ts'
-import type { collectionEndpoints } from './documents/routes/collections/collection-endpoints.ts'
-import type { bulkEndpoints } from './documents/routes/bulk/bulk-endpoints.ts'
-import type { documentEndpoints } from './documents/routes/document-endpoints.ts'
-import type { transferEndpoints } from './documents/routes/transfer/transfer-endpoints.ts'
-import type { changesEndpoint } from './changes/changes-endpoint.ts'
-import type { fileBulkEndpoints } from './files/file-bulk-endpoints.ts'
-import type { contentEndpoints } from './files/content-endpoints.ts'
-import type { fileEndpoints } from './files/file-endpoints.ts'
+import { restoreEndpoints } from './backups/restore-endpoints.ts'
+import { backupEndpoints } from './backups/backup-endpoints.ts'
+import { collectionEndpoints } from './documents/routes/collections/collection-endpoints.ts'
+import { bulkEndpoints } from './documents/routes/bulk/bulk-endpoints.ts'
+import { documentEndpoints } from './documents/routes/document-endpoints.ts'
+import { transferEndpoints } from './documents/routes/transfer/transfer-endpoints.ts'
+import { changesEndpoint } from './changes/changes-endpoint.ts'
+import { fileBulkEndpoints } from './files/file-bulk-endpoints.ts'
+import { contentEndpoints } from './files/content-endpoints.ts'
+import { fileEndpoints } from './files/file-endpoints.ts'
 import type { StoreHealth } from './health.ts'
 
 const HealthFields = {
@@ -23,32 +23,31 @@ const HealthFields = {
   }),
 }
 
-/** All routes of the wire. */
-export function storeRoutes({
-  collections,
-  documents,
-  bulk,
-  transfer,
-  changes,
-  files,
-  fileBulk,
-  contents,
-  backups,
-  restores,
-  health,
-}: {
-  collections: ReturnType<typeof collectionEndpoints>
-  documents: ReturnType<typeof documentEndpoints>
-  bulk: ReturnType<typeof bulkEndpoints>
-  transfer: ReturnType<typeof transferEndpoints>
-  changes: ReturnType<typeof changesEndpoint>
-  files: ReturnType<typeof fileEndpoints>
-  fileBulk: ReturnType<typeof fileBulkEndpoints>
-  contents: ReturnType<typeof contentEndpoints>
-  backups: ReturnType<typeof backupEndpoints>
-  restores: ReturnType<typeof restoreEndpoints>
+type StoreParts = {
+  documents: Parameters<typeof collectionEndpoints>[0] &
+    Parameters<typeof documentEndpoints>[0] &
+    Parameters<typeof bulkEndpoints>[0] &
+    Parameters<typeof transferEndpoints>[0]
+  changes: Parameters<typeof changesEndpoint>[0]
+  files: Parameters<typeof fileEndpoints>[0] &
+    Parameters<typeof contentEndpoints>[0] &
+    Parameters<typeof fileBulkEndpoints>[0]
+  backups: Parameters<typeof backupEndpoints>[0] & Parameters<typeof restoreEndpoints>[0]
   health: () => Promise<StoreHealth>
-}) {
+}
+
+/** All routes of the wire. */
+export function storeRoutes(wire: StoreParts) {
+  const collections = collectionEndpoints(wire.documents)
+  const documents = documentEndpoints(wire.documents)
+  const bulk = bulkEndpoints(wire.documents)
+  const transfer = transferEndpoints(wire.documents)
+  const changes = changesEndpoint(wire.changes)
+  const files = fileEndpoints(wire.files)
+  const contents = contentEndpoints(wire.files)
+  const fileBulk = fileBulkEndpoints(wire.files)
+  const backups = backupEndpoints(wire.backups)
+  const restores = restoreEndpoints(wire.backups)
   return [
     route('POST /store/upload', ...files.upload),
     route('GET /store/files', ...files.list),
@@ -87,7 +86,7 @@ export function storeRoutes({
         summary: 'Check whether documents and files can be stored',
         fields: HealthFields,
       },
-      health,
+      wire.health,
     ),
   ] as const
 }

@@ -140,7 +140,7 @@ describe('the lock of an address', () => {
     testOnce('does not count an attempt that nobody could check', async () => {
       const { clock } = app()
       const { db } = app().app
-      const context = { db, clock, audit: createAudit(clock), rateLimiter: createRateLimiter(db, clock) }
+      const context = { db, clock, audit: createAudit(clock), rateLimiter: createRateLimiter({ db, clock }) }
       const lock = createLock(context, { secret: 'x'.repeat(32), maxAttempts: 2, lockMs: 1000 })
       const overloaded = () => lock.attempt('a@example.com', () => Promise.reject(errors.unavailable()))
       for (let i = 0; i < 5; i++) await assert.rejects(overloaded(), { code: 'UNAVAILABLE' })

@@ -34,10 +34,10 @@ export type FirstAdmin = {
 
 /** @param options.firstIsAdmin whether the first account that registers becomes an administrator */
 export function createFirstAdmin(
-  parts: AdministrationParts,
+  context: AdministrationParts,
   options: { firstIsAdmin: boolean; hasNamedAdmins: boolean },
 ): FirstAdmin {
-  const { db, clock, users } = parts
+  const { db, clock, users } = context
   return {
     async issueToken() {
       if (options.hasNamedAdmins) return undefined
@@ -52,7 +52,7 @@ export function createFirstAdmin(
       return issued.length === 0 ? undefined : token
     },
 
-    create: (account, actor) => createFirst(parts, account, actor),
+    create: (account, actor) => createFirst(context, account, actor),
 
     async isFirstRun() {
       if (!options.firstIsAdmin) return false

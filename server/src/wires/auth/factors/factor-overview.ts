@@ -1,10 +1,10 @@
 import { isoTime } from '../../../base/clock.ts'
 import { errors } from '../../../base/errors.ts'
-import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { UserCaller } from '../../../http/access.ts'
 import type { Users } from '../accounts/users.ts'
 import type { FactorRequirement } from './factor-requirement.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /** The second factors of an account, and whether it needs one. */
 export type FactorOverview = {
@@ -16,7 +16,7 @@ export type FactorOverview = {
 type Counts = { passkeys: number; totp: number; codes: number }
 
 export const createFactorOverview = (
-  db: Database,
+  { db }: Pick<WireContext, 'db'>,
   { users, requirement }: { users: Users; requirement: FactorRequirement },
 ): FactorOverview => ({
   async of({ id, role }) {

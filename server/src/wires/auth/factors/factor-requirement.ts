@@ -1,8 +1,8 @@
-import type { Clock } from '../../../base/clock.ts'
 import type { Step } from '../../../db/database.ts'
 import type { AccountMails } from '../messages/account-mails.ts'
 import type { Role, UserRow } from '../accounts/user.ts'
 import type { Users } from '../accounts/users.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /** Which accounts must have a second factor: none, those of administrators, or all. */
 export type SecondFactorPolicy = 'optional' | 'admins' | 'required'
@@ -26,7 +26,7 @@ export type FactorRequirement = {
 
 /** @param options.graceDays from the first sign-in to which the policy applies */
 export function createFactorRequirement(
-  clock: Clock,
+  { clock }: Pick<WireContext, 'clock'>,
   { users, mails }: { users: Users; mails: AccountMails },
   { policy, graceDays }: { policy: SecondFactorPolicy; graceDays: number },
 ): FactorRequirement {

@@ -8,6 +8,7 @@ import type { Users } from '../accounts/users.ts'
 import { endLastFactorSql, requireOtherFactorSql, type SecondFactor } from './factor.ts'
 import type { RecoveryCodes } from './recovery-codes.ts'
 import type { FactorRequirement } from './factor-requirement.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 // A new try follows another change of the same account's factors.
 const ATTEMPTS_MAX = 5
@@ -42,20 +43,20 @@ export type OwnFactors = {
   replaceRecoveryCodes(caller: UserCaller): Promise<string[]>
 }
 
-type Parts = {
+type Nouns = {
   users: Users
   recoveryCodes: RecoveryCodes
   requirement: FactorRequirement
   mails: AccountMails
 }
 
-export function createOwnFactors(db: Database, clock: Clock, parts: Parts): OwnFactors {
+export function createOwnFactors({ db, clock }: Pick<WireContext, 'db' | 'clock'>, nouns: Nouns): OwnFactors {
   return {
-    add: (caller, factor, change) => addFactor(db, clock, parts, { caller, factor, change }),
+    add: (caller, factor, change) => addFactor(db, clock, nouns, { caller, factor, change }),
 
     async remove(caller, factor, change) {
       const { id, role, sessionId } = caller
-      const { users, requirement, mails } = parts
+      const { users, requirement, mails } = nouns
       const steps = [
         requireSessionSql(sessionId),
         ...change,
@@ -67,9 +68,9 @@ export function createOwnFactors(db: Database, clock: Clock, parts: Parts): OwnF
     },
 
     async replaceRecoveryCodes({ id, sessionId }) {
-      const { codes, steps } = await parts.recoveryCodes.replace(id)
+      const { codes, steps } = await nouns.recoveryCodes.replace(id)
       const change = [requireSessionSql(sessionId), requireOtherFactorSql(id, noFactor), ...steps]
-      await db.batch(parts.users.factorSql({ id }, change, unauthorized))
+      await db.batch(nouns.users.factorSql({ id }, change, unauthorized))
       return codes
     },
   }
@@ -84,7 +85,7 @@ type Addition = { caller: UserCaller; factor: OwnFactor; change: readonly Step[]
 async function addFactor(
   db: Database,
   clock: Clock,
-  { users, recoveryCodes, mails }: Parts,
+  { users, recoveryCodes, mails }: Nouns,
   { caller, factor, change }: Addition,
 ): Promise<string[] | undefined> {
   const { id, sessionId } = caller

@@ -8,6 +8,7 @@ import { sql } from '../../../db/sql.ts'
 import type { AccountMails } from '../messages/account-mails.ts'
 import { authErrors } from '../errors.ts'
 import type { FactorProof } from './factor.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 const CODES = 10
 
@@ -52,9 +53,8 @@ export type RecoveryCodes = {
 
 /** @param options.bcryptCost of passwords: below 12 codes are hashed at a lower cost too, for development and tests */
 export function createRecoveryCodes(
-  db: Database,
-  clock: Clock,
-  mails: AccountMails,
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  { mails }: { mails: AccountMails },
   options: { bcryptCost: number },
 ): RecoveryCodes {
   const slots = createSemaphore({ limit: CONCURRENCY, queue: QUEUE_MAX, retryAfter: 5 })

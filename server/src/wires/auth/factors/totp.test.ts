@@ -51,7 +51,8 @@ describe('authenticator apps', () => {
   eachEngine((engine) => {
     const testOnce = testOnOne(engine)
     const app = appForAll(engine, { config: { name: 'A: shop & more' } })
-    const totp = () => createTotp(app().app.db, app().clock, { secret: SECRET, issuer: 'shop' })
+    const totp = () =>
+      createTotp({ db: app().app.db, clock: app().clock }, { secret: SECRET, issuer: 'shop' })
     const prove = (userId: string, code: string) => totp().prove(userId, code)
 
     testOnce('are added by a code of the secret that was shown', async () => {
@@ -110,7 +111,7 @@ describe('authenticator apps', () => {
       const { _id, authenticator } = await enrol(app())
       const { db } = app().app
       const clock = stillClock(app().clock.now())
-      const still = createTotp(db, clock, { secret: SECRET, issuer: 'shop' })
+      const still = createTotp({ db, clock }, { secret: SECRET, issuer: 'shop' })
       const code = (steps: number) =>
         authenticator.totp.generate({ timestamp: clock.now() + steps * STEP_MS })
       await db.write(sql`update auth_totp set last_step = 0 where user_id = ${_id}`)
@@ -137,7 +138,7 @@ describe('authenticator apps', () => {
       const code = authenticator.code(1)
       const uses = replicas.map(({ app: { db }, clock }) => ({
         db,
-        totp: createTotp(db, clock, { secret: SECRET, issuer: 'shop' }),
+        totp: createTotp({ db, clock }, { secret: SECRET, issuer: 'shop' }),
       }))
       const proofs = await Promise.all(
         uses.map(async ({ db, totp }) => ({ db, proof: await totp.prove(_id, code) })),
@@ -190,7 +191,7 @@ describe('authenticator apps', () => {
         [2000000000, '279037'],
         [20000000000, '353130'],
       ] as const) {
-        const at = createTotp(db, stillClock(seconds * 1000), { secret: SECRET, issuer: 'shop' })
+        const at = createTotp({ db, clock: stillClock(seconds * 1000) }, { secret: SECRET, issuer: 'shop' })
         assert.ok(await at.prove(_id, code), code)
       }
     })

@@ -8,6 +8,7 @@ import type { SealedColumn } from '../../../kernel/secret/sealed.ts'
 import { authErrors } from '../errors.ts'
 import { sixDigits } from '../six-digits.ts'
 import type { FactorProof } from './factor.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 const PURPOSE = 'totp'
 
@@ -63,7 +64,10 @@ export type Totp = {
  * @param options.secret `SIXWIRE_SECRET`
  * @param options.issuer what apps show as the service's name
  */
-export function createTotp(db: Database, clock: Clock, options: { secret: string; issuer: string }): Totp {
+export function createTotp(
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  options: { secret: string; issuer: string },
+): Totp {
   const key = deriveKey(options.secret, PURPOSE)
   // The label joins issuer and account by a colon.
   const issuer = options.issuer.replaceAll(':', ' ')

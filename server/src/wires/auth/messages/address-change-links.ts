@@ -1,11 +1,11 @@
-import type { Clock } from '../../../base/clock.ts'
 import { randomToken, sha256 } from '../../../base/crypto.ts'
 import type { EmailAddress } from '../../../base/email-address.ts'
 import type { ApiError } from '../../../base/errors.ts'
-import { requireRow, type Database, type Step, type StepWith } from '../../../db/database.ts'
+import { requireRow, type Step, type StepWith } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import { authErrors } from '../errors.ts'
 import type { UserRow } from '../accounts/user.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 const HOUR_MS = 3_600_000
 const LINK_MS = 24 * HOUR_MS
@@ -94,7 +94,7 @@ const undoableChangeOf = (row: UndoableRow): UndoableChange => ({
   undoUntil: row.undo_until,
 })
 
-export function createChangeLinks(db: Database, clock: Clock): ChangeLinks {
+export function createChangeLinks({ db, clock }: Pick<WireContext, 'db' | 'clock'>): ChangeLinks {
   const isValidSql = () => sql`changed_at is null and expires_at > ${clock.now()}`
   const canBeUndoneSql = () => sql`undone_at is null and undo_until > ${clock.now()}`
   const invalid = () => authErrors.invalid_token()

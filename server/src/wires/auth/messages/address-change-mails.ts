@@ -23,7 +23,7 @@ export type AddressChangeMails = {
   changedSql(change: RequestedChange): readonly Step[]
 }
 
-type Parts = Pick<WireContext, 'db' | 'log' | 'settings'> & {
+type Nouns = {
   messaging: Messaging | undefined
   users: Users
   links: ChangeLinks
@@ -31,23 +31,25 @@ type Parts = Pick<WireContext, 'db' | 'log' | 'settings'> & {
   mails: AccountMails
 }
 
-export function createAddressChangeMails(jobs: WireContext['jobs'], parts: Parts): AddressChangeMails {
-  const request = jobs.define(
+type Context = Pick<WireContext, 'db' | 'jobs' | 'log' | 'settings'>
+
+export function createAddressChangeMails(context: Context, nouns: Nouns): AddressChangeMails {
+  const request = context.jobs.define(
     'auth.address-change-mail',
     {
       payload: Type.Object({ userId: Type.String(), version: Type.Integer(), address: Type.String() }),
       // A later link voids the earlier ones: the mail that arrives last must be the one whose link works.
       lane: ({ userId }) => userId,
     },
-    ({ id, payload }) => sendLink(parts, id, payload),
+    ({ id, payload }) => sendLink({ ...context, ...nouns }, id, payload),
   )
-  const changed = jobs.define(
+  const changed = context.jobs.define(
     'auth.address-changed-mail',
     {
       payload: Type.Object({ changeId: Type.String(), userId: Type.String() }),
       lane: ({ userId }) => userId,
     },
-    ({ id, payload }) => sendUndoLink(parts, id, payload.changeId),
+    ({ id, payload }) => sendUndoLink({ ...context, ...nouns }, id, payload.changeId),
   )
   return {
     request: (id, { id: userId, credentials_version: version }, { address }) =>
@@ -57,7 +59,7 @@ export function createAddressChangeMails(jobs: WireContext['jobs'], parts: Parts
 }
 
 async function sendLink(
-  { db, log, settings, messaging, users, links, limit, mails }: Parts,
+  { db, log, settings, messaging, users, links, limit, mails }: Context & Nouns,
   id: string,
   { userId, version, address }: { userId: string; version: number; address: string },
 ): Promise<void> {
@@ -97,7 +99,7 @@ async function sendLink(
 }
 
 async function sendUndoLink(
-  { db, settings, messaging, users, links }: Parts,
+  { db, settings, messaging, users, links }: Context & Nouns,
   id: string,
   changeId: string,
 ): Promise<void> {

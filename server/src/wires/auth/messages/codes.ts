@@ -1,10 +1,9 @@
 import { randomInt } from 'node:crypto'
 
-import type { Clock } from '../../../base/clock.ts'
 import { deriveKey, isSameSecret, sha256 } from '../../../base/crypto.ts'
-import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { sixDigits } from '../six-digits.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 const DIGITS = 6
 const LIFETIME_MS = 600_000
@@ -38,7 +37,10 @@ export type Codes = {
 }
 
 /** @param options.secret `SIXWIRE_SECRET` */
-export function createCodes(db: Database, clock: Clock, options: { secret: string }): Codes {
+export function createCodes(
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  options: { secret: string },
+): Codes {
   const key = deriveKey(options.secret, 'sign-in-codes')
   const hashOf = (rowId: string, code: string): string => key.mac(`${rowId} ${code}`)
   return {

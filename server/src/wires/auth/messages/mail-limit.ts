@@ -36,7 +36,7 @@ export type MailLimit = {
 
 /** @param options.secret `SIXWIRE_SECRET`: addresses that anybody can name are stored as a keyed hash */
 export function createMailLimit(
-  rateLimiter: WireContext['rateLimiter'],
+  { rateLimiter }: Pick<WireContext, 'rateLimiter'>,
   options: { secret: string },
 ): MailLimit {
   const hash = deriveKey(options.secret, 'mail-counts')

@@ -1,12 +1,12 @@
-import type { Clock } from '../../../base/clock.ts'
 import { randomToken, sha256 } from '../../../base/crypto.ts'
 import type { EmailAddress } from '../../../base/email-address.ts'
 import type { ApiError } from '../../../base/errors.ts'
-import { requireRow, type Database, type StepWith, type Step } from '../../../db/database.ts'
+import { requireRow, type StepWith, type Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { authErrors } from '../errors.ts'
 import type { CodeAttempt, Codes } from './codes.ts'
 import type { UserRow } from '../accounts/user.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /** The only use of a token. */
 export type MailPurpose = 'reset' | 'magic-link' | 'verification'
@@ -84,10 +84,9 @@ const mailTokenOf = (row: Row): MailToken => ({
 
 /** @param lifetimes in milliseconds */
 export function createMailTokens(
-  db: Database,
-  clock: Clock,
-  codes: Codes,
-  lifetimes: Readonly<Record<MailPurpose, number>>,
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  { codes }: { codes: Codes },
+  { lifetimes }: { lifetimes: Readonly<Record<MailPurpose, number>> },
 ): MailTokens {
   return {
     issue(purpose, { id, email, user, browserHash, lifetimeMs = lifetimes[purpose] }, repeated) {

@@ -1,6 +1,5 @@
-import type { Clock } from '../../../base/clock.ts'
 import { errors } from '../../../base/errors.ts'
-import { requireRow, type Database } from '../../../db/database.ts'
+import { requireRow } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { UserCaller } from '../../../http/access.ts'
 import type { AccountMails } from './account-mails.ts'
@@ -9,6 +8,7 @@ import type { Lock } from '../accounts/lock.ts'
 import type { Users } from '../accounts/users.ts'
 import type { TextCode, TextCodes } from './text-codes.ts'
 import type { Texts } from './texts.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /** The phone numbers of accounts: one an account, and one account a number. */
 export type Phones = {
@@ -41,8 +41,7 @@ export type Phones = {
 export const lockKeyOf = (phone: string): string => `phone ${phone}`
 
 export function createPhones(
-  db: Database,
-  clock: Clock,
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
   {
     users,
     texts,

@@ -1,10 +1,10 @@
-import type { Clock } from '../../../base/clock.ts'
 import type { ApiError } from '../../../base/errors.ts'
-import { requireRow, type Database, type Step, type StepWith } from '../../../db/database.ts'
+import { requireRow, type Step, type StepWith } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { authErrors } from '../errors.ts'
 import type { UserRow } from '../accounts/user.ts'
 import type { CodeAttempt, Codes } from './codes.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /** The only use of a code: to prove a number to the account that adds it, or to sign in with it. */
 export type TextPurpose = 'phone' | 'sign-in'
@@ -65,7 +65,10 @@ const textCodeOf = (row: Row | undefined): TextCode | undefined =>
     credentialsVersion: row.credentials_version,
   }
 
-export function createTextCodes(db: Database, clock: Clock, codes: Codes): TextCodes {
+export function createTextCodes(
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  { codes }: { codes: Codes },
+): TextCodes {
   const proofSql = (userId: string): Sql => sql`user_id = ${userId} and purpose = 'phone'`
   const signInSql = (phone: string): Sql => sql`phone = ${phone} and purpose = 'sign-in'`
   return {

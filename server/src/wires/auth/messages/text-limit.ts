@@ -22,7 +22,7 @@ export type TextLimit = {
 
 /** @param options.secret `SIXWIRE_SECRET`: numbers that anybody can name are stored as a keyed hash */
 export function createTextLimit(
-  rateLimiter: WireContext['rateLimiter'],
+  { rateLimiter }: Pick<WireContext, 'rateLimiter'>,
   options: { secret: string },
 ): TextLimit {
   const hash = deriveKey(options.secret, 'text-counts')

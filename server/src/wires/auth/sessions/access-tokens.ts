@@ -4,10 +4,10 @@ import { SignJWT } from 'jose/jwt/sign'
 import { jwtVerify } from 'jose/jwt/verify'
 
 import { BoundedMap } from '../../../base/bounded-map.ts'
-import type { Clock } from '../../../base/clock.ts'
 import { randomToken } from '../../../base/crypto.ts'
 import type { Issuers } from './issuers.ts'
 import { ALGORITHM, type SigningKeys } from './signing-keys.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 const CACHE_MAX = 10_000
 
@@ -44,8 +44,8 @@ export type AccessTokens = {
  * @param options.lifetimeSeconds `exp` minus `iat`, unless the session ends before that
  */
 export function createAccessTokens(
+  { clock }: Pick<WireContext, 'clock'>,
   { keys, issuers }: { keys: SigningKeys; issuers: Issuers },
-  clock: Clock,
   options: { audience: string; lifetimeSeconds: number },
 ): AccessTokens {
   const { audience, lifetimeSeconds } = options

@@ -1,8 +1,8 @@
-import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { Caller, CallerWatch } from '../../../http/access.ts'
 import { isServiceKey, type KeyCallers } from './service-keys.ts'
 import type { Sessions } from './sessions.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /** A process may look a few seconds late, and what a transaction wrote is visible up to 10 s after the time it has. */
 const WINDOW_MS = 20_000
@@ -16,9 +16,11 @@ const nowSql = sql.either({
 
 /** Follows the callers of answers that stay open. Triggers write down which of them has changed, by whatever means. */
 export function createCallerWatch(
-  db: Database,
-  sessions: Pick<Sessions, 'current' | 'tokenExpiry'>,
-  keys: Pick<KeyCallers, 'current'>,
+  { db }: Pick<WireContext, 'db'>,
+  {
+    sessions,
+    keys,
+  }: { sessions: Pick<Sessions, 'current' | 'tokenExpiry'>; keys: Pick<KeyCallers, 'current'> },
 ): CallerWatch & { deleteOld(): Promise<void> } {
   return {
     tokenExpiry: async (token) => (isServiceKey(token) ? undefined : sessions.tokenExpiry(token)),

@@ -1,7 +1,6 @@
-import type { Clock } from '../../../base/clock.ts'
 import { newId } from '../../../base/ids.ts'
-import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 export type Issuers = {
   /** Stores the issuer of this server, and creates the id of the installation. */
@@ -16,7 +15,10 @@ export type Issuers = {
  * The issuers of access tokens: `PUBLIC_URL` of each server on the database, and an id of the installation for those
  * that have none. A server accepts the tokens of all of them, and not those that a copy of the database issues.
  */
-export function createIssuers(db: Database, clock: Clock, publicUrl: string | undefined): Issuers {
+export function createIssuers(
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  { publicUrl }: { publicUrl: string | undefined },
+): Issuers {
   let own: string | undefined
   let stored: ReadonlySet<string> = new Set()
 

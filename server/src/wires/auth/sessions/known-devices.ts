@@ -1,9 +1,9 @@
-import type { Clock } from '../../../base/clock.ts'
 import { sha256 } from '../../../base/crypto.ts'
-import type { Database, Step } from '../../../db/database.ts'
+import type { Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { AccountMails } from '../messages/account-mails.ts'
 import { deviceName } from './device-name.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 const DAY_MS = 86_400_000
 const KNOWN_MS = 180 * DAY_MS
@@ -25,8 +25,7 @@ export type KnownDevices = {
 }
 
 export function createKnownDevices(
-  db: Database,
-  clock: Clock,
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
   { mails }: { mails: AccountMails },
 ): KnownDevices {
   function addSql(userId: string, userAgent: string): Step {

@@ -1,9 +1,9 @@
-import { isoTime, type Clock } from '../../../base/clock.ts'
-import type { Database } from '../../../db/database.ts'
+import { isoTime } from '../../../base/clock.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { UserCaller } from '../../../http/access.ts'
 import { cutPage, type Page } from '../../../http/page.ts'
 import { requireProof } from '../../../kernel/policy/policy.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /** A session as its user sees it. */
 export type Session = {
@@ -66,8 +66,7 @@ export const endOf = ({ created_at, expires_at }: Lifetime, sessionMs: number): 
 
 /** @param options.sessionMs lifetime of a session at most, from its start */
 export function createSessionList(
-  db: Database,
-  clock: Clock,
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
   { sessionMs }: { sessionMs: number },
 ): SessionList {
   const sessionOf = (row: Row, currentId: string): Session => ({

@@ -139,7 +139,7 @@ export function createSessions(
   const parts: Parts = { db, clock, audit, ...nouns, ...options, readUser }
   const { accessTokens } = nouns
   return {
-    ...createSessionList(db, clock, options),
+    ...createSessionList({ db, clock }, options),
     create: (user, signIn) => createSession(parts, user, signIn),
     resume: (user, sessionId, signIn) => resumeSession(parts, user, sessionId, signIn),
     refresh: (refreshToken, client, kind) => refreshSession(parts, refreshToken, client, kind),

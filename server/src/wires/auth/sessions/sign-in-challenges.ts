@@ -1,12 +1,13 @@
-import { isoTime, type Clock } from '../../../base/clock.ts'
+import { isoTime } from '../../../base/clock.ts'
 import { randomToken, sha256 } from '../../../base/crypto.ts'
 import type { ApiError } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
-import { requireRow, type Database, type StepWith } from '../../../db/database.ts'
+import { requireRow, type StepWith } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import { authErrors } from '../errors.ts'
 import type { UserRow } from '../accounts/user.ts'
 import { factorsOf } from '../factors/factor.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 const LIFETIME_MS = 300_000
 const ATTEMPTS_MAX = 5
@@ -70,7 +71,7 @@ const challengeOf = (row: Row): Challenge => ({
   sessionId: row.session_id,
 })
 
-export function createChallenges(db: Database, clock: Clock): Challenges {
+export function createChallenges({ db, clock }: Pick<WireContext, 'db' | 'clock'>): Challenges {
   const validSql = (challenge: string) => sql`
     hash = ${sha256(challenge)} and used_at is null and expires_at > ${clock.now()} and attempts < ${ATTEMPTS_MAX}`
   return {

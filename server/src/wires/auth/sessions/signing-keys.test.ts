@@ -31,8 +31,11 @@ async function prepare(t: TestContext, engine: Engine) {
   await db.migrate(await readMigrations('auth', new URL('../migrations/', import.meta.url), db.dialect))
   const clock = testClock()
   const replica = (through: Database = db, secret = SECRET) => {
-    const keys = createSigningKeys(through, clock, { secret, rotationMs: ROTATION_MS, tokenMs: HOUR_MS })
-    const tokens = createAccessTokens({ keys, issuers }, clock, { audience: 'a', lifetimeSeconds: 3600 })
+    const keys = createSigningKeys(
+      { db: through, clock },
+      { secret, rotationMs: ROTATION_MS, tokenMs: HOUR_MS },
+    )
+    const tokens = createAccessTokens({ clock }, { keys, issuers }, { audience: 'a', lifetimeSeconds: 3600 })
     return {
       ...keys,
       ...tokens,

@@ -4,12 +4,11 @@ import { exportJWK } from 'jose/key/export'
 import { generateKeyPair } from 'jose/key/generate/keypair'
 import { importJWK } from 'jose/key/import'
 
-import type { Clock } from '../../../base/clock.ts'
 import { deriveKey, randomToken } from '../../../base/crypto.ts'
-import type { Database } from '../../../db/database.ts'
 import { StartError } from '../../../base/start-error.ts'
 import { sql } from '../../../db/sql.ts'
 import type { SealedColumn } from '../../../kernel/secret/sealed.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 // How long a key is published before it signs. Every replica reads the keys again well within that time.
 const PUBLISHED_AHEAD_MS = 3_600_000
@@ -65,8 +64,7 @@ type Key = { kid: string; signsFrom: number; jwk: PublicJwk; publicKey: CryptoKe
  * @param options.tokenMs lifetime of a token
  */
 export function createSigningKeys(
-  db: Database,
-  clock: Clock,
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
   options: { secret: string; rotationMs: number; tokenMs: number },
 ): SigningKeys {
   const { rotationMs, tokenMs } = options

@@ -1,12 +1,13 @@
-import { isoTime, type Clock } from '../../../base/clock.ts'
+import { isoTime } from '../../../base/clock.ts'
 import { randomToken, sha256 } from '../../../base/crypto.ts'
 import { newId } from '../../../base/ids.ts'
-import { requireRow, type Database, type Step } from '../../../db/database.ts'
+import { requireRow, type Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import { authErrors } from '../errors.ts'
 import type { SessionClient } from './sessions.ts'
 import type { UserRow } from '../accounts/user.ts'
 import type { FactorProof } from '../factors/factor.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 const LIFETIME_MS = 30 * 86_400_000
 const USER_AGENT_MAX = 300
@@ -63,7 +64,7 @@ const deviceOf = (row: Row): TrustedDevice => ({
   userAgent: row.user_agent,
 })
 
-export function createTrustedDevices(db: Database, clock: Clock): TrustedDevices {
+export function createTrustedDevices({ db, clock }: Pick<WireContext, 'db' | 'clock'>): TrustedDevices {
   return {
     issue(user, { ip, userAgent }) {
       const now = clock.now()

@@ -29,11 +29,11 @@ export type LogOperations = {
 
 export function createLogOperations(
   { db, clock, audit }: { db: Database; clock: Clock; audit: Audit },
-  settings: RequestLogSettings | false,
+  options: RequestLogSettings | false,
 ): LogOperations {
   const tails: Tails = { count: 0 }
   return {
-    keeps: settings || undefined,
+    keeps: options || undefined,
     list: (filter, page) => listEntries(db, filter, page),
     tail: (filter, after) => tailOf({ db, clock, tails }, filter, after),
     faults: (query) => listFaults(db, query),

@@ -80,14 +80,16 @@ type WebhookRow = {
 /** @param kinds of the jobs, by the names of the webhooks */
 export function createWebhooks(
   { db, log, audit }: { db: Database; log: Logger; audit: Audit },
-  configured: readonly WebhookEndpoint[],
-  kinds: DeliveryKinds,
+  { configured, kinds }: { configured: readonly WebhookEndpoint[]; kinds: DeliveryKinds },
 ): WebhookOperations {
-  const readPage = createCountedList<DeliveryRow>(db, {
-    name: 'webhook.deliveries',
-    table: sql.literal('sixwire_deliveries'),
-    columns: DELIVERY_COLUMNS,
-  })
+  const readPage = createCountedList<DeliveryRow>(
+    { db },
+    {
+      name: 'webhook.deliveries',
+      table: sql.literal('sixwire_deliveries'),
+      columns: DELIVERY_COLUMNS,
+    },
+  )
 
   async function list(): Promise<ShownWebhook[]> {
     if (configured.length === 0) return []

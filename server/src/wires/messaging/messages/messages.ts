@@ -95,11 +95,14 @@ function searchSql(text: string): Sql {
 export type MessageLog = (rowFilter: RowFilter, query: LogQuery, page: Page) => Promise<LogPage>
 
 export function createMessageLog(db: Database): MessageLog {
-  const list = createCountedList<MessageRow>(db, {
-    name: 'messaging.messages',
-    table: sql.literal('messaging_messages'),
-    columns: sql.literal(MESSAGE_COLUMNS.join(', ')),
-  })
+  const list = createCountedList<MessageRow>(
+    { db },
+    {
+      name: 'messaging.messages',
+      table: sql.literal('messaging_messages'),
+      columns: sql.literal(MESSAGE_COLUMNS.join(', ')),
+    },
+  )
   return async (rowFilter, { channel, to, status, q }, page) => {
     const conditions: Sql[] = [
       ...(channel === undefined ? [] : [sql`channel = ${channel}`]),

@@ -48,8 +48,8 @@ export type Deliver = (
  * looked up at its provider and never sent again.
  */
 export function createDelivery(
-  rows: OutboxRows,
   { clock, log }: Pick<WireContext, 'clock' | 'log'>,
+  { rows }: { rows: OutboxRows },
 ): Deliver {
   /** What is recorded of a call of one provider, and where its outcome is looked up. */
   function settlementOf(

@@ -77,16 +77,17 @@ const program = (given: {
     for (const name of ['get', 'all', 'write', 'batch']) db[name] = paused((...given) => real[name](...given))
     const log = { warn() {}, error() {}, info() {} }
     const clock = systemClock
-    const jobs = createJobs(db, clock, log)
+    const jobs = createJobs({ db, clock, log })
     const provider = how.startsWith('text')
       ? twilio({ channel: 'sms', accountSid: ${JSON.stringify(ACCOUNT)}, authToken: ${JSON.stringify(TOKEN)},
           from: '+15005550006', apiBase: addresses.twilio })
       : smtp({ url: addresses.smtp, from: 'shop@example.com' })
-    const outbox = createOutbox({ db, clock, log, jobs, metrics: createMetrics() }, createMessageEvents(NO_EVENTS), {
+    const outbox = createOutbox({ db, clock, log, jobs, metrics: createMetrics() },
+      { events: createMessageEvents(NO_EVENTS),
+        providers: { email: [], sms: [], whatsapp: [], [provider.channel]: [{ ...provider, send: paused(provider.send) }] } }, {
       contentKey: contentKeyOf(${JSON.stringify(SECRET)}),
       keepsFailed: false,
       reportTo: (_provider, id) => 'https://shop.example/' + id,
-      providers: { email: [], sms: [], whatsapp: [], [provider.channel]: [{ ...provider, send: paused(provider.send) }] },
     })
     const content = how.startsWith('text')
       ? { channel: 'sms', text: { id, to: ${JSON.stringify(PHONE)}, body: id } }
@@ -120,13 +121,16 @@ async function recover(url: string, id: string, providers: Providers): Promise<s
   const clock = testClock()
   clock.advance(10 * MINUTE)
   const log = pino({ level: 'silent' })
-  const jobs = createJobs(db, clock, log)
-  createOutbox({ db, clock, log, jobs, metrics: createMetrics() }, createMessageEvents(NO_EVENTS), {
-    contentKey: contentKeyOf(SECRET),
-    keepsFailed: false,
-    providers,
-    reportTo,
-  })
+  const jobs = createJobs({ db, clock, log })
+  createOutbox(
+    { db, clock, log, jobs, metrics: createMetrics() },
+    { events: createMessageEvents(NO_EVENTS), providers },
+    {
+      contentKey: contentKeyOf(SECRET),
+      keepsFailed: false,
+      reportTo,
+    },
+  )
   await jobs.start()
   clock.advance(MINUTE)
   try {

@@ -147,7 +147,7 @@ const unknownCallOf = ({ provider, attempted_at, call_state }: Row): Claim['unkn
  */
 export function createOutboxRows(
   { db, clock, metrics }: Pick<WireContext, 'db' | 'clock' | 'metrics'>,
-  events: MessageEvents,
+  { events }: { events: MessageEvents },
   { contentKey: key, keepsFailed }: { contentKey: Key; keepsFailed: boolean },
 ): OutboxRows {
   const countMessage = metrics.counter({

@@ -82,20 +82,18 @@ const jobIdOf = (messageId: string): string => `messaging-${messageId}`
  */
 export function createOutbox(
   { db, clock, log, jobs, metrics }: Pick<WireContext, 'db' | 'clock' | 'log' | 'jobs' | 'metrics'>,
-  events: MessageEvents,
+  { events, providers }: { events: MessageEvents; providers: Providers },
   {
-    providers,
     reportTo,
     ...content
   }: {
     contentKey: Key
     keepsFailed: boolean
-    providers: Providers
     reportTo: (provider: string, id: string) => string
   },
 ): Outbox {
-  const rows = createOutboxRows({ db, clock, metrics }, events, content)
-  const deliver = createDelivery(rows, { clock, log })
+  const rows = createOutboxRows({ db, clock, metrics }, { events }, content)
+  const deliver = createDelivery({ clock, log }, { rows })
   const job = jobs.define(
     'messaging.send',
     {

@@ -2,7 +2,6 @@ import { parseAddress, emailKey } from '../../../base/email-address.ts'
 import { errors } from '../../../base/errors.ts'
 import type { Step } from '../../../db/database.ts'
 import type { Caller } from '../../../http/access.ts'
-import type { Policy } from '../../../kernel/policy/policy.ts'
 import type { AttachmentInput, Attachments } from '../messages/attachments.ts'
 import type { MessageContent } from '../messages/message-content.ts'
 import { notConfigured } from '../errors.ts'
@@ -11,6 +10,7 @@ import type { OutboxMessage } from './outbox-rows.ts'
 import type { Channel, OutgoingMail, OutgoingText, Providers } from '../providers/provider.ts'
 import { mailRecipients } from '../messages/recipients.ts'
 import type { Templates } from '../rendering/templates.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /** From the request's first byte on; what comes before and after the calls of providers takes some of 15 s. */
 const REQUEST_MS = 14_000
@@ -49,18 +49,17 @@ export type Sender = {
 
 /** @param options.domain what Message-IDs end with */
 export function createSender(
+  { policy }: Pick<WireContext, 'policy'>,
   {
     attachments,
     outbox,
     templates,
     providers,
-    policy,
   }: {
     attachments: Attachments
     outbox: Outbox
     templates: Templates
     providers: Providers
-    policy: Policy
   },
   options: { domain: string },
 ): Sender {

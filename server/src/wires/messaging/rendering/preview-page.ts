@@ -27,7 +27,10 @@ const TOKEN_MAX = 6_000
 const CONTEXT = 'preview'
 
 /** @param secret `SIXWIRE_SECRET`: what is shown is sealed in the address, so that logs on the way do not have it */
-export function createPreviews(secret: string, clock: Pick<Clock, 'now'>): Previews {
+export function createPreviews(
+  { clock }: { clock: Pick<Clock, 'now'> },
+  { secret }: { secret: string },
+): Previews {
   const key = deriveKey(secret, 'messaging-preview')
   return {
     addressOf(subject) {

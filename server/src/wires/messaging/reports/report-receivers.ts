@@ -55,11 +55,15 @@ function isMailReport(event: unknown): boolean {
 }
 
 /** What reads reports, by the provider that sends them. */
-export function createReportReceivers(
-  providers: Providers,
-  reports: Reports,
-  bounceSecret: string | undefined,
-): ReportReceivers {
+export function createReportReceivers({
+  providers,
+  reports,
+  bounceSecret,
+}: {
+  providers: Providers
+  reports: Reports
+  bounceSecret: string | undefined
+}): ReportReceivers {
   const receivers = new Map<string, Receiver<() => Promise<void>>[]>()
   const add = <R>(
     name: string,

@@ -1,10 +1,9 @@
-import type { Clock } from '../../../base/clock.ts'
 import { oneLine } from '../../../base/one-line.ts'
-import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { addToHistorySql } from '../messages/message-history.ts'
 import type { MessageEvents } from '../messages/message-events.ts'
 import type { MailReport, TextReport } from '../providers/provider.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 const REASON_CHARACTERS = 300
 
@@ -31,7 +30,10 @@ const FROM = {
 }
 
 /** What is of no message of ours, or is behind its message already, changes nothing. */
-export function createReports(db: Database, clock: Clock, events: MessageEvents): Reports {
+export function createReports(
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  { events }: { events: MessageEvents },
+): Reports {
   const step = (
     status: keyof typeof FROM,
     messageId: Sql,

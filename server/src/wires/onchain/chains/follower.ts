@@ -74,8 +74,7 @@ const movedMeanwhile = errors.unavailable({ message: 'Another process follows th
  */
 export function createFollower(
   { db, clock, jobs, log }: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
-  chains: Chains,
-  consumer: Consumer,
+  { chains, consumer }: { chains: Chains; consumer: Consumer },
 ): Follower {
   const following: FollowerContext = { db, clock, log, chains, consumer, faulty: new Set() }
   const job = jobs.define(

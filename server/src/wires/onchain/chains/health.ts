@@ -5,6 +5,7 @@ import { cached } from '../../../providers/health.ts'
 import { NO_BASE_FEE } from '../errors.ts'
 import type { Chain } from './chain.ts'
 import type { Chains } from './chains.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 const LIMIT_MS = 5_000
 
@@ -18,7 +19,10 @@ export type OnchainHealth = { status: HealthStatus; chains: Record<string, Chain
  * Whether the chains answer, and take transactions: healthy as long as one that is configured does, or none is. A chain that does not answer shows
  * the block number 0. Remembered for a few seconds.
  */
-export const createHealth = (chains: Chains, clock: Clock): (() => Promise<OnchainHealth>) =>
+export const createHealth = (
+  { clock }: Pick<WireContext, 'clock'>,
+  { chains }: { chains: Chains },
+): (() => Promise<OnchainHealth>) =>
   cached(async () => {
     const states = await Promise.all(
       chains.all.map(async (chain) => [chain.name, await healthOf(chain, clock)] as const),

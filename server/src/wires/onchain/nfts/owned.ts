@@ -8,6 +8,7 @@ import { nftAnswer, nftCall } from './nft-calls.ts'
 import type { NftStandard } from './standard.ts'
 import type { TransferIndex, View } from './transfer-index.ts'
 import { changesOf, ownersAfter } from './transfers.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /** Calls of one request to a node: many refuse larger ones. */
 const CALLS = 100
@@ -40,7 +41,7 @@ export type Owned = {
   isSeen(query: Omit<Query, 'owner' | 'standard'>, tokenId: bigint): Promise<boolean>
 }
 
-export function createOwned(db: Database, index: TransferIndex): Owned {
+export function createOwned({ db }: Pick<WireContext, 'db'>, { index }: { index: TransferIndex }): Owned {
   return {
     async list(query, slice) {
       const { chain, contract, standard, owner } = query

@@ -34,7 +34,7 @@ export type TransferIndex = {
 /** Indexes the transfers of NFT contracts: those in final blocks are stored, the newest are read each time. */
 export function createTransferIndex(
   context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
-  chains: Chains,
+  { chains }: { chains: Chains },
 ): TransferIndex {
   const { clock, jobs } = context
   const indexing = createIndexing(context)

@@ -112,26 +112,25 @@ const writeErrors = [
 ] as const
 
 /** The endpoints of NFTs. */
-export function nftEndpoints(
-  context: WireContext,
-  {
-    chains,
-    wallets,
-    submit,
-    transactions,
-    gateways,
-  }: {
-    chains: Chains
-    wallets: Wallets
-    submit: Submit
-    transactions: OnchainTransactions
-    gateways: Gateways
-  },
-) {
+export function nftEndpoints({
+  context,
+  chains,
+  wallets,
+  submit,
+  transactions,
+  gateways,
+}: {
+  context: WireContext
+  chains: Chains
+  wallets: Wallets
+  submit: Submit
+  transactions: OnchainTransactions
+  gateways: Gateways
+}) {
   const { db, clock, policy } = context
   const standards = createStandards(clock)
   const metadata = createMetadata({ clock, gateways })
-  const owned = createOwned(db, createTransferIndex(context, chains))
+  const owned = createOwned({ db }, { index: createTransferIndex(context, { chains }) })
 
   async function sendingOf(
     body: { contractAddress: string; chain?: string; walletId: string },

@@ -142,55 +142,58 @@ export function createConfirmations(
     ]
   }
 
-  return createFollower(context, chains, {
-    name: TRANSACTIONS_CONSUMER,
-    maxGap: GAP_MAX,
+  return createFollower(context, {
+    chains,
+    consumer: {
+      name: TRANSACTIONS_CONSUMER,
+      maxGap: GAP_MAX,
 
-    async isNeeded(chain) {
-      const row = await db.get(sql`select id from onchain_transactions where ${openSql(chain)} limit 1`)
-      return row !== undefined
-    },
+      async isNeeded(chain) {
+        const row = await db.get(sql`select id from onchain_transactions where ${openSql(chain)} limit 1`)
+        return row !== undefined
+      },
 
-    async apply(chain, blocks, head) {
-      const mined = await findIn(chain.name, blocks)
-      const hashes = mined.map(({ version }) => version.hash)
-      const receipts = await readReceipts(chain, hashes, head, (receipt, at) =>
-        receipt?.blockHash === mined[at]!.block.hash
-          ? undefined
-          : 'shows a transaction in a block, and not its receipt',
-      )
-      return [
-        ...mined.flatMap(({ version }, at) => minedSql(chain.name, version, receipts[at]!)),
-        ...settleSql(chain, head),
-      ]
-    },
+      async apply(chain, blocks, head) {
+        const mined = await findIn(chain.name, blocks)
+        const hashes = mined.map(({ version }) => version.hash)
+        const receipts = await readReceipts(chain, hashes, head, (receipt, at) =>
+          receipt?.blockHash === mined[at]!.block.hash
+            ? undefined
+            : 'shows a transaction in a block, and not its receipt',
+        )
+        return [
+          ...mined.flatMap(({ version }, at) => minedSql(chain.name, version, receipts[at]!)),
+          ...settleSql(chain, head),
+        ]
+      },
 
-    // Both values, so that an index is used.
-    rewind: (chain, number) => unminedSql(chain.name, sql`is_final in (0, 1) and block_number > ${number}`),
+      // Both values, so that an index is used.
+      rewind: (chain, number) => unminedSql(chain.name, sql`is_final in (0, 1) and block_number > ${number}`),
 
-    async skip(chain, head) {
-      const versions = await db.scan(selectVersionsSql(chain.name, sql`t.is_final = 0`))
-      const hashes = versions.map(({ hash }) => hash)
-      const receipts = await readReceipts(chain, hashes, head, () => undefined)
-      // What is above the head is read with its block.
-      const mined = versions.flatMap((version, at) => {
-        const receipt = receipts[at]
-        return receipt && receipt.blockNumber <= head.number ? [{ version, receipt }] : []
-      })
-      const isMined = new Set(mined.map(({ version }) => version.id))
-      const lostVersions = versions.filter(
-        ({ id, block_number }) => block_number !== null && !isMined.has(id),
-      )
-      const steps: Step[] = []
-      for (const part of partsOf([...new Set(lostVersions.map(({ id }) => id))]))
-        steps.push(...(await unminedSql(chain.name, sql`id in (${sql.join(part)})`)))
-      return [
-        ...steps,
-        ...mined
-          .filter(({ version, receipt }) => version.block_hash !== receipt.blockHash)
-          .flatMap(({ version, receipt }) => minedSql(chain.name, version, receipt)),
-        ...settleSql(chain, head),
-      ]
+      async skip(chain, head) {
+        const versions = await db.scan(selectVersionsSql(chain.name, sql`t.is_final = 0`))
+        const hashes = versions.map(({ hash }) => hash)
+        const receipts = await readReceipts(chain, hashes, head, () => undefined)
+        // What is above the head is read with its block.
+        const mined = versions.flatMap((version, at) => {
+          const receipt = receipts[at]
+          return receipt && receipt.blockNumber <= head.number ? [{ version, receipt }] : []
+        })
+        const isMined = new Set(mined.map(({ version }) => version.id))
+        const lostVersions = versions.filter(
+          ({ id, block_number }) => block_number !== null && !isMined.has(id),
+        )
+        const steps: Step[] = []
+        for (const part of partsOf([...new Set(lostVersions.map(({ id }) => id))]))
+          steps.push(...(await unminedSql(chain.name, sql`id in (${sql.join(part)})`)))
+        return [
+          ...steps,
+          ...mined
+            .filter(({ version, receipt }) => version.block_hash !== receipt.blockHash)
+            .flatMap(({ version, receipt }) => minedSql(chain.name, version, receipt)),
+          ...settleSql(chain, head),
+        ]
+      },
     },
   })
 }

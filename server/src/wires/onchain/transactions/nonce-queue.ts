@@ -61,7 +61,7 @@ const hasMore = errors.unavailable({ message: 'The queue has more to send.' })
  * @param options.stuckMs how long a transaction waits before it is replaced
  */
 export function createNonceQueues(
-  wire: NonceQueueContext['wire'],
+  context: NonceQueueContext['wire'],
   {
     events,
     ...options
@@ -69,13 +69,13 @@ export function createNonceQueues(
 ): NonceQueues {
   const queues: NonceQueueContext = {
     ...options,
-    wire,
-    usedNonces: createUsedNonces(wire, events),
+    wire: context,
+    usedNonces: createUsedNonces(context, { events }),
     active: new Map(),
     faults: new Map(),
   }
 
-  const job = wire.jobs.define(
+  const job = context.jobs.define(
     // The released kind of the job, as the name of the table below: it was a line then.
     'onchain.line',
     {

@@ -43,7 +43,10 @@ export type Preflight = {
  *
  * @throws PROVIDER_ERROR if no node answers what can be believed
  */
-export function createPreflight({ db, clock }: Pick<WireContext, 'db' | 'clock'>, currentFees: CurrentFees) {
+export function createPreflight(
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  { currentFees }: { currentFees: CurrentFees },
+) {
   async function ask(intents: readonly Intent[], head: Head, isFresh: boolean): Promise<Preflight> {
     const { chain, signer } = intents[0]!
     const [{ chainId }, minimum, fees] = await Promise.all([

@@ -61,7 +61,7 @@ type SubmitContext = {
 
 /** Makes `submit`. What is sent from one address at the same time is checked, signed and stored together. */
 export function createSubmit(
-  wire: WireContext,
+  context: WireContext,
   {
     fees,
     ...options
@@ -72,10 +72,10 @@ export function createSubmit(
     fees: CurrentFees
   },
 ): Submit {
-  const context: SubmitContext = {
+  const parts: SubmitContext = {
     ...options,
-    wire,
-    preflight: createPreflight(wire, fees),
+    wire: context,
+    preflight: createPreflight(context, { currentFees: fees }),
     counting: createKeyedMutex({ queue: 10_000, retryAfter: 1 }),
   }
   const queue = new Coalescer<Entry, void>({
@@ -84,7 +84,7 @@ export function createSubmit(
     // Of two entries of one reference the second one finds what the first has stored.
     keyOf: ({ intent }) => intent.reference,
     async answer(group) {
-      await runOrSplit(context, group)
+      await runOrSplit(parts, group)
       return group.map(() => undefined)
     },
   })
@@ -93,7 +93,7 @@ export function createSubmit(
     const { promise, resolve, reject } = Promise.withResolvers<OnchainTransactionRow>()
     const entry: Entry = {
       intent,
-      id: newId(context.wire.clock.now()),
+      id: newId(context.clock.now()),
       isSettled: false,
       resolve(row) {
         entry.isSettled = true

@@ -87,13 +87,16 @@ const LATEST: RpcCall = { method: 'eth_getBlockByNumber', params: ['latest', fal
 /** @param stuckMs how long a transaction may be in no block */
 export function createTransactions(
   { db, clock }: Pick<WireContext, 'db' | 'clock'>,
-  stuckMs: number,
+  { stuckMs }: { stuckMs: number },
 ): OnchainTransactions {
-  const list = createCountedList<OnchainTransactionRow>(db, {
-    name: 'onchain.transactions',
-    table: sql.literal('onchain_transactions'),
-    columns: TRANSACTION_COLUMNS,
-  })
+  const list = createCountedList<OnchainTransactionRow>(
+    { db },
+    {
+      name: 'onchain.transactions',
+      table: sql.literal('onchain_transactions'),
+      columns: TRANSACTION_COLUMNS,
+    },
+  )
 
   const find = (chain: string, hash: string): Promise<OnchainTransactionRow | undefined> =>
     db.get(

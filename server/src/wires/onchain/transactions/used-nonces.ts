@@ -22,7 +22,7 @@ const LATEST = { method: 'eth_getBlockByNumber', params: ['latest', false] }
 
 export function createUsedNonces(
   { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
-  events: OnchainTransactionEvents,
+  { events }: { events: OnchainTransactionEvents },
 ): UsedNonces {
   /** The block of a version that is mined; null if each node answers that it has no receipt of any; undefined: not known. */
   async function blockOf(chain: Chain, row: Unmined, block: number): Promise<number | null | undefined> {

@@ -2,13 +2,12 @@ import { randomBytes } from 'node:crypto'
 
 import type { Address } from '../../../base/hex.ts'
 import { bytesToHex, hexToBytes, numberToHex, publicKeyToAddress, secp256k1 } from '../../../base/viem.ts'
-import type { Clock } from '../../../base/clock.ts'
 import { deriveKey, keyOf, type Key } from '../../../base/crypto.ts'
 import { StartError } from '../../../base/start-error.ts'
-import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { SealedColumn } from '../../../kernel/secret/sealed.ts'
 import type { KeyStore, StoredKey } from './signer.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /** The name of the store in the rows of its wallets. */
 export const LOCAL = 'local'
@@ -35,7 +34,10 @@ type Row = { number: number; ciphertext: string; retired_at: number | null }
  * bound to its address, so that the keys of two wallets cannot be swapped in the database. It is decrypted only to sign,
  * and the memory is overwritten afterwards.
  */
-export function createLocalKeys(db: Database, clock: Clock, secret: string): LocalKeys {
+export function createLocalKeys(
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  { secret }: { secret: string },
+): LocalKeys {
   const secretKey = deriveKey(secret, PURPOSE)
   let dataKeys: readonly DataKey[] = []
   let reading: Promise<void> | undefined

@@ -79,17 +79,20 @@ const PRIVATE_KEY = /^0x[\da-fA-F]{64}$/
 /** @param keys where keys are created; default: encrypted in the database, as those of wallets that are there already stay */
 export function createWallets(
   { db, clock, log, settings, audit }: WireContext,
-  keys: KeyStore | undefined,
+  { keys }: { keys: KeyStore | undefined },
 ): Wallets {
-  const local = createLocalKeys(db, clock, settings.secret)
+  const local = createLocalKeys({ db, clock }, { secret: settings.secret })
   if (keys) checkKeyStore(keys)
   const store = keys ?? local
   const stores = new Map([local, store].map((one) => [one.name, one]))
-  const list = createCountedList<Row>(db, {
-    name: 'onchain.wallets',
-    table: sql.literal('onchain_wallets'),
-    columns: COLUMNS,
-  })
+  const list = createCountedList<Row>(
+    { db },
+    {
+      name: 'onchain.wallets',
+      table: sql.literal('onchain_wallets'),
+      columns: COLUMNS,
+    },
+  )
 
   const findById = (id: string): Promise<Row | undefined> =>
     db.get<Row>(sql`select ${COLUMNS} from onchain_wallets where id = ${id}`)

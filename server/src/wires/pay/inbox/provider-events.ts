@@ -80,8 +80,10 @@ type EventContext = Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'> & {
  */
 export function createEvents(
   { db, clock, log, processes }: Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'>,
-  providers: ReadonlyMap<OperationProvider, PaymentProvider>,
-  reconcile: Reconcile,
+  {
+    providers,
+    reconcile,
+  }: { providers: ReadonlyMap<OperationProvider, PaymentProvider>; reconcile: Reconcile },
 ): PaymentEvents {
   const context: EventContext = {
     db,

@@ -21,10 +21,13 @@ export type Webhooks = {
   receive(provider: OperationProvider, request: WebhookRequest): Promise<void>
 }
 
-export function createWebhooks(
-  providers: ReadonlyMap<OperationProvider, PaymentProvider>,
-  events: PaymentEvents,
-): Webhooks {
+export function createWebhooks({
+  providers,
+  events,
+}: {
+  providers: ReadonlyMap<OperationProvider, PaymentProvider>
+  events: PaymentEvents
+}): Webhooks {
   function receiversOf(name: OperationProvider): readonly PaymentProvider[] {
     const provider = providers.get(name)
     if (!provider) throw notConfigured(name)

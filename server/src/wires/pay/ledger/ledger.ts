@@ -93,9 +93,8 @@ export type Ledger = {
 /** @param recheckSql the steps that have a transaction rechecked later, from this version on */
 export function createLedger(
   { db, clock, log, metrics }: Pick<WireContext, 'db' | 'clock' | 'log' | 'metrics'>,
-  events: TransactionEvents,
-  recheckSql: (row: TransactionRow) => readonly Step[],
-  providers: readonly string[] = [],
+  { events, recheckSql }: { events: TransactionEvents; recheckSql: (row: TransactionRow) => readonly Step[] },
+  { providers = [] }: { providers?: readonly string[] | undefined } = {},
 ): Ledger {
   const countPayment = metrics.counter({
     name: 'sixwire_payments_total',

@@ -3,7 +3,6 @@ import { emailKey } from '../../../base/email-address.ts'
 import { errors } from '../../../base/errors.ts'
 import { leastIdOf } from '../../../base/ids.ts'
 import { includesOwner, type RowFilter } from '../../../base/row-filter.ts'
-import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { Page } from '../../../http/page.ts'
 import { createCountedList } from '../../../kernel/requests/counted-list.ts'
@@ -14,6 +13,7 @@ import type { ProviderName } from '../providers/provider.ts'
 import type { PaymentStatus } from './state.ts'
 import { transactionOf, type PaymentTransaction } from './transaction-record.ts'
 import { leftOf, selectHistorySql, TRANSACTION_COLUMNS, type TransactionRow } from './transaction-rows.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /** The most decimal places of a token. */
 const DECIMALS_MAX = 77
@@ -77,13 +77,19 @@ export type Transactions = {
   get(id: string, rowFilter: RowFilter): Promise<TransactionDetails>
 }
 
-export function createTransactions(db: Database, ledger: Ledger): Transactions {
-  const list = createCountedList<TransactionRow, 'provider' | 'status'>(db, {
-    name: 'pay.transactions',
-    table: sql.literal('pay_transactions'),
-    columns: TRANSACTION_COLUMNS,
-    facets: ['provider', 'status'],
-  })
+export function createTransactions(
+  { db }: Pick<WireContext, 'db'>,
+  { ledger }: { ledger: Ledger },
+): Transactions {
+  const list = createCountedList<TransactionRow, 'provider' | 'status'>(
+    { db },
+    {
+      name: 'pay.transactions',
+      table: sql.literal('pay_transactions'),
+      columns: TRANSACTION_COLUMNS,
+      facets: ['provider', 'status'],
+    },
+  )
   return {
     async list(rowFilter, { provider, status, ...query }, page) {
       const conditions = [...indexedConditions(query), ...otherConditions(query)]

@@ -50,16 +50,19 @@ type Created = { reference: string; url: string }
 
 export function createCheckouts(
   { db, clock, log, processes }: Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'>,
-  ledger: Ledger,
-  options: {
+  {
+    ledger,
+    events,
+    providers,
+    recheckSql,
+  }: {
+    ledger: Ledger
     events: TransactionEvents
     providers: ReadonlyMap<OperationProvider, PaymentProvider>
     /** The step that has a new transaction rechecked later. */
     recheckSql: (transactionId: string, options?: { series: string; runAt: number }) => Step
   },
 ): Checkouts {
-  const { events, providers, recheckSql } = options
-
   /** Inserts the transaction with the row of its first operation; answers false if it exists. */
   async function insert(
     row: TransactionRow,

@@ -51,8 +51,7 @@ export type Operations = {
 
 export function createOperations(
   { clock, log, processes }: Pick<WireContext, 'clock' | 'log' | 'processes'>,
-  ledger: Ledger,
-  providerOf: (row: TransactionRow) => PaymentProvider,
+  { ledger, providerOf }: { ledger: Ledger; providerOf: (row: TransactionRow) => PaymentProvider },
 ): Operations {
   function perform(
     provider: PaymentProvider,

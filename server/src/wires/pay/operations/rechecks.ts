@@ -27,8 +27,8 @@ export type Rechecks = {
  */
 export function createRechecks(
   { clock, jobs }: { clock: Clock; jobs: Jobs },
+  { retrieve }: { retrieve: (transactionId: string) => Promise<Reconciled> },
   { firstMs, maxMs }: { firstMs: number; maxMs: number },
-  retrieve: (transactionId: string) => Promise<Reconciled>,
 ): Rechecks {
   const job = jobs.define(
     // The released kind of the job, and below its released ids.

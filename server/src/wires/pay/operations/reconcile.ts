@@ -47,9 +47,11 @@ export type Reconcile = (
 
 export function createReconcile(
   { db, clock, log, processes }: Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'>,
-  ledger: Ledger,
-  operations: Operations,
-  providers: ReadonlyMap<string, PaymentProvider>,
+  {
+    ledger,
+    operations,
+    providers,
+  }: { ledger: Ledger; operations: Operations; providers: ReadonlyMap<string, PaymentProvider> },
 ): Reconcile {
   /** What the provider has, as the change of the ledger. */
   async function retrieve(

@@ -6,16 +6,28 @@ import { openProviders } from './open-providers.ts'
 
 const open = (apiBase: string, production: boolean) =>
   Promise.all([
-    openProviders({ stripe: { secretKey: 'sk_test_1', apiBase } }, systemClock, {
-      production,
-      policy: 'guarded',
-      isPolicySet: false,
-    }),
-    openProviders({ paypal: { clientId: 'id', clientSecret: 'secret', apiBase } }, systemClock, {
-      production,
-      policy: 'guarded',
-      isPolicySet: false,
-    }),
+    openProviders(
+      {
+        clock: systemClock,
+        settings: {
+          production,
+          policy: 'guarded',
+          isPolicySet: false,
+        },
+      },
+      { stripe: { secretKey: 'sk_test_1', apiBase } },
+    ),
+    openProviders(
+      {
+        clock: systemClock,
+        settings: {
+          production,
+          policy: 'guarded',
+          isPolicySet: false,
+        },
+      },
+      { paypal: { clientId: 'id', clientSecret: 'secret', apiBase } },
+    ),
   ])
 
 test('the addresses of the providers are https in production, except on this machine', async () => {
@@ -35,11 +47,17 @@ test('the addresses of the providers are https in production, except on this mac
     ],
   ] as const)
     await assert.rejects(
-      openProviders(options, systemClock, {
-        production: true,
-        policy: 'guarded',
-        isPolicySet: false,
-      }),
+      openProviders(
+        {
+          clock: systemClock,
+          settings: {
+            production: true,
+            policy: 'guarded',
+            isPolicySet: false,
+          },
+        },
+        options,
+      ),
       {
         name: 'StartError',
         message: `${variable}: "http://api.example" must be https in production`,

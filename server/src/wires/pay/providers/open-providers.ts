@@ -21,9 +21,8 @@ const VERBS = ['create', 'refund', 'retrieve', 'events', 'receive', 'check', 'cl
  * @throws StartError if a provider's options are incomplete or wrong, or it is live under a policy that nobody chose
  */
 export async function openProviders(
+  { clock, settings }: { clock: Clock; settings: Pick<Settings, 'production' | 'policy' | 'isPolicySet'> },
   options: ProviderOptions,
-  clock: Clock,
-  settings: Pick<Settings, 'production' | 'policy' | 'isPolicySet'>,
 ): Promise<ReadonlyMap<OperationProvider, PaymentProvider>> {
   if (settings.production) {
     checkBase('STRIPE_API_BASE', options.stripe?.apiBase)

@@ -66,14 +66,14 @@ export function paypal(
     maxBytes: ANSWER_BYTES_MAX,
     clock,
   })
-  const client = createClient(outbound, options, clock)
+  const client = createClient({ clock }, { outbound }, { credentials: options })
   const certificateOutbound = createOutbound({
     name: 'PayPal',
     maxBytes: CERTIFICATE_BYTES_MAX,
     clock,
   })
-  const retrieve = createRetrievePayment(client, clock)
-  const events = createEventList(client, clock)
+  const retrieve = createRetrievePayment({ clock }, { client })
+  const events = createEventList({ clock }, { client })
   const calls = new PendingPromises()
 
   return {

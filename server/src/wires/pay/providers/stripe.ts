@@ -46,7 +46,7 @@ export function stripe(options: StripeOptions, clock = systemClock): PaymentProv
     )
   const secret = checkedWebhookSecret(options.webhookSecret?.trim())
   const isLive = /^[sr]k_live_/.test(secretKey)
-  const client = createStripeClient({ secretKey, base }, clock)
+  const client = createStripeClient({ clock }, { secretKey, base })
 
   return {
     name: 'stripe',

@@ -17,7 +17,7 @@ type Request = Pick<RequestRow, 'id' | 'address'>
  */
 export function createElsewhere(
   { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
-  chains: Chains,
+  { chains }: { chains: Chains },
 ): () => Promise<void> {
   async function recheck(chain: Chain): Promise<void> {
     for (let after = ''; ;) {

@@ -46,13 +46,13 @@ export function createOnchainPayments(
   const { db, jobs, settings } = context
   const { ledger, events, onchain, receivers, lifeMs, treasury } = options
   const { chains } = onchain
-  const payments = createPaymentEvents(context.events, chains)
+  const payments = createPaymentEvents(context, { chains })
   const settle = createSettle(context, { ledger, chains, payments, isCaughtUp })
   const settleSql = (chain: string, series: string): Step => settle.settleSql(chain, series)
   const follower = onchain.follow(createConsumer(context, { chains, payments, settleSql }))
   jobs.every('pay.expire-silent', SILENT_MS, () => settle.expireSilent())
   // Released kinds of jobs.
-  jobs.every('pay.look-elsewhere', ELSEWHERE_MS, createElsewhere(context, chains))
+  jobs.every('pay.look-elsewhere', ELSEWHERE_MS, createElsewhere(context, { chains }))
   jobs.every('pay.look-late', LATE_MS, createLateRechecks(context, { chains, settleSql }))
   onchain.signers.add(async (address) => {
     const row = await db.get(sql<{ address_index: number }>`

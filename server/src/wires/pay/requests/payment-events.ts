@@ -4,6 +4,7 @@ import type { Chains } from '../../onchain/index.ts'
 import type { StoredRequest } from './request-rows.ts'
 import { REQUEST_STATUSES, type RequestState } from './request-state.ts'
 import { detailsOf } from './request-record.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 const OBJECT = 'onchain.payment'
 const VERBS = ['created', ...REQUEST_STATUSES] as const
@@ -27,7 +28,10 @@ export type PaymentRequestEvents = {
 export const declarePaymentEvents = (events: Events): void =>
   events.declare(VERBS.map((verb) => `${OBJECT}.${verb}`))
 
-export const createPaymentEvents = (events: Events, chains: Pick<Chains, 'all'>): PaymentRequestEvents => ({
+export const createPaymentEvents = (
+  { events }: Pick<WireContext, 'events'>,
+  { chains }: { chains: Pick<Chains, 'all'> },
+): PaymentRequestEvents => ({
   takesArrivals: events.takes(`${OBJECT}.detected`),
   changedSql(verb, stored, { state, cause }) {
     const type = `${OBJECT}.${verb}`

@@ -23,7 +23,10 @@ export type Receivers = {
 }
 
 /** @throws StartError that names the variable of the mnemonic, and does not show it */
-export function createReceivers(db: Pick<Database, 'write'>, mnemonic: string): Receivers {
+export function createReceivers(
+  { db }: { db: Pick<Database, 'write'> },
+  { mnemonic }: { mnemonic: string },
+): Receivers {
   const fault = mnemonicFault(mnemonic)
   if (fault !== undefined) throw new StartError(`PAYMENT_MNEMONIC: ${fault}`)
   // At the first request: the arithmetic takes 30 ms.

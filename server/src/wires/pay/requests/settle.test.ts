@@ -42,8 +42,7 @@ describe('the settling of a payment request', () => {
       const clock = testClock()
       const ledger = createLedger(
         { db, clock, log: pino({ level: 'silent' }), metrics: createMetrics() },
-        createTransactionEvents(NO_EVENTS),
-        () => [],
+        { events: createTransactionEvents(NO_EVENTS), recheckSql: () => [] },
       )
       let isReorganised = false
       const settling = createSettle(

@@ -1,7 +1,6 @@
-import { isoTime, type Clock } from '../../../base/clock.ts'
+import { isoTime } from '../../../base/clock.ts'
 import { invalid } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
-import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import { endpoint } from '../../../http/route.ts'
 import { PROVIDERS } from '../providers/provider.ts'
@@ -9,6 +8,7 @@ import { STATUSES } from '../ledger/state.ts'
 import { filtersOf, TransactionFilters } from './transaction-filters.ts'
 import { indexedConditions, otherConditions } from '../ledger/transactions.ts'
 import { SUMMED_MAX, summaryOfPayments } from '../administration/summary.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 const DAY_MS = 24 * 3_600_000
 const DEFAULT_DAYS = 30
@@ -66,7 +66,7 @@ const PaymentSummary = Type.Object(
 )
 
 /** The endpoint that sums payments. */
-export const summaryEndpoint = (db: Database, clock: Pick<Clock, 'now'>) =>
+export const summaryEndpoint = ({ context: { db, clock } }: { context: Pick<WireContext, 'db' | 'clock'> }) =>
   endpoint(
     {
       summary: 'Sum payments by currency',

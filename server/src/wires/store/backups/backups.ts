@@ -92,12 +92,12 @@ type BackupWork = Pick<WireContext, 'db' | 'clock' | 'log' | 'processes' | 'audi
 
 export function createBackups(
   context: Pick<WireContext, 'db' | 'clock' | 'log' | 'processes' | 'audit'>,
-  objects: Objects,
+  { objects }: { objects: Objects },
 ): Backups {
   const { db, clock, log, processes, audit } = context
   const closing = new AbortController()
   const running = new PendingPromises()
-  const createArchive = createArchives(context, objects)
+  const createArchive = createArchives(context, { objects })
   const work: BackupWork = { db, clock, log, processes, audit, objects, createArchive, running, closing }
   processes.onEnd((ended) => [releaseSql('store_backups', ended)])
 

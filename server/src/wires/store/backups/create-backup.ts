@@ -53,7 +53,7 @@ export type CreateArchive = (
 
 export function createArchives(
   { db, clock }: Pick<WireContext, 'db' | 'clock'>,
-  objects: Objects,
+  { objects }: { objects: Objects },
 ): CreateArchive {
   return (id, options) =>
     db.snapshot(async (snapshot) => {

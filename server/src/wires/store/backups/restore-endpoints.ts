@@ -29,7 +29,7 @@ const RestorePreview = Type.Object(
   { title: 'RestorePreview' },
 )
 
-export function restoreEndpoints(restores: Restores) {
+export function restoreEndpoints({ restores }: { restores: Restores }) {
   return {
     check: endpoint(
       {

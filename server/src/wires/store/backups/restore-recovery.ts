@@ -19,7 +19,7 @@ export type Recovery = {
 
 export function createRecovery(
   { db, clock, jobs, log }: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
-  objects: Objects,
+  { objects }: { objects: Objects },
 ): Recovery {
   async function removeStaged(id: string): Promise<void> {
     try {

@@ -51,8 +51,7 @@ export const restoredObjectsSql = (id: string): Sql<{ key: string }> =>
 /** Loads an archive into the tables of a restore, and its files into new objects. Nothing sees them until they are put in place. */
 export function createStaging(
   { db, objects }: { db: Database; objects: Objects },
-  id: string,
-  signal: AbortSignal,
+  { id, signal }: { id: string; signal: AbortSignal },
 ): { sink: ArchiveSink; finish(): Promise<void>; discard(): Promise<void> } {
   const writes = new PendingPromises()
   /** Written, and not in the table of files yet. */

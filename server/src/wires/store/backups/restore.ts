@@ -62,13 +62,11 @@ type Opened = { bytes: Readable; size: number; sha256?: string }
 
 export function createRestores(
   context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log' | 'processes' | 'audit'>,
-  objects: Objects,
-  backups: Backups,
-  indexes: Pick<Indexes, 'replace'>,
+  { objects, backups, indexes }: { objects: Objects; backups: Backups; indexes: Pick<Indexes, 'replace'> },
 ): Restores {
   const { db, clock, log, processes, audit } = context
   const closing = new AbortController()
-  const recovery = createRecovery(context, objects)
+  const recovery = createRecovery(context, { objects })
   let running: Promise<unknown> | undefined
   processes.onEnd((ended) => [releaseSql('store_restores', ended)])
 
@@ -98,7 +96,7 @@ export function createRestores(
     signal: AbortSignal,
     onProgress: RestoreOptions['onProgress'],
   ): Promise<RestoredCounts> {
-    const staging = createStaging({ db, objects }, id, signal)
+    const staging = createStaging({ db, objects }, { id, signal })
     try {
       const { collections, files } = await readWhole(opened, staging.sink, { signal, onProgress })
       await staging.finish()

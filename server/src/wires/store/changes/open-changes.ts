@@ -2,14 +2,18 @@ import { deriveKey } from '../../../base/crypto.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Collections } from '../documents/definition/collections.ts'
 import { createCursors } from './cursor.ts'
-import { changesEndpoint } from './changes-endpoint.ts'
+import type { ChangesContext } from './changes-endpoint.ts'
 import { Feed } from './feed.ts'
 import { openLog } from './generation.ts'
 import { scheduleKeeping, type KeepOptions } from './keep.ts'
 import { ChangePublisher, DOCUMENT_EVENTS } from './publisher.ts'
 
 /** Opens the log of changes, its feed and its publisher. */
-export function openChanges(context: WireContext, collections: Collections, options: KeepOptions) {
+export function openChanges(
+  context: WireContext,
+  { collections }: { collections: Collections },
+  options: KeepOptions,
+) {
   const { db, clock, events, log, metrics, settings } = context
   const cursors = createCursors(deriveKey(settings.secret, 'store.changes'))
   const feed = new Feed({ db, clock, log, cursors })
@@ -29,8 +33,9 @@ export function openChanges(context: WireContext, collections: Collections, opti
   const unlogged = [...collections.declared.values()].flatMap(({ name, hasChanges }) =>
     hasChanges ? [] : [name],
   )
+  const served: ChangesContext = { collections, cursors, feed }
   return {
-    endpoint: changesEndpoint({ collections, cursors, feed }),
+    served,
     async start() {
       await openLog(db, unlogged)
       await publisher.start()

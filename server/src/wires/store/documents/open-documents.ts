@@ -28,25 +28,30 @@ type List = ReturnType<typeof createLists>['list']
 /**
  * Opens the documents of all collections.
  *
- * @param db refuses writes during a restore; that of the context does not
+ * @param nouns.guardedDb refuses writes during a restore; that of the context does not
  * @throws StartError for collections of the configuration that cannot work
  */
-export function openDocuments(context: WireContext, db: Database, options: DocumentOptions, quota: Quota) {
+export function openDocuments(
+  context: WireContext,
+  { guardedDb: db, quota }: { guardedDb: Database; quota: Quota },
+  options: DocumentOptions,
+) {
   const { clock, log, policy, settings } = context
   const collections = createCollections(
+    { policy: policy.name, readMatching: readMatchingBy((request) => lists.list(request), log) },
     options,
-    policy.name,
-    readMatchingBy((request) => lists.list(request), log),
   )
   const isByOwner = (name: string): boolean => collections.isByOwner(name)
-  const indexes = createIndexes({ ...context, db }, options.automaticIndexes !== false, isByOwner)
+  const indexes = createIndexes(
+    { ...context, db },
+    { isByOwner, hasAutomatic: options.automaticIndexes !== false },
+  )
   const automaticIndexes = createAutomaticIndexes(
     { ...context, db },
-    indexes.builds,
+    { builds: indexes.builds, isByOwner },
     options.automaticIndexes,
-    isByOwner,
   )
-  const documents = createDocuments(db, indexes)
+  const documents = createDocuments({ db }, { indexes })
   const reading = {
     db: context.db,
     documents,
@@ -59,8 +64,8 @@ export function openDocuments(context: WireContext, db: Database, options: Docum
   const lists = createLists(reading)
   // Hooks get these documents, which are written with hooks.
   const systemAt = (depth: number): SystemDocuments =>
-    createSystemDocuments({ collections, writing, list: lists.list }, depth)
-  const hooks = createHookRunner(context, (name) => collections.get(name), systemAt)
+    createSystemDocuments({ collections, writing, list: lists.list }, { depth })
+  const hooks = createHookRunner(context, { collectionOf: (name) => collections.get(name), systemAt })
   const mutex = createKeyedMutex({ queue: UPDATES_WAITING, retryAfter: 1 })
   const deletions: DeletionContext = {
     db: context.db,
@@ -73,7 +78,10 @@ export function openDocuments(context: WireContext, db: Database, options: Docum
   /** Decides on stored documents, and leaves no trace: no use of an index is noted, and none is added. */
   function decide(request: DecisionRequest): Promise<Decision> {
     const { list } = createLists({ ...reading, automaticIndexes: { observe() {}, used() {} } })
-    const traceless = createCollections(options, policy.name, readMatchingBy(list, log))
+    const traceless = createCollections(
+      { policy: policy.name, readMatching: readMatchingBy(list, log) },
+      options,
+    )
     return decideStored({ clock, policy, collections: traceless, documents }, request)
   }
   return { collections, isByOwner, indexes, automaticIndexes, lists, writing, decide, system: systemAt(0) }

@@ -62,10 +62,22 @@ const ListQuery = Type.Object({
 })
 
 /** @param options.limit the largest file in bytes */
-export function fileEndpoints(
-  { files, list, upload, access }: { files: Files; list: FileList; upload: Uploads; access: FilesAccess },
-  { limit, publicUrl }: { limit: number; publicUrl: string },
-) {
+export function fileEndpoints({
+  files,
+  list,
+  upload,
+  access,
+  limit,
+  publicUrl,
+}: {
+  files: Files
+  list: FileList
+  upload: Uploads
+  access: FilesAccess
+  /** How many bytes a file may have. */
+  limit: number
+  publicUrl: string
+}) {
   const textOf = (caller: Caller | undefined) => {
     const hasOwner = isPrivileged(caller)
     return (row: FileRow): string => fileJson(row, { publicUrl, hasOwner })

@@ -3,16 +3,16 @@ import type { Static } from 'typebox'
 import { isoTime } from '../../../base/clock.ts'
 import { ApiError, errors } from '../../../base/errors.ts'
 import { includesOwner, type RowFilter } from '../../../base/row-filter.ts'
-import { requireRow, type Database } from '../../../db/database.ts'
+import { requireRow } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { Caller } from '../../../http/access.ts'
-import type { Policy } from '../../../kernel/policy/policy.ts'
 import { createAccess, type AccessRule } from '../documents/language/rules/audience.ts'
 import { noFile } from '../errors.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
 import { contentUrlOf } from './links.ts'
 import type { Quota, Reservation } from '../quota.ts'
 import { plainTypeOf } from './sniff.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /** A file as it is stored. */
 export type FileRow = {
@@ -34,9 +34,12 @@ export const FILE_COLUMNS = sql.literal(
 )
 
 /** Which files a caller may see or change: those of the rule, if one is configured, else those of the policy. */
-export const createFilesAccess = (policy: Policy, rule: Static<typeof AccessRule> | undefined) => ({
+export const createFilesAccess = (
+  { policy }: Pick<WireContext, 'policy'>,
+  { rule }: { rule: Static<typeof AccessRule> | undefined },
+) => ({
   /** @throws unauthorized, forbidden */
-  rowFilter: createAccess(policy, rule),
+  rowFilter: createAccess({ policy }, { declared: rule }),
 })
 
 export type FilesAccess = ReturnType<typeof createFilesAccess>
@@ -64,7 +67,10 @@ export function fileJson(
   return `${fields.slice(0, -1)},"metadata":${row.metadata}}`
 }
 
-export function createFiles(db: Database, objects: Objects, quota: Quota) {
+export function createFiles(
+  { db }: Pick<WireContext, 'db'>,
+  { objects, quota }: { objects: Objects; quota: Quota },
+) {
   const find = (id: string): Promise<FileRow | undefined> =>
     db.get(sql<FileRow>`select ${FILE_COLUMNS} from store_files where id = ${id}`)
 

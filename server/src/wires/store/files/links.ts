@@ -1,6 +1,7 @@
-import { isoTime, type Clock } from '../../../base/clock.ts'
+import { isoTime } from '../../../base/clock.ts'
 import { deriveKey, isSameSecret } from '../../../base/crypto.ts'
 import { errors } from '../../../base/errors.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 const TOKEN = /^([0-9a-z]{1,11})\.([\w-]{43})$/
 
@@ -8,7 +9,10 @@ const TOKEN = /^([0-9a-z]{1,11})\.([\w-]{43})$/
  * Links that open one file without a token of a caller until they expire. They are not stored: a link can be revoked only by
  * deleting the file, or all at once by another `SIXWIRE_SECRET`.
  */
-export function createLinks(clock: Clock, { secret, publicUrl }: { secret: string; publicUrl: string }) {
+export function createLinks(
+  { clock }: Pick<WireContext, 'clock'>,
+  { secret, publicUrl }: { secret: string; publicUrl: string },
+) {
   const key = deriveKey(secret, 'store-file-link')
   // Names the file and the time, each of a form that cannot run into the other.
   const macOf = (fileId: string, expiry: string): string => key.mac(`${fileId} ${expiry}`)

@@ -23,7 +23,7 @@ export type ReceivedUpload = {
   signal: AbortSignal
 }
 
-export function createUploads(objects: Objects, files: Files, quota: Quota) {
+export function createUploads({ objects, files, quota }: { objects: Objects; files: Files; quota: Quota }) {
   /**
    * Stores a file: its bytes first, then its record. Whatever fails leaves neither.
    *

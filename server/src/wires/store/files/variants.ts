@@ -27,7 +27,10 @@ type VariantRow = { variant: string; object: string; content_type: string; size:
 export type Variant = Pick<Content, 'etag' | 'contentType' | 'size' | 'open'>
 
 /** Resized images: made when they are first asked for, then stored as objects. */
-export function createVariants({ db, log }: Pick<WireContext, 'db' | 'log'>, objects: Objects) {
+export function createVariants(
+  { db, log }: Pick<WireContext, 'db' | 'log'>,
+  { objects }: { objects: Objects },
+) {
   const resizer = createResizer()
   const mutex = createKeyedMutex({ queue: WAITING, retryAfter: 5 })
   let heldBytes = 0

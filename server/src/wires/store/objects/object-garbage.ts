@@ -27,7 +27,7 @@ type Context = Pick<WireContext, 'db' | 'clock' | 'log'> & { storages: Storages 
 /** Deletes the unused objects of these storages every minute, on one of the replicas, and on request. */
 export function createGarbageCollector(
   { db, clock, jobs, log }: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
-  storages: Storages,
+  { storages }: { storages: Storages },
 ): GarbageCollector {
   const context = { db, clock, log, storages }
   const closing = new AbortController()

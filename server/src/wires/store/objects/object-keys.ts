@@ -4,6 +4,7 @@ import { newId } from '../../../base/ids.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { StorageName } from './storage.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /** How long after the last bytes arrived the garbage collector leaves an object alone that is being written. */
 export const WRITING_MS = 3_600_000
@@ -33,7 +34,7 @@ export type Keys = {
  * Allocates keys in blocks while many objects are written: one commit for many. All keys of a block end alike, so objects
  * that are written at the same time are in one folder and share its flushes.
  */
-export function createKeys(db: Database, clock: Clock): Keys {
+export function createKeys({ db, clock }: Pick<WireContext, 'db' | 'clock'>): Keys {
   const stocks = new Map<StorageName, Stock>()
   const stockOf = (storage: StorageName): Stock => {
     let stock = stocks.get(storage)

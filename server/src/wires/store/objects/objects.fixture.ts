@@ -37,12 +37,14 @@ export async function setUp(t: TestContext, engine: Engine) {
     const db = await openDatabase(url)
     ends.push(() => db.close())
     for (const [wire, from] of MIGRATIONS) await db.migrate(await readMigrations(wire, from, db.dialect))
-    const jobs: JobRunner = createJobs(db, clock, log)
+    const jobs: JobRunner = createJobs({ db, clock, log })
     const objects: Objects = createObjects(
       { db, clock, jobs, log },
       {
-        uploads: createLocalStorage({ folder: uploads, isSharded: true }),
-        backups: createLocalStorage({ folder: join(folder, 'backups'), isSharded: false }),
+        storages: {
+          uploads: createLocalStorage({ folder: uploads, isSharded: true }),
+          backups: createLocalStorage({ folder: join(folder, 'backups'), isSharded: false }),
+        },
       },
     )
     ends.push(async () => {

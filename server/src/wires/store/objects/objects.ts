@@ -51,11 +51,11 @@ export type Objects = {
 
 export function createObjects(
   context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
-  storages: Storages,
+  { storages }: { storages: Storages },
 ): Objects {
   const { db, clock, log } = context
-  const keys = createKeys(db, clock)
-  const garbage = createGarbageCollector(context, storages)
+  const keys = createKeys({ db, clock })
+  const garbage = createGarbageCollector(context, { storages })
 
   const writingTimeout = (): ApiError =>
     errors.unavailable({ message: 'Writing took too long: what was written is deleted. Try again.' })

@@ -2,11 +2,11 @@ import { webcrypto } from 'node:crypto'
 
 import type { S3Client as SdkClient, S3ClientConfig } from '@aws-sdk/client-s3'
 
-import type { Clock } from '../../../base/clock.ts'
 import { awsRequestHandler } from '../../../outbound/aws-request-handler.ts'
 import { createOutbound } from '../../../outbound/outbound.ts'
 import { S3Failure, s3FailureOf } from './s3-failure.ts'
 import type { S3Config } from './s3-config.ts'
+import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /** The most bytes that one call reads: its answer is in memory as a whole. */
 export const BLOCK_BYTES = 4 * 1_048_576
@@ -52,7 +52,10 @@ export type S3Client = {
   close(): void
 }
 
-export function createS3Client(config: S3Config, clock: Clock): S3Client {
+export function createS3Client(
+  { clock }: Pick<WireContext, 'clock'>,
+  { config }: { config: S3Config },
+): S3Client {
   const { bucket, region, endpoint } = config
   const name = `the bucket ${bucket} at ${endpoint?.host ?? `s3.${region}.amazonaws.com`}`
   const outbound = createOutbound({ name, keepAlive: true, maxBytes: BLOCK_BYTES + HEADERS_ROOM, clock })

@@ -98,10 +98,13 @@ for (const { name, server: startServer, skip, isComplete } of SERVERS)
         secretAccessKey,
         ...options,
       })!
-      const opened = openS3Bucket(config, {
-        clock,
-        log: { warn: (_fields, text) => void warnings.push(text) },
-      })
+      const opened = openS3Bucket(
+        {
+          clock,
+          log: { warn: (_fields, text) => void warnings.push(text) },
+        },
+        { config },
+      )
       ending.after(async () => opened.storage('').close())
       return opened
     }

@@ -21,11 +21,11 @@ export type S3Bucket = {
 }
 
 export function openS3Bucket(
-  config: S3Config,
   { clock, log }: { clock: Clock; log: { warn(fields: object, text: string): void } },
+  { config }: { config: S3Config },
 ): S3Bucket {
-  const client = createS3Client(config, clock)
-  const uploads = createS3Uploads(client, log)
+  const client = createS3Client({ clock }, { config })
+  const uploads = createS3Uploads({ log }, { client })
 
   async function remove(key: string): Promise<void> {
     await client.run(LIMITS, undefined, ({ sdk, send }) =>

@@ -13,8 +13,8 @@ export type S3Uploads = {
 }
 
 export function createS3Uploads(
-  client: S3Client,
-  log: { warn(fields: object, text: string): void },
+  { log }: { log: { warn(fields: object, text: string): void } },
+  { client }: { client: S3Client },
 ): S3Uploads {
   let isImplemented = true
 

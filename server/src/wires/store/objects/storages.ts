@@ -22,7 +22,7 @@ export async function openStorages(
   const config = readS3Config(options.s3)
   if (options.backups.storage === 's3' && !config)
     throw new StartError('store.backups.storage: it is s3, but no bucket is configured: set S3_BUCKET')
-  const bucket = config && openS3Bucket(config, { clock, log })
+  const bucket = config && openS3Bucket({ clock, log }, { config })
   const folder = (name: string, isSharded: boolean) =>
     createLocalStorage({ folder: join(settings.dataDir, name), isSharded })
   return {

@@ -53,7 +53,7 @@ export type AppleEntry = { kind: 'apple' } & AppleOptions
 export const apple = (options: AppleOptions): AppleEntry => ({ kind: 'apple', ...options })
 
 /** @throws StartError with the field that is wrong */
-export function openApple(place: ProviderPlace, entry: AppleEntry): IdentityProvider {
+export function openApple({ place, entry }: { place: ProviderPlace; entry: AppleEntry }): IdentityProvider {
   checkFields(place.option, entry, {
     kind: TEXT,
     clientId: TEXT,
@@ -71,23 +71,25 @@ export function openApple(place: ProviderPlace, entry: AppleEntry): IdentityProv
     clientId: entry.clientId!,
     audience: entry.issuer ?? ISSUER,
   }
-  return createOpenidProvider(place.clock, {
-    name: place.name,
-    label: entry.label ?? 'Apple',
-    issuer,
-    clientId: signer.clientId,
-    clientAuth:
-      ({ ClientSecretPost }: OpenidClient) =>
-      (...request) =>
-        ClientSecretPost(clientSecretOf(signer, place.clock))(...request),
-    scopes: ['name', 'email'],
-    // Apple refuses requests for scopes without it.
-    responseMode: 'form_post',
-    refine: (identity, { returned }) => ({
-      ...identity,
-      name: identity.name ?? nameOf(returned.get('user')),
-    }),
-    timeoutMs: TIMEOUT_MS,
+  return createOpenidProvider(place, {
+    issuer: {
+      name: place.name,
+      label: entry.label ?? 'Apple',
+      issuer,
+      clientId: signer.clientId,
+      clientAuth:
+        ({ ClientSecretPost }: OpenidClient) =>
+        (...request) =>
+          ClientSecretPost(clientSecretOf(signer, place.clock))(...request),
+      scopes: ['name', 'email'],
+      // Apple refuses requests for scopes without it.
+      responseMode: 'form_post',
+      refine: (identity, { returned }) => ({
+        ...identity,
+        name: identity.name ?? nameOf(returned.get('user')),
+      }),
+      timeoutMs: TIMEOUT_MS,
+    },
   })
 }
 

@@ -1,8 +1,7 @@
-import type { Clock } from '../../../../base/clock.ts'
 import { parseAddress, type EmailAddress } from '../../../../base/email-address.ts'
 import { ApiError, errors } from '../../../../base/errors.ts'
 import { newId } from '../../../../base/ids.ts'
-import { requireRow, type Database, type Step } from '../../../../db/database.ts'
+import { requireRow, type Step } from '../../../../db/database.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { AccountMails } from '../../messages/account-mails.ts'
 import { authErrors } from '../../errors.ts'
@@ -10,6 +9,7 @@ import type { KnownDevices } from '../../sessions/known-devices.ts'
 import { userAmong, type UserRow } from '../../accounts/user.ts'
 import type { Users } from '../../accounts/users.ts'
 import type { ProvenIdentity } from './identity-provider.ts'
+import type { WireContext } from '../../../../kernel/wire/wire.ts'
 
 /** The sign-in with an identity of which the owner of its account is told, if it is the first. */
 export type IdentitySignIn = { readonly provider: string; readonly ip: string; readonly userAgent: string }
@@ -39,8 +39,7 @@ const ATTEMPTS = 4
  * address is verified: otherwise a person who claims a stranger's address could wait in the stranger's account.
  */
 export function createIdentities(
-  db: Database,
-  clock: Clock,
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
   {
     users,
     mails,

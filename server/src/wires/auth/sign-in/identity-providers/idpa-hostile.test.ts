@@ -201,15 +201,20 @@ async function providerAt(t: TestContext, listener: RequestListener, timeoutMs =
     await once(server, 'close')
   })
   const issuer = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-  const provider = createOpenidProvider(systemClock, {
-    name: 'idpa',
-    label: 'Test',
-    issuer,
-    clientId: CLIENT.id,
-    clientAuth: clientSecretAuth(CLIENT.secret),
-    scopes: ['email'],
-    timeoutMs,
-  })
+  const provider = createOpenidProvider(
+    { clock: systemClock },
+    {
+      issuer: {
+        name: 'idpa',
+        label: 'Test',
+        issuer,
+        clientId: CLIENT.id,
+        clientAuth: clientSecretAuth(CLIENT.secret),
+        scopes: ['email'],
+        timeoutMs,
+      },
+    },
+  )
   return { issuer, start: () => provider.start(ATTEMPT) }
 }
 const ATTEMPT = {

@@ -77,7 +77,13 @@ const TENANTS: Field = {
 }
 
 /** @throws StartError with the field that is wrong */
-export function openMicrosoft(place: ProviderPlace, entry: MicrosoftEntry): IdentityProvider {
+export function openMicrosoft({
+  place,
+  entry,
+}: {
+  place: ProviderPlace
+  entry: MicrosoftEntry
+}): IdentityProvider {
   checkFields(place.option, entry, {
     kind: TEXT,
     tenant: TENANT,
@@ -100,29 +106,31 @@ export function openMicrosoft(place: ProviderPlace, entry: MicrosoftEntry): Iden
     '',
   )
 
-  return createOpenidProvider(place.clock, {
-    name: place.name,
-    label: entry.label ?? 'Microsoft',
-    issuer: new URL(`${authority}/${tenant}/v2.0`),
-    tenants: {
-      knownAs: new URL(`${AUTHORITY}/${tenant}/v2.0`),
-      issuer: `${authority}/${AUDIENCES[tenant] ?? tenant}/v2.0`,
+  return createOpenidProvider(place, {
+    issuer: {
+      name: place.name,
+      label: entry.label ?? 'Microsoft',
+      issuer: new URL(`${authority}/${tenant}/v2.0`),
+      tenants: {
+        knownAs: new URL(`${AUTHORITY}/${tenant}/v2.0`),
+        issuer: `${authority}/${AUDIENCES[tenant] ?? tenant}/v2.0`,
+      },
+      clientId: entry.clientId!,
+      clientAuth: clientSecretAuth(entry.clientSecret!),
+      scopes: EMAIL_AND_PROFILE,
+      refine(identity, { idToken, source }): ProvenIdentity {
+        const tid = idToken['tid']
+        // The issuer of the token was compared with this very claim.
+        if (!isTenantId(tid)) throw new IdentityProviderFault('the ID token is of no tenant')
+        const isListed = tenants
+          ? tenants.includes(tid as string)
+          : tenant !== 'organizations' || tid !== PERSONAL
+        if (!isListed) throw authErrors.access_denied()
+        // Of one source with the address: the user info never has the claim.
+        return { ...identity, emailVerified: entry.trustEmail === true || isVerified(source['xms_edov']) }
+      },
+      timeoutMs: TIMEOUT_MS,
     },
-    clientId: entry.clientId!,
-    clientAuth: clientSecretAuth(entry.clientSecret!),
-    scopes: EMAIL_AND_PROFILE,
-    refine(identity, { idToken, source }): ProvenIdentity {
-      const tid = idToken['tid']
-      // The issuer of the token was compared with this very claim.
-      if (!isTenantId(tid)) throw new IdentityProviderFault('the ID token is of no tenant')
-      const isListed = tenants
-        ? tenants.includes(tid as string)
-        : tenant !== 'organizations' || tid !== PERSONAL
-      if (!isListed) throw authErrors.access_denied()
-      // Of one source with the address: the user info never has the claim.
-      return { ...identity, emailVerified: entry.trustEmail === true || isVerified(source['xms_edov']) }
-    },
-    timeoutMs: TIMEOUT_MS,
   })
 }
 

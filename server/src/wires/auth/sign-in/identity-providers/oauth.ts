@@ -1,7 +1,7 @@
-import type { Clock } from '../../../../base/clock.ts'
 import { createOutbound, jsonOf, type Answered, type OutboundCall } from '../../../../outbound/outbound.ts'
 import { text } from './claims.ts'
 import { IdentityProviderFault, type IdentityProvider } from './identity-provider.ts'
+import type { WireContext } from '../../../../kernel/wire/wire.ts'
 
 type Json = Record<string, unknown>
 
@@ -30,7 +30,7 @@ const wordOf = (body: unknown): string => {
  * @param options.timeoutMs for each call
  */
 export function createOauthProvider(
-  clock: Clock,
+  { clock }: Pick<WireContext, 'clock'>,
   options: {
     name: string
     label: string

@@ -56,7 +56,7 @@ export const oidc = (options: OidcOptions): OidcEntry => ({ kind: 'oidc', ...opt
 const SCOPES: Field = { takes: 'a list of scopes', fits: (value) => isEach(value, isText) }
 
 /** @throws StartError with the field that is wrong */
-export function openOidc(place: ProviderPlace, entry: OidcEntry): IdentityProvider {
+export function openOidc({ place, entry }: { place: ProviderPlace; entry: OidcEntry }): IdentityProvider {
   checkFields(place.option, entry, {
     kind: TEXT,
     issuer: TEXT,
@@ -66,13 +66,15 @@ export function openOidc(place: ProviderPlace, entry: OidcEntry): IdentityProvid
     scopes: optional(SCOPES),
   })
   const issuer = addressOf(`${place.option}.issuer`, entry.issuer!, place)
-  return createOpenidProvider(place.clock, {
-    name: place.name,
-    label: entry.label ?? issuer.host,
-    issuer,
-    clientId: entry.clientId!,
-    clientAuth: clientSecretAuth(entry.clientSecret!),
-    scopes: (entry.scopes ?? EMAIL_AND_PROFILE).filter((scope) => scope !== 'openid'),
-    timeoutMs: TIMEOUT_MS,
+  return createOpenidProvider(place, {
+    issuer: {
+      name: place.name,
+      label: entry.label ?? issuer.host,
+      issuer,
+      clientId: entry.clientId!,
+      clientAuth: clientSecretAuth(entry.clientSecret!),
+      scopes: (entry.scopes ?? EMAIL_AND_PROFILE).filter((scope) => scope !== 'openid'),
+      timeoutMs: TIMEOUT_MS,
+    },
   })
 }

@@ -1,10 +1,10 @@
 import type { ClientAuth, Configuration, IDToken, UserInfoResponse } from 'openid-client'
 
-import type { Clock } from '../../../../base/clock.ts'
 import { createOutbound } from '../../../../outbound/outbound.ts'
 import { text } from './claims.ts'
 import { cachedDiscovery, type Discovery } from './openid-discovery.ts'
 import { IdentityProviderFault, type IdentityProvider, type ProvenIdentity } from './identity-provider.ts'
+import type { WireContext } from '../../../../kernel/wire/wire.ts'
 
 /** Loaded at the first sign-in: no start waits for it. */
 const client = () => import('openid-client')
@@ -57,7 +57,10 @@ export const isTrue = (claim: unknown): boolean => claim === true || claim === '
  *
  * @param issuer an http one is for the caller to refuse
  */
-export function createOpenidProvider(clock: Clock, issuer: OpenidIssuer): IdentityProvider {
+export function createOpenidProvider(
+  { clock }: Pick<WireContext, 'clock'>,
+  { issuer }: { issuer: OpenidIssuer },
+): IdentityProvider {
   const { name, label, scopes, responseMode, refine, timeoutMs } = issuer
   const outbound = createOutbound({ connectMs: timeoutMs, limitMs: timeoutMs, clock })
   const configured = cachedDiscovery(clock, outbound, issuer, async () => {

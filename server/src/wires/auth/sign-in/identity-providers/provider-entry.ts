@@ -14,7 +14,13 @@ const NAME = /^[a-z][a-z\d-]{0,31}$/
  *
  * @throws StartError with the option that is wrong and why
  */
-export function openEntry(entry: ProviderEntry, place: ProviderPlace): IdentityProvider {
+export function openEntry({
+  entry,
+  place,
+}: {
+  entry: ProviderEntry
+  place: ProviderPlace
+}): IdentityProvider {
   const { name, option } = place
   if (!NAME.test(name))
     throw new StartError(
@@ -24,11 +30,11 @@ export function openEntry(entry: ProviderEntry, place: ProviderPlace): IdentityP
     throw new StartError(`${option}: this name is taken: configure auth.${name}, or choose another name`)
   switch (entry.kind) {
     case 'oidc':
-      return openOidc(place, entry)
+      return openOidc({ place, entry })
     case 'apple':
-      return openApple(place, entry)
+      return openApple({ place, entry })
     case 'microsoft':
-      return openMicrosoft(place, entry)
+      return openMicrosoft({ place, entry })
     default:
       // In plain JavaScript it may be anything.
       throw new StartError(`${option}: it takes oidc({ … }), apple({ … }) or microsoft({ … })`)

@@ -22,7 +22,8 @@ const IDPB = {
   tokenUrl: 'https://github.com/login/oauth/access_token',
   apiUrl: 'https://api.github.com',
 }
-const make = (options: object, production = false) => createProviders(systemClock, options, { production })
+const make = (options: object, production = false) =>
+  createProviders({ clock: systemClock, settings: { production } }, options)
 
 describe('the identity providers of a configuration', () => {
   test('are those with a client id', () => {

@@ -24,12 +24,11 @@ type ProviderOptions = {
  * @throws StartError with the variable or option that is wrong and why
  */
 export function createProviders(
-  clock: Clock,
+  { clock, settings: { production } }: { clock: Clock; settings: Pick<Settings, 'production'> },
   options: ProviderOptions,
-  { production }: Pick<Settings, 'production'>,
 ): readonly IdentityProvider[] {
   const others = Object.entries(options.providers ?? {}).map(([name, entry]) =>
-    openEntry(entry, { name, option: `auth.providers.${name}`, clock, production }),
+    openEntry({ entry, place: { name, option: `auth.providers.${name}`, clock, production } }),
   )
   return [...idpaOf(clock, options, production), ...idpbOf(clock, options, production), ...others]
 }
@@ -38,15 +37,20 @@ function idpaOf(clock: Clock, { idpa }: ProviderOptions, production: boolean): I
   if (!idpa?.clientId) return []
   const issuer = addressOf('IDPA_ISSUER', idpa.issuer, { production })
   return [
-    createOpenidProvider(clock, {
-      name: 'idpa',
-      label: idpa.label ?? issuer.host,
-      issuer,
-      clientId: idpa.clientId,
-      clientAuth: clientSecretAuth(secretOf('IDPA_CLIENT_SECRET', idpa.clientSecret)),
-      scopes: EMAIL_AND_PROFILE,
-      timeoutMs: TIMEOUT_MS,
-    }),
+    createOpenidProvider(
+      { clock },
+      {
+        issuer: {
+          name: 'idpa',
+          label: idpa.label ?? issuer.host,
+          issuer,
+          clientId: idpa.clientId,
+          clientAuth: clientSecretAuth(secretOf('IDPA_CLIENT_SECRET', idpa.clientSecret)),
+          scopes: EMAIL_AND_PROFILE,
+          timeoutMs: TIMEOUT_MS,
+        },
+      },
+    ),
   ]
 }
 
@@ -54,16 +58,19 @@ function idpbOf(clock: Clock, { idpb }: ProviderOptions, production: boolean): I
   if (!idpb?.clientId) return []
   const authorizeUrl = addressOf('IDPB_AUTHORIZE_URL', idpb.authorizeUrl, { production })
   return [
-    createOauthProvider(clock, {
-      name: 'idpb',
-      label: idpb.label ?? authorizeUrl.host,
-      authorizeUrl,
-      tokenUrl: addressOf('IDPB_TOKEN_URL', idpb.tokenUrl, { production }),
-      apiUrl: addressOf('IDPB_API_URL', idpb.apiUrl, { production }).href.replace(/\/+$/, ''),
-      clientId: idpb.clientId,
-      clientSecret: secretOf('IDPB_CLIENT_SECRET', idpb.clientSecret),
-      timeoutMs: TIMEOUT_MS,
-    }),
+    createOauthProvider(
+      { clock },
+      {
+        name: 'idpb',
+        label: idpb.label ?? authorizeUrl.host,
+        authorizeUrl,
+        tokenUrl: addressOf('IDPB_TOKEN_URL', idpb.tokenUrl, { production }),
+        apiUrl: addressOf('IDPB_API_URL', idpb.apiUrl, { production }).href.replace(/\/+$/, ''),
+        clientId: idpb.clientId,
+        clientSecret: secretOf('IDPB_CLIENT_SECRET', idpb.clientSecret),
+        timeoutMs: TIMEOUT_MS,
+      },
+    ),
   ]
 }
 

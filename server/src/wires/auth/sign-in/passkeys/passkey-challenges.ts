@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 
-import type { Clock } from '../../../../base/clock.ts'
 import { deriveKey, isSameSecret, sha256 } from '../../../../base/crypto.ts'
 import type { ApiError } from '../../../../base/errors.ts'
-import { requireRow, type Database, type StepWith } from '../../../../db/database.ts'
+import { requireRow, type StepWith } from '../../../../db/database.ts'
 import { sql } from '../../../../db/sql.ts'
+import type { WireContext } from '../../../../kernel/wire/wire.ts'
 
 /** What an assertion proves: the sign-in, the second factor of a challenge by its id, or the user of a session by its id. */
 export type PasskeyPurpose = 'sign-in' | `second-factor:${string}` | `confirm:${string}`
@@ -36,7 +36,10 @@ export type PasskeyChallenges = {
 export const challengeHash = (challenge: string): string => sha256(challenge)
 
 /** @param secret `SIXWIRE_SECRET`: a new one ends the ceremonies that are under way, and nothing else */
-export function createPasskeyChallenges(db: Database, clock: Clock, secret: string): PasskeyChallenges {
+export function createPasskeyChallenges(
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  { secret }: { secret: string },
+): PasskeyChallenges {
   const key = deriveKey(secret, 'passkey-challenge')
 
   const sealed = (head: Buffer, purpose: string, userId: string | undefined): string => {

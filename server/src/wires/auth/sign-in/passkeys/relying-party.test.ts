@@ -11,7 +11,7 @@ type Addresses = { appUrl?: string; publicUrl?: string; production?: boolean }
 const relyingParty = (
   { appUrl = 'https://app.example.com/start', publicUrl = appUrl, production = true }: Addresses,
   options: RelyingPartyOptions = {},
-) => createRelyingParty(options, { name: 'shop', appUrl, publicUrl, production })
+) => createRelyingParty({ settings: { name: 'shop', appUrl, publicUrl, production } }, options)
 
 describe('the relying party', () => {
   test('is the host of APP_URL, with pages of PUBLIC_URL if they are below it', () => {

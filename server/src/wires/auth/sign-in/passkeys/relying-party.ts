@@ -31,8 +31,8 @@ const ANDROID_ORIGIN = /^android:apk-key-hash:[\w-]{43}$/
  * @throws StartError with the option that can't work
  */
 export function createRelyingParty(
+  { settings }: { settings: Pick<Settings, 'name' | 'appUrl' | 'publicUrl' | 'production'> },
   options: RelyingPartyOptions,
-  settings: Pick<Settings, 'name' | 'appUrl' | 'publicUrl' | 'production'>,
 ): RelyingParty | undefined {
   const { name, appUrl, publicUrl, production } = settings
   const isSecure = (origin: URL): boolean =>

@@ -1,6 +1,6 @@
-import type { Clock } from '../../../../base/clock.ts'
 import type { Outbound, OutboundCall, Reply } from '../../../../outbound/outbound.ts'
 import { createTokens } from './paypal-token.ts'
+import type { WireContext } from '../../../../kernel/wire/wire.ts'
 
 /** Calls of PayPal's API with an access token. */
 export type PaypalClient = {
@@ -14,11 +14,11 @@ export type PaypalClient = {
 }
 
 export function createClient(
-  outbound: Outbound,
-  credentials: { clientId: string; clientSecret: string },
-  clock: Clock,
+  { clock }: Pick<WireContext, 'clock'>,
+  { outbound }: { outbound: Outbound },
+  { credentials }: { credentials: { clientId: string; clientSecret: string } },
 ): PaypalClient {
-  const tokens = createTokens(outbound, credentials, clock)
+  const tokens = createTokens({ clock }, { outbound }, { credentials })
   return {
     async call(path, call) {
       const deadline = clock.elapsed() + call.limitMs

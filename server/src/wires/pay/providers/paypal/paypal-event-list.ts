@@ -1,9 +1,9 @@
-import type { Clock } from '../../../../base/clock.ts'
 import type { Outcome, ProviderEvent } from '../provider.ts'
 import type { PaypalClient } from './paypal-client.ts'
 import { eventOf } from './paypal-event.ts'
 import { listOf, objectOf, timeOf, type PaypalFields } from './paypal-fields.ts'
 import { outcomeOf } from './paypal-outcome.ts'
+import type { WireContext } from '../../../../kernel/wire/wire.ts'
 
 const PATH = '/v1/notifications/webhooks-events'
 const PAGE_SIZE = 100
@@ -22,7 +22,7 @@ type Listed = { events: readonly ProviderEvent[]; until: number }
  * Makes the function that lists events since a time, oldest first: in windows of at most a day, each read to its last
  * page.
  */
-export function createEventList(client: PaypalClient, clock: Clock) {
+export function createEventList({ clock }: Pick<WireContext, 'clock'>, { client }: { client: PaypalClient }) {
   // How much PayPal has in a time is found out once, and not at each call.
   let windowMs = WINDOW_MAX_MS
 

@@ -6,6 +6,7 @@ import type { PaypalClient } from './paypal-client.ts'
 import { linkedId, objectOf, ourIdOf, type PaypalFields } from './paypal-fields.ts'
 import { isGone, outcomeOf } from './paypal-outcome.ts'
 import { chargeOf, disputeOf, orderIdOf, orderOf, refundOf, withoutForeignCall } from './paypal-snapshot.ts'
+import type { WireContext } from '../../../../kernel/wire/wire.ts'
 
 /** Refunds whose call is known: it never changes. */
 const ATTRIBUTED_MAX = 10_000
@@ -41,7 +42,10 @@ export type RetrievePayment = (
  * Makes the function that fetches a transaction: the order with its captures and refunds, and the objects that no order
  * shows. PayPal cannot list orders, so what has neither an order nor a payment is not found.
  */
-export function createRetrievePayment(client: PaypalClient, clock: Clock): RetrievePayment {
+export function createRetrievePayment(
+  { clock }: Pick<WireContext, 'clock'>,
+  { client }: { client: PaypalClient },
+): RetrievePayment {
   const callOfRefund = new BoundedMap<string, string | undefined>(ATTRIBUTED_MAX)
 
   return (subject, limitMs) =>

@@ -1,7 +1,7 @@
-import type { Clock } from '../../../../base/clock.ts'
 import { within } from '../../../../base/within.ts'
 import { jsonOf, type Outbound, type Reply } from '../../../../outbound/outbound.ts'
 import { objectOf, textOf } from './paypal-fields.ts'
+import type { WireContext } from '../../../../kernel/wire/wire.ts'
 
 const TOKEN_MS = 8_000
 /** A token is not used in its last minute: the call that has it may be slow. */
@@ -21,9 +21,9 @@ export type PaypalTokens = {
 }
 
 export function createTokens(
-  outbound: Outbound,
-  credentials: { clientId: string; clientSecret: string },
-  clock: Clock,
+  { clock }: Pick<WireContext, 'clock'>,
+  { outbound }: { outbound: Outbound },
+  { credentials }: { credentials: { clientId: string; clientSecret: string } },
 ): PaypalTokens {
   const { clientId, clientSecret } = credentials
   const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')

@@ -1,12 +1,12 @@
 import type Stripe from 'stripe'
 
-import type { Clock } from '../../../../base/clock.ts'
 import { createOutbound } from '../../../../outbound/outbound.ts'
 import type { NotAccepted } from '../../../../providers/outcome.ts'
 import { PendingPromises } from '../../../../base/pending-promises.ts'
 import type { Outcome } from '../provider.ts'
 import { fieldsOf, type StripeFields } from './stripe-fields.ts'
 import { NoSuccess, stripeOutcome, withoutKeys, type RefusalReader } from './stripe-outcome.ts'
+import type { WireContext } from '../../../../kernel/wire/wire.ts'
 
 const PAGE_SIZE = 100
 const TIMEOUT_MAX_MS = 600_000
@@ -51,14 +51,16 @@ export class Ended extends Error {
  * @throws StartError if the base is not an http or https URL, or has credentials
  */
 export function createStripeClient(
+  { clock }: Pick<WireContext, 'clock'>,
   { secretKey, base }: { secretKey: string; base: string },
-  clock: Clock,
 ): StripeClient {
   const outbound = createOutbound({ name: 'Stripe', base, maxBytes: MAX_BYTES, clock })
   let loading: Promise<Stripe> | undefined
   // Loaded with the first call: the package takes a tenth of the time of a start.
   const load = () =>
-    (loading ??= import('./stripe-package.ts').then(({ createStripe }) => createStripe(secretKey, outbound)))
+    (loading ??= import('./stripe-package.ts').then(({ createStripe }) =>
+      createStripe({ outbound }, { secretKey }),
+    ))
   const calls = new PendingPromises()
 
   async function run<T extends object>(

@@ -16,7 +16,10 @@ const HEADERS: ReadonlySet<string> = new Set([
 ])
 
 /** The official package, over our own HTTP client. */
-export const createStripe = (secretKey: string, outbound: Outbound): Stripe =>
+export const createStripe = (
+  { outbound }: { outbound: Outbound },
+  { secretKey }: { secretKey: string },
+): Stripe =>
   new Stripe(secretKey, {
     apiVersion: API_VERSION,
     httpClient: new OutboundClient(outbound),

@@ -38,9 +38,8 @@ const NAME = /^[a-zA-Z]\w{0,63}$/
  * @throws StartError for what cannot work
  */
 export function createCollections(
+  { policy, readMatching }: { policy: PolicyName; readMatching: ReadMatching },
   options: CollectionsOptions,
-  policy: PolicyName,
-  readMatching: ReadMatching,
 ) {
   for (const name of Object.keys(options.collections)) checkCollectionName(name, `store.collections.${name}`)
   const sources = readSources(options)

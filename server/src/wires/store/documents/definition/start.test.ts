@@ -18,7 +18,10 @@ function refusalOf(store: object): string | undefined {
   try {
     const wire = configuredWires({ store }).find(({ name }) => name === 'store')!
     const options = checkOptions([wire]).get(wire) as Static<typeof StoreOptions>
-    const { declared } = createCollections(options, 'guarded', () => Promise.resolve([]))
+    const { declared } = createCollections(
+      { policy: 'guarded', readMatching: () => Promise.resolve([]) },
+      options,
+    )
     incomingRelations(declared)
     for (const [name, collection] of Object.entries(options.collections))
       if (typeof collection === 'object') uniqueIndexes(name, collection.unique ?? [], [])

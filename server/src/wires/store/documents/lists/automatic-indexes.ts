@@ -72,9 +72,8 @@ type ShapeCost = {
  */
 export function createAutomaticIndexes(
   { db, clock, jobs, log }: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
-  builds: IndexBuilds,
+  { builds, isByOwner }: { builds: IndexBuilds; isByOwner: (collection: string) => boolean },
   options: AutomaticIndexOptions | false,
-  isByOwner: (collection: string) => boolean,
 ) {
   // Of this process: an estimate is enough to begin with, and the row decides.
   const costs = new BoundedMap<string, ShapeCost>(SHAPES_MAX)

@@ -71,7 +71,7 @@ export const deletionOf = ({
 })
 
 /** The documents of all collections as they are stored, with their index entries. Who may do what is asked before. */
-export function createDocuments(db: Database, indexes: Upkeep) {
+export function createDocuments({ db }: { db: Database }, { indexes }: { indexes: Upkeep }) {
   const counted = cachedUntilWrite(db, async (collectionAndOwner) => {
     const [collection = '', owner = ''] = collectionAndOwner.split(' ')
     const row = await db.get(documentsSql(collection, owner))

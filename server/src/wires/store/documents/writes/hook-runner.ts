@@ -48,8 +48,10 @@ const Payload = Type.Object({
  */
 export function createHookRunner(
   { clock, jobs, log }: Pick<WireContext, 'clock' | 'jobs' | 'log'>,
-  collectionOf: (name: string) => CollectionDefinition,
-  systemAt: (depth: number) => SystemDocuments,
+  {
+    collectionOf,
+    systemAt,
+  }: { collectionOf: (name: string) => CollectionDefinition; systemAt: (depth: number) => SystemDocuments },
 ) {
   const job = jobs.define('store.hooks', { payload: Payload }, async ({ payload }) => {
     const { collection, action, id, before, after, caller, depth } = payload

@@ -23,7 +23,7 @@ export function createSystemDocuments(
     writing,
     list,
   }: { collections: Collections; writing: WriteContext } & Pick<ReturnType<typeof createLists>, 'list'>,
-  depth: number,
+  { depth }: { depth: number },
 ): SystemDocuments {
   const viewer = systemViewer(depth)
   async function change(

@@ -44,7 +44,10 @@ export const audienceOf = (policy: Policy['name'], action: Action): Audience =>
  * Which records a caller may see or change. What the configuration declares holds under both policies; the policy decides
  * the rest.
  */
-export function createAccess(policy: Policy, declared: Static<typeof AccessRule> | undefined) {
+export function createAccess(
+  { policy }: { policy: Policy },
+  { declared }: { declared: Static<typeof AccessRule> | undefined },
+) {
   const rules: Partial<Record<Action, Audience>> | undefined =
     typeof declared === 'string' ? ACCESS_WORDS[declared] : declared
   /** @throws unauthorized, forbidden */

@@ -63,7 +63,7 @@ type Build = Pick<WireContext, 'db' | 'clock' | 'log'> & {
  */
 export function createBuilds(
   { db, clock, jobs, log }: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
-  countWrites: () => number,
+  { countWrites }: { countWrites: () => number },
 ) {
   /**
    * @param build one that has to be the newest one of the index; undefined: whichever is

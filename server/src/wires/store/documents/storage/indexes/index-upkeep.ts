@@ -44,11 +44,16 @@ export type OtherSteps = {
 
 /** Keeps the entries of documents up, in the batch that writes the documents. */
 export function createUpkeep(
-  db: Database,
-  /** Gives up an index that this server made by itself and that a document does not fit into. */
-  giveUp: (index: Index, reason: string) => Promise<void>,
-  /** Refuses writes while an index is not there without which a rule would not hold; undefined if none is missing. */
-  requireIndexes: (set: IndexSet) => Promise<void> | undefined,
+  { db }: { db: Database },
+  {
+    giveUp,
+    requireIndexes,
+  }: {
+    /** Gives up an index that this server made by itself and that a document does not fit into. */
+    giveUp: (index: Index, reason: string) => Promise<void>
+    /** Refuses writes while an index is not there without which a rule would not hold; undefined if none is missing. */
+    requireIndexes: (set: IndexSet) => Promise<void> | undefined
+  },
 ) {
   // Without an entry a collection is taken for one without indexes; a write that is wrong about it fails.
   const sets = new BoundedMap<string, IndexSet>(COLLECTIONS_MAX)

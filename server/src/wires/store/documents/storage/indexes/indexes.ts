@@ -39,24 +39,25 @@ const RECENT_MS = 1_000
  */
 export function createIndexes(
   context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
-  hasAutomatic: boolean,
-  isByOwner: (collection: string) => boolean,
+  { isByOwner, hasAutomatic }: { isByOwner: (collection: string) => boolean; hasAutomatic: boolean },
 ) {
   const { db, clock, log } = context
   let unique: readonly Definition[] = []
   const upkeep = createUpkeep(
-    db,
-    (index, reason) => builds.fail(index, reason),
-    (set) => {
-      const missing = unique.find(
-        (one) =>
-          one.collection === set.collection &&
-          !set.indexes.some((index) => index.isUnique && haveSameEntries(one, index)),
-      )
-      return missing && refuseIfDropped(db, missing)
+    { db },
+    {
+      giveUp: (index, reason) => builds.fail(index, reason),
+      requireIndexes: (set) => {
+        const missing = unique.find(
+          (one) =>
+            one.collection === set.collection &&
+            !set.indexes.some((index) => index.isUnique && haveSameEntries(one, index)),
+        )
+        return missing && refuseIfDropped(db, missing)
+      },
     },
   )
-  const builds = createBuilds(context, () => upkeep.countWrites())
+  const builds = createBuilds(context, { countWrites: () => upkeep.countWrites() })
   let incomplete: readonly Definition[] = []
   let added: readonly Definition[] = []
 
