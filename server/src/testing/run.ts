@@ -12,7 +12,7 @@ const OPTIONS = [
   '--import=./server/src/testing/open-handles.ts',
   '--test-global-setup=server/src/testing/global.ts',
   '--test-concurrency=5',
-  '--test-timeout=300000', // of a test, and of a whole batch of files
+  '--test-timeout=600000', // of a test, and of a whole batch of files
 ]
 
 /** The test files that were named, by the modules that run them. @param names of files, or of folders, from the root */
