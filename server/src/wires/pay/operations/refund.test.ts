@@ -129,7 +129,8 @@ describe('a refund', () => {
       assert.deepEqual([status, body.status], [200, 'pending'])
       await next.reconcile()
       assert.equal(card.counts.refund, 2)
-      held[1]!.end()
+      // A recheck may be held besides the repeated call.
+      for (const { end } of held.slice(1)) end()
       await reconciling
       await next.reconcile()
       assert.equal(card.counts.refund, 2)
