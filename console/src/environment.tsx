@@ -29,30 +29,30 @@ export function Environment({ search }: { search: () => void }) {
 
 /** In production nothing can be changed until an administrator says so, for 30 minutes. */
 function Lock() {
-  const left = useMinutesLeft()
+  const minutesLeft = useMinutesLeft()
   if (user.value?.role === 'viewer') return <span class="lock">Read-only: your role is viewer</span>
   if (!production.value) return null
-  return left === 0 ? (
+  return minutesLeft === 0 ? (
     <button type="button" class="lock" onClick={() => unlock(true)}>
       Read-only: allow changes
     </button>
   ) : (
     <button type="button" class="lock open" onClick={() => unlock(false)}>
-      Changes allowed, {left} min: lock
+      Changes allowed, {minutesLeft} min: lock
     </button>
   )
 }
 
 /** How many minutes changes are allowed for; 0 if they are not. */
 function useMinutesLeft(): number {
-  const left = useSignal(0)
+  const minutesLeft = useSignal(0)
   useSignalEffect(() => {
     const until = unlockedUntil.value
-    const count = () => (left.value = Math.max(0, Math.ceil((until - Date.now()) / 60_000)))
+    const count = () => (minutesLeft.value = Math.max(0, Math.ceil((until - Date.now()) / 60_000)))
     count()
     if (until === 0) return
     const timer = setInterval(count, 10_000)
     return () => clearInterval(timer)
   })
-  return left.value
+  return minutesLeft.value
 }

@@ -58,15 +58,18 @@ export function Palette({ screens, close }: { screens: readonly Screen[]; close:
   const text = typed.trim()
   const asked = usePause(text)
   const collections = useLoad(loadCollections, [])
-  const known = collections.value ?? []
-  const records = useLoad(async (signal) => findRecords(asked, known, signal), [asked, collections.value])
+  const knownCollections = collections.value ?? []
+  const records = useLoad(
+    async (signal) => findRecords(asked, knownCollections, signal),
+    [asked, collections.value],
+  )
   const isSearching = asked !== text || records.isLoading
-  const names = known.map(({ name }) => name)
-  const found = find(text, screens, names, isSearching ? [] : (records.value?.found ?? []))
+  const names = knownCollections.map(({ name }) => name)
+  const hits = find(text, screens, names, isSearching ? [] : (records.value?.found ?? []))
   // Records come later, and must not move the choice.
   const at = Math.max(
     0,
-    found.findIndex(({ address }) => address === chosen),
+    hits.findIndex(({ address }) => address === chosen),
   )
   const open = (one: Found | undefined): void => {
     if (!one) return
@@ -75,8 +78,8 @@ export function Palette({ screens, close }: { screens: readonly Screen[]; close:
   }
   function onKeyDown(event: KeyboardEvent): void {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (step !== undefined) setChosen(found[(at + step + found.length) % Math.max(1, found.length)]?.address)
-    else if (event.key === 'Enter') open(found[at])
+    if (step !== undefined) setChosen(hits[(at + step + hits.length) % Math.max(1, hits.length)]?.address)
+    else if (event.key === 'Enter') open(hits[at])
     else return
     event.preventDefault()
   }
@@ -86,9 +89,9 @@ export function Palette({ screens, close }: { screens: readonly Screen[]; close:
         type="text"
         role="combobox"
         aria-label="Search screens, collections and records"
-        aria-expanded={found.length > 0}
+        aria-expanded={hits.length > 0}
         aria-controls={id}
-        aria-activedescendant={found[at] && `${id}-${at}`}
+        aria-activedescendant={hits[at] && `${id}-${at}`}
         autoComplete="off"
         maxLength={200}
         autoFocus
@@ -101,7 +104,7 @@ export function Palette({ screens, close }: { screens: readonly Screen[]; close:
         onKeyDown={onKeyDown}
       />
       <div id={id} class="found" role="listbox" aria-label="Results">
-        {found.map((one, index) => (
+        {hits.map((one, index) => (
           // The keys are those of the field.
           // oxlint-disable-next-line jsx-a11y/click-events-have-key-events
           <div
@@ -123,7 +126,7 @@ export function Palette({ screens, close }: { screens: readonly Screen[]; close:
         </p>
       ))}
       <p class="soft" role="status">
-        {isSearching ? 'Searching…' : found.length === 0 && 'Nothing was found.'}
+        {isSearching ? 'Searching…' : hits.length === 0 && 'Nothing was found.'}
       </p>
     </Dialog>
   )

@@ -68,10 +68,12 @@ export class ClientChanges {
     const key = JSON.stringify([collection, filter, fields, sort, limit])
     let list = this.#lists.get(key)
     if (!list) {
-      const made = (list = new LiveList(query, pages))
-      this.#lists.set(key, made)
-      made.end.addEventListener('abort', () => this.#lists.delete(key))
-      this.watch(collection, made.query, made, made.end).catch((error: unknown) => made.error(error))
+      const newList = (list = new LiveList(query, pages))
+      this.#lists.set(key, newList)
+      newList.end.addEventListener('abort', () => this.#lists.delete(key))
+      this.watch(collection, newList.query, newList, newList.end).catch((error: unknown) =>
+        newList.error(error),
+      )
     }
     return list.add(listeners, handlers, signal)
   }

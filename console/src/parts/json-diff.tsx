@@ -17,7 +17,7 @@ export function JsonDiff({ before, after, same }: { before: unknown; after: unkn
   const hunks = hunksOf(diffLines(linesOf(before), linesOf(after)))
   if (hunks.length === 0) return <p class="soft">{same}</p>
   const paths = changesOf(before, after).map(({ path }) => path.join('.'))
-  let left = SHOWN_LINES
+  let linesLeft = SHOWN_LINES
   return (
     <div class="diff">
       {paths.length > 0 && (
@@ -36,8 +36,8 @@ export function JsonDiff({ before, after, same }: { before: unknown; after: unkn
       )}
       <pre tabIndex={0} aria-label="Changed lines">
         {hunks.map(({ skipped, lines }) => {
-          const shown = lines.slice(0, left)
-          left -= shown.length
+          const shown = lines.slice(0, linesLeft)
+          linesLeft -= shown.length
           return (
             <>
               {skipped > 0 && <div class="skipped">… {skipped} lines as before</div>}
@@ -47,7 +47,7 @@ export function JsonDiff({ before, after, same }: { before: unknown; after: unkn
             </>
           )
         })}
-        {left === 0 && <div class="skipped">… and more: too many to show</div>}
+        {linesLeft === 0 && <div class="skipped">… and more: too many to show</div>}
       </pre>
     </div>
   )

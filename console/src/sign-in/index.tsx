@@ -194,8 +194,8 @@ function Others(props: {
   canLeave: boolean
 }) {
   const { signIn, tryIt, canLeave } = props
-  const found = useLoad(async (signal) => anonymous.call('GET /auth/providers', { signal }), [])
-  const providers = canLeave ? (found.value?.providers ?? []) : []
+  const providerList = useLoad(async (signal) => anonymous.call('GET /auth/providers', { signal }), [])
+  const providers = canLeave ? (providerList.value?.providers ?? []) : []
   const hasPasskeys = signIn.auth.passkeys.isSupported()
   if (!hasPasskeys && providers.length === 0) return null
   return (

@@ -21,9 +21,9 @@ or "pay:refund" for the routes with this scope, as /docs names it.`,
         if (scopes.length === 0)
           throw new UsageError('a key needs at least one scope: --scope store, for example')
         return withApp(async (app) => {
-          const known = scopesOf(app.routes)
+          const knownScopes = scopesOf(app.routes)
           for (const scope of scopes) {
-            const fault = scopeFault(scope, known)
+            const fault = scopeFault(scope, knownScopes)
             if (fault !== undefined) throw new StartError(`--scope ${scope}: it ${fault}`)
           }
           const created = await app.service('auth').keys.create(name, scopes)

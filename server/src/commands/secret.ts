@@ -79,19 +79,19 @@ const NEXT_STEP = `Set SIXWIRE_SECRET to it, remove ${NEW_SECRET_VARIABLE}, and 
 
 /** The new secret where the secret is a variable; undefined where it is a file. */
 function newVariable(from: string, dataDir: string): string | undefined {
-  const given = process.env[NEW_SECRET_VARIABLE]
+  const newSecret = process.env[NEW_SECRET_VARIABLE]
   if (process.env['SIXWIRE_SECRET']) {
-    if (!given)
+    if (!newSecret)
       throw new StartError(
         `${NEW_SECRET_VARIABLE}: set it to the new secret: make one with "openssl rand -base64 48" and keep it safe`,
       )
-    if (given === from)
+    if (newSecret === from)
       throw new StartError(
         `${NEW_SECRET_VARIABLE}: it is the secret that SIXWIRE_SECRET holds: make another one`,
       )
-    return checkedSecret(NEW_SECRET_VARIABLE, given)
+    return checkedSecret(NEW_SECRET_VARIABLE, newSecret)
   }
-  if (given)
+  if (newSecret)
     throw new StartError(
       `${NEW_SECRET_VARIABLE}: remove it: the secret is the file ${dataDir}/secret, and a new one is created`,
     )

@@ -86,19 +86,19 @@ export class Pipeline {
   submit(connection: pg.Connection): void {
     const own = connection as unknown as Connection
     this.#connection = own
-    const known = prepared.get(own) ?? new Map<string, Description | undefined>()
-    prepared.set(own, known)
-    this.#known = known
+    const descriptions = prepared.get(own) ?? new Map<string, Description | undefined>()
+    prepared.set(own, descriptions)
+    this.#known = descriptions
     own.stream.cork()
     try {
       let describes = false
       const parsed = new Set<string>()
       for (const { name = '', text, params } of this.#statements) {
-        if (!parsed.has(name) && (name === '' || known.get(name) === undefined)) {
+        if (!parsed.has(name) && (name === '' || descriptions.get(name) === undefined)) {
           // Where its preparation may have failed: to close what does not exist is no error.
-          if (known.has(name)) own.close({ type: 'S', name })
+          if (descriptions.has(name)) own.close({ type: 'S', name })
           if (name !== '') {
-            known.set(name, undefined)
+            descriptions.set(name, undefined)
             parsed.add(name)
           }
           own.parse({ name, text })

@@ -132,8 +132,8 @@ function streamsOf(open: Open, changed: ReadonlySet<string> | undefined): [Calle
     if (!caller || one.endedAt !== undefined) continue
     const id = caller.kind === 'user' ? caller.sessionId : caller.id
     if (changed && !changed.has(id) && !changed.has(caller.id)) continue
-    const known = groups.get(id)
-    if (known) known.push(one)
+    const group = groups.get(id)
+    if (group) group.push(one)
     else groups.set(id, [caller, one])
   }
   return [...groups.values()]

@@ -16,17 +16,17 @@ const schemasOf = ({ spec }: Route): { schema: unknown; isAnswered: boolean }[] 
 
 /** Every schema with a title, also nested ones, in the order of the routes. */
 export function titledSchemas(groups: readonly RouteGroup[]): Titled[] {
-  const found: Titled[] = []
+  const titles: Titled[] = []
   for (const one of groups.flatMap(({ routes }) => routes))
     for (const { schema: whole, isAnswered } of schemasOf(one)) {
       const visit = (schema: Schema): void => {
         const { title } = schema
-        if (typeof title === 'string') found.push({ title, schema, owner: one.key, isAnswered })
+        if (typeof title === 'string') titles.push({ title, schema, owner: one.key, isAnswered })
         eachSchema(schema, visit)
       }
       if (whole !== undefined) visit(whole as Schema)
     }
-  return found
+  return titles
 }
 
 /** Why the titles of schemas can't name components, in one line: one is invalid, or two different schemas share it. */

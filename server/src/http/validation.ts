@@ -134,13 +134,13 @@ function textReader(part: RequestPart, schema: TSchema) {
     path: pointerTo(`/${part}`, name),
   }))
   const names = Object.keys(properties)
-  const known = new Set(names)
+  const nameSet = new Set(names)
   const isList = isListQuery(names)
   const refusesUnknown = part === 'query' && (isList || additionalProperties === false)
   return (container: unknown): { value: Record<string, unknown>; issues: Issue[] } => {
     const source = container as Record<string, unknown>
     const value: Record<string, unknown> = {}
-    const hasUnknown = refusesUnknown && !Object.keys(source).every((name) => known.has(name))
+    const hasUnknown = refusesUnknown && !Object.keys(source).every((name) => nameSet.has(name))
     const issues = hasUnknown ? unknownParameters(source, names, isList ? 'list' : 'call') : []
     for (const { name, type, path } of fields) {
       const text = source[name]

@@ -14,7 +14,7 @@ const SHOWN = 24
 
 /** The tokens of an owner in one contract, with their pictures as far as those are in the chain. */
 export function OwnedNfts({ chains }: { chains: readonly string[] }) {
-  const [found, setFound] = useState<Search & Page>()
+  const [foundPage, setFound] = useState<Search & Page>()
   async function search(value: (name: string) => string, offset = 0) {
     const input = { chain: value('chain'), contract: value('contract').trim(), owner: value('owner').trim() }
     const page = await six.call('GET /onchain/nft/:contractAddress/owner/:ownerAddress', {
@@ -34,16 +34,19 @@ export function OwnedNfts({ chains }: { chains: readonly string[] }) {
           </div>
         </Form>
       </div>
-      {found && (
+      {foundPage && (
         <>
           <p role="status">
-            {found.total === 0
+            {foundPage.total === 0
               ? 'This owner has no token of the contract.'
-              : `${found.total} tokens${(found.total ?? 0) > SHOWN ? `, the first ${SHOWN} shown` : ''}`}
+              : `${foundPage.total} tokens${(foundPage.total ?? 0) > SHOWN ? `, the first ${SHOWN} shown` : ''}`}
           </p>
           <ul class="nfts">
-            {found.nfts.map(({ tokenId, balance }) => (
-              <Token key={tokenId} of={{ chain: found.chain, contract: found.contract, tokenId, balance }} />
+            {foundPage.nfts.map(({ tokenId, balance }) => (
+              <Token
+                key={tokenId}
+                of={{ chain: foundPage.chain, contract: foundPage.contract, tokenId, balance }}
+              />
             ))}
           </ul>
         </>

@@ -110,8 +110,8 @@ function codeOf(collection: string, query: GridQuery): string[] {
 
 /** Deletes all documents of a collection, once their number is typed; in production, the name of the installation. */
 async function drop(collection: string, again: () => void): Promise<void> {
-  const found = await loadCollection(collection, new AbortController().signal)
-  const documents = found?.documents ?? 0
+  const currentCollection = await loadCollection(collection, new AbortController().signal)
+  const documents = currentCollection?.documents ?? 0
   confirm({
     title: `Delete all documents of ${collection}?`,
     verb: 'Delete all',

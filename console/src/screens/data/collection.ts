@@ -20,8 +20,8 @@ export async function loadCollection(
   let cursor: string | undefined
   do {
     const page = await six.call('GET /store/collections', { query: { cursor }, signal })
-    const found = page.data.find((one) => one.name === name)
-    if (found) return found
+    const match = page.data.find((one) => one.name === name)
+    if (match) return match
     cursor = page.nextCursor
   } while (cursor !== undefined)
   return undefined

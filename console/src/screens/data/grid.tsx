@@ -31,8 +31,8 @@ const usualColumns = (fields: readonly FieldSample[]): string[] =>
 export default function Grid({ collection }: { collection: string }) {
   const [chosen, setChosen] = useState(() => choicesOf(collection).columns)
   const loaded = useLoad((signal) => loadFields(collection, signal), [collection])
-  const known = loaded.value
-  const fields = known?.fields ?? []
+  const knownFields = loaded.value
+  const fields = knownFields?.fields ?? []
   const columns = chosen ?? usualColumns(fields)
   function choose(names: readonly string[] | undefined): void {
     keepChoices(collection, { columns: names })
@@ -48,7 +48,7 @@ export default function Grid({ collection }: { collection: string }) {
       load={async (input) => {
         const { query } = place.value
         const isFilter = isFilterText(query.get('filter') ?? '')
-        const fields = isFilter ? known : (known ?? (await loadFields(collection, input.signal)))
+        const fields = isFilter ? knownFields : (knownFields ?? (await loadFields(collection, input.signal)))
         const page = await loadRows(collection, gridQueryOf(query, fields), input)
         for (const row of page.rows) loadedRows.current.set(row._id, row)
         return page
@@ -76,8 +76,8 @@ export default function Grid({ collection }: { collection: string }) {
           <Link to={href(['data'])}>‹ Collections</Link>
           <Tools
             {...{ collection, columns, choose, again }}
-            query={gridQueryOf(place.value.query, known)}
-            fields={known && fields.map(({ path }) => path)}
+            query={gridQueryOf(place.value.query, knownFields)}
+            fields={knownFields && fields.map(({ path }) => path)}
           />
         </>
       )}

@@ -4,14 +4,16 @@ import { sendAgain, uploads } from './upload.tsx'
 /** What is being uploaded, and what has failed. */
 export default function Uploads({ onDone }: { onDone: () => void }) {
   const all = uploads.value
-  const left = all.filter(({ state }) => state === 'waiting' || state === 'running').length
+  const unfinishedCount = all.filter(({ state }) => state === 'waiting' || state === 'running').length
   return (
     <section class="notice uploads" aria-label="Uploads">
       <p>
         <strong>
-          {left > 0 ? `Uploading ${left} of ${all.length}` : `${all.length} uploads have ended`}
+          {unfinishedCount > 0
+            ? `Uploading ${unfinishedCount} of ${all.length}`
+            : `${all.length} uploads have ended`}
         </strong>{' '}
-        {left === 0 && (
+        {unfinishedCount === 0 && (
           <button type="button" class="link" onClick={() => (uploads.value = [])}>
             Clear
           </button>

@@ -25,13 +25,13 @@ const load: LoadRows<Payment> = async ({ cursor, signal }) => {
   const { reference, ...query } = filtersInPlace()
   if (reference === undefined) return rowsOf(await fetchPage({ ...query, cursor }, signal))
   if (ID.test(reference)) {
-    const found = await six
+    const transaction = await six
       .call('GET /pay/transactions/:id', { params: { id: reference }, signal })
       .catch((error: unknown) => {
         if (isError(error, 'NOT_FOUND')) return undefined
         throw error
       })
-    if (found) return { rows: [found] }
+    if (transaction) return { rows: [transaction] }
   }
   const byProvider = await fetchPage({ ...query, reference, cursor }, signal)
   if (byProvider.transactions.length > 0 || cursor !== undefined) return rowsOf(byProvider)

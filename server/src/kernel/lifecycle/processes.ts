@@ -78,17 +78,17 @@ export function createProcesses(
 
   /** Deletes the row of a process and releases its claims. @returns false if it has shown itself since */
   async function release({ id: ended, beat }: Row): Promise<boolean> {
-    const gone = errors.conflict()
+    const goneError = errors.conflict()
     try {
       await db.batch([
         requireRow(
           sql`delete from sixwire_processes where id = ${ended} and beat = ${beat} returning id`,
-          () => gone,
+          () => goneError,
         ),
         ...releases.flatMap((one) => one(ended)),
       ])
     } catch (error) {
-      if (error === gone) return false
+      if (error === goneError) return false
       throw error
     }
     log.warn({ process: ended }, 'a process ended without finishing: what it had claimed is released')

@@ -101,21 +101,21 @@ export function createQuota(
     } catch (error) {
       if (!isExceeded(error)) throw error
       for (const demand of demands) {
-        const left = demand.quota - (await usedOf(demand.owner, id))
-        if (left < demand.bytes) throw exceeded(demand, Math.max(0, left))
+        const room = demand.quota - (await usedOf(demand.owner, id))
+        if (room < demand.bytes) throw exceeded(demand, Math.max(0, room))
       }
       throw error
     }
   }
 
-  const known = new BoundedMap<string, { readonly at: number; readonly used: number }>(OWNERS_MAX)
+  const usageByOwner = new BoundedMap<string, { readonly at: number; readonly used: number }>(OWNERS_MAX)
 
   async function isFar({ owner, quota, bytes }: Demand): Promise<boolean> {
     if (bytes > quota * SMALL) return false
     const now = clock.elapsed()
-    let last = known.get(owner)
+    let last = usageByOwner.get(owner)
     if (!last || now - last.at >= FAR_MS)
-      known.set(owner, (last = { at: now, used: await usedOf(owner, '') }))
+      usageByOwner.set(owner, (last = { at: now, used: await usedOf(owner, '') }))
     return last.used < quota * FAR
   }
 

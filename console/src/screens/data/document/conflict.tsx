@@ -21,11 +21,12 @@ export default function Conflict(props: {
   const { base, mine, theirs, onJoin, onTheirs } = props
   const { merged, conflicts } = mergeJson(base, mine, theirs)
   // By place in the list: whether theirs is taken.
-  const [taken, setTaken] = useState<ReadonlySet<number>>(new Set())
+  const [takenChanges, setTaken] = useState<ReadonlySet<number>>(new Set())
   const join = () =>
     onJoin(
       conflicts.reduce(
-        (fields, { path, theirs: value }, at) => (taken.has(at) ? withValueAt(fields, path, value) : fields),
+        (fields, { path, theirs: value }, at) =>
+          takenChanges.has(at) ? withValueAt(fields, path, value) : fields,
         merged,
       ),
     )
@@ -42,9 +43,9 @@ export default function Conflict(props: {
         <Choice
           key={conflict.path.join('/')}
           of={conflict}
-          isTheirs={taken.has(at)}
+          isTheirs={takenChanges.has(at)}
           onChoice={(isTheirs) => {
-            const next = new Set(taken)
+            const next = new Set(takenChanges)
             if (isTheirs) next.add(at)
             else next.delete(at)
             setTaken(next)

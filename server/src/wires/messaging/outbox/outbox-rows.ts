@@ -317,8 +317,8 @@ export function createOutboxRows(
           select distinct message_id from messaging_messages
           where message_id in (${sql.join(messageIds)}) and id <> ${id}`),
       ])
-      const taken = new Set(others.map(({ message_id }) => message_id))
-      const free = messageIds.find((messageId) => !taken.has(messageId))
+      const takenIds = new Set(others.map(({ message_id }) => message_id))
+      const free = messageIds.find((messageId) => !takenIds.has(messageId))
       if (free === undefined) return notFound
       return running
         ? { kind: 'unknown', reason: 'an equal message is being sent' }

@@ -157,7 +157,7 @@ async function describeTemplate(
   )
   const main = html ?? text
   if (!main) return undefined
-  const known = { name, channel: html ? 'email' : 'sms', isBuiltIn: main.isBuiltIn } as const
+  const summary = { name, channel: html ? 'email' : 'sms', isBuiltIn: main.isBuiltIn } as const
   try {
     const { subject, body } = html ? split(html) : { subject: undefined, body: main.text }
     const used = [
@@ -167,11 +167,11 @@ async function describeTemplate(
       ...(html && layout ? readLayout(layout).values.filter((one) => !givenBy('layout', one)) : []),
     ]
     const values = mergedValues(used)
-    return { ...known, ...(subject !== undefined && { subject }), values, sample: sampleOf(values, appUrl) }
+    return { ...summary, ...(subject !== undefined && { subject }), values, sample: sampleOf(values, appUrl) }
   } catch (error) {
     if (!(error instanceof StartError)) throw error
     // Not where the application is on this machine.
-    return { ...known, values: [], sample: {}, error: error.message.replaceAll(`${folder}/`, '') }
+    return { ...summary, values: [], sample: {}, error: error.message.replaceAll(`${folder}/`, '') }
   }
 }
 

@@ -45,13 +45,13 @@ export class WatchIndex<Member> {
     const watches = this.#collections.get(change.collection)
     if (!watches) return []
     if (watches.byPath.size === 0) return watches.others
-    const found = new Set(watches.others)
+    const candidates = new Set(watches.others)
     const states = change.now ? [change.now, ...change.before] : change.before
     for (const { path, byValue } of watches.byPath.values())
       for (const state of states)
         for (const value of valuesOf(state, path))
-          for (const group of byValue.get(value) ?? []) found.add(group)
-    return found
+          for (const group of byValue.get(value) ?? []) candidates.add(group)
+    return candidates
   }
 
   #placesOf(watch: DocumentWatch): Set<WatchGroup<Member>>[] {

@@ -58,15 +58,15 @@ async function remove(
   options?: ScanOptions,
 ): Promise<FileSum> {
   // Not in the transaction: it would hold up the only writer of SQLite. No file changes what it is selected by.
-  const found = await db.scan<{ id: string; size: number }>(
+  const matches = await db.scan<{ id: string; size: number }>(
     sql`select id, size from store_files ${selectedSql(selection)} order by id limit ${BULK_MAX + 1}`,
     options,
   )
-  if (found.length !== expected || found.length > BULK_MAX)
+  if (matches.length !== expected || matches.length > BULK_MAX)
     throw otherNumber((await measure(db, selection, options)).files)
-  if (found.length === 0) return { files: 0, bytes: 0 }
-  const ids = found.map(({ id }) => id)
-  const bytes = found.reduce((sum, { size }) => sum + size, 0)
+  if (matches.length === 0) return { files: 0, bytes: 0 }
+  const ids = matches.map(({ id }) => id)
+  const bytes = matches.reduce((sum, { size }) => sum + size, 0)
   const isFound = isOneOf('id', ids)
   await db.batch([
     // Locked in the order of their ids, so that no variant is added meanwhile.
@@ -75,7 +75,7 @@ async function remove(
         select 1 as complete from (
           select count(*) as files from (
             select id from store_files where ${isFound} order by id ${sql.forUpdate}) as locked
-        ) as counted where files = ${found.length}`,
+        ) as counted where files = ${matches.length}`,
       () => otherNumber(undefined),
     ),
     ...objects.discardSql(
@@ -90,13 +90,13 @@ async function remove(
       action: 'files.deleted',
       target: 'files',
       before: {
-        files: found.length,
+        files: matches.length,
         bytes,
         ...('filter' in selection ? { filter: selection.filter } : { ids: ids.slice(0, SHOWN_IDS) }),
       },
     }),
   ])
-  return { files: found.length, bytes }
+  return { files: matches.length, bytes }
 }
 
 function otherNumber(files: number | undefined): ApiError {

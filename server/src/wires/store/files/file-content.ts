@@ -147,15 +147,15 @@ class WrongLength extends Error {}
 
 /** Passes bytes on, and fails unless there are as many as announced: an answer that is cut short must not end well. */
 function exactly(source: Readable, length: number, onFailure: (error: Error) => void): Readable {
-  let left = length
+  let bytesLeft = length
   const wrong = () =>
-    new WrongLength(`the storage has ${left > 0 ? 'fewer' : 'more'} than ${length} bytes of this`)
+    new WrongLength(`the storage has ${bytesLeft > 0 ? 'fewer' : 'more'} than ${length} bytes of this`)
   const stream = checkedStream(source, {
     chunk(bytes) {
-      left -= bytes.length
-      return left < 0 ? wrong() : undefined
+      bytesLeft -= bytes.length
+      return bytesLeft < 0 ? wrong() : undefined
     },
-    end: () => (left === 0 ? undefined : wrong()),
+    end: () => (bytesLeft === 0 ? undefined : wrong()),
   })
   return stream.on('error', onFailure)
 }

@@ -49,6 +49,6 @@ export function withoutReferences(value: unknown, path: Path, ids: ReadonlySet<s
   const [name, ...rest] = path as [string, ...string[]]
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return value
   const { [name]: old, ...others } = value as Record<string, unknown>
-  const left = withoutReferences(old, rest, ids)
-  return left === undefined ? others : { ...value, [name]: left }
+  const otherReferences = withoutReferences(old, rest, ids)
+  return otherReferences === undefined ? others : { ...value, [name]: otherReferences }
 }

@@ -102,8 +102,8 @@ export function parsedListOf(
       ? { filter: or(rowFilter.condition.filters), owner: rowFilter.alsoOf }
       : undefined
   const key = JSON.stringify([sort, filter, search, rule, view && nameOfView(view)])
-  const known = lists.get(key)
-  if (known) return known
+  const cachedList = lists.get(key)
+  if (cachedList) return cachedList
   const parsed = parseFor(parameters, dialect, rule, view)
   if (key.length <= CACHED_LENGTH_MAX && parsed.text.length <= CACHED_TEXT_MAX) lists.set(key, parsed)
   return parsed

@@ -198,12 +198,12 @@ export function documentEndpoints({
         const subject = await viewer.subjectFor(collection)
         if (Array.isArray(body)) {
           const list = body as DocumentFields[]
-          const made = await createDocuments(writing, collection, viewer, recordId, list)
-          const bodies = made.map((document) => shownAfterWrite(collection, subject, document).body)
+          const newDocuments = await createDocuments(writing, collection, viewer, recordId, list)
+          const bodies = newDocuments.map((document) => shownAfterWrite(collection, subject, document).body)
           return answer<Document>(jsonText(`{"data":[${bodies.join(',')}]}`), { status: 201 })
         }
-        const made = await createDocument(writing, collection, viewer, recordId, body)
-        return one(shownAfterWrite(collection, subject, made), 201)
+        const newDocument = await createDocument(writing, collection, viewer, recordId, body)
+        return one(shownAfterWrite(collection, subject, newDocument), 201)
       },
     ),
     list: endpoint(
@@ -286,12 +286,12 @@ export function documentEndpoints({
           query.expand === undefined
             ? undefined
             : await parseExpand(query.expand, collection, collections, viewer)
-        const found = await documents.find(name, id, makeRoom, (owner) => mayIncludeOwner(rowFilter, owner))
-        if (!found || (rowFilter.rows !== 'all' && !isReadable(rowFilter, found))) throw noDocument(name, id)
-        const shown = shownFields(view, found, projection)
+        const row = await documents.find(name, id, makeRoom, (owner) => mayIncludeOwner(rowFilter, owner))
+        if (!row || (rowFilter.rows !== 'all' && !isReadable(rowFilter, row))) throw noDocument(name, id)
+        const shown = shownFields(view, row, projection)
         // Its ETag would not tell of changes to the others.
         if (branches) {
-          const whole = show(view, found)
+          const whole = show(view, row)
           const [expanded] = await expand({ collections, documents, viewer, makeRoom }, branches, [whole])
           return answer<Document>(jsonText(withExpanded(shown.body, expanded!)), {})
         }

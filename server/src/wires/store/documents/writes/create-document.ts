@@ -66,15 +66,15 @@ export async function createDocuments(
   const prepared: PreparedDocument[] = []
   for (const [i, fields] of list.entries())
     prepared.push(await prepareDocument(context, request, viewer, ids[i]!, fields, pathOf(i)))
-  const made = prepared.map(({ document }) => document)
+  const newDocuments = prepared.map(({ document }) => document)
   const first = prepared.flatMap((one) => one.first)
-  const events = made.map(({ id, body }) => ({ action: 'create' as const, id, after: body }))
+  const events = newDocuments.map(({ id, body }) => ({ action: 'create' as const, id, after: body }))
   const { owner } = viewer
-  const areNew = await context.quota.run(viewer.caller, made.map(growthOf), (room) => {
+  const areNew = await context.quota.run(viewer.caller, newDocuments.map(growthOf), (room) => {
     const others = stepsAround(context, collection, viewer, [...room, ...first], events)
-    return documents.insertAll(collection.name, made, pathOf, others)
+    return documents.insertAll(collection.name, newDocuments, pathOf, others)
   })
-  if (areNew) return made.map(({ body }) => ({ body, version: 1, owner }))
+  if (areNew) return newDocuments.map(({ body }) => ({ body, version: 1, owner }))
   const there = await documents.findAll(collection.name, owner, ids)
   return there.map(({ body, version }) => ({ body, version, owner }))
 }

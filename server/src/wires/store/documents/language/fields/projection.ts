@@ -53,13 +53,13 @@ export function leavingOut(paths: readonly Path[]): Projection {
 function choose(chosen: Chosen, path: readonly string[], name: string, at: string): void {
   let inside = chosen
   for (const [i, part] of path.entries()) {
-    const known = inside.get(part)
+    const branch = inside.get(part)
     const isLast = i === path.length - 1
-    if (known === 'all' || (known !== undefined && isLast))
+    if (branch === 'all' || (branch !== undefined && isLast))
       throw refused(at, `${quote(name)} is in another one of the fields, or the same: give one of them.`)
     if (isLast) inside.set(part, 'all')
     else {
-      const next: Chosen = known ?? new Map<string, Chosen | 'all'>()
+      const next: Chosen = branch ?? new Map<string, Chosen | 'all'>()
       inside.set(part, next)
       inside = next
     }

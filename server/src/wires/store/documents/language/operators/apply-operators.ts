@@ -29,8 +29,8 @@ function change(old: Json | undefined, changes: OperatorPatch, depth: number, ga
   // No other one writes below it.
   if (changes[0]!.path.length === depth) return changes[0]!.apply(old)
   if (old === undefined) {
-    const made = changeObject({}, changes, depth, gaps)
-    return Object.keys(made).length > 0 ? made : undefined
+    const object = changeObject({}, changes, depth, gaps)
+    return Object.keys(object).length > 0 ? object : undefined
   }
   if (Array.isArray(old)) return changeArray(old as readonly Json[], changes, depth, gaps)
   if (isObject(old)) return changeObject(old, changes, depth, gaps)

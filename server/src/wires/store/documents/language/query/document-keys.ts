@@ -78,13 +78,14 @@ class Walk {
       const isNamed = object !== undefined && Object.hasOwn(object, path[field.at]!)
       if (place && isNamed) throw new NoKeyError('ambiguous', [i])
       if (place?.isNested) isNested = true
-      const found = place ?? (isNamed ? follow(object, path, field.at) : { at: path.length, value: null })
-      if (Array.isArray(found.value)) {
-        if (array && array !== found.value) throw new NoKeyError('parallel', [through[0]!, i])
-        array = found.value as readonly Json[]
+      const foundPlace =
+        place ?? (isNamed ? follow(object, path, field.at) : { at: path.length, value: null })
+      if (Array.isArray(foundPlace.value)) {
+        if (array && array !== foundPlace.value) throw new NoKeyError('parallel', [through[0]!, i])
+        array = foundPlace.value as readonly Json[]
         through.push(i)
       }
-      return found
+      return foundPlace
     })
     if (array) this.#array(array, fields, new Set(through), isNested)
     else this.#visit(fields.map(({ value }) => value))

@@ -16,9 +16,9 @@ const DEPTH_MAX = 64
  */
 export function checkSchema(schema: unknown): asserts schema is JsonObject {
   if (!isObject(schema)) throw new SchemaFault('', 'give a JSON schema, for example Type.Object({ … })')
-  const found: Subschemas = new Map()
-  checkSubschema(schema, '', 0, found)
-  checkReferences(found)
+  const places: Subschemas = new Map()
+  checkSubschema(schema, '', 0, places)
+  checkReferences(places)
   const { type = 'object', required = [] } = schema as { type?: string; required?: string[] }
   if (![type].flat().includes('object')) throw new SchemaFault('/type', 'a document is an object')
   const own = required.find((name) => SERVICE_FIELDS.includes(name))

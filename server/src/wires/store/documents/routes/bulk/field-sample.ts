@@ -88,9 +88,9 @@ function count(
   found: ReadonlyMap<string, ReadonlySet<string>>,
 ): void {
   for (const [path, types] of found) {
-    const known = fields.get(path)
-    if (!known && fields.size === FIELDS_MAX) continue
-    const field = known ?? { types: new Map<string, number>(), documents: 0 }
+    const entry = fields.get(path)
+    if (!entry && fields.size === FIELDS_MAX) continue
+    const field = entry ?? { types: new Map<string, number>(), documents: 0 }
     fields.set(path, field)
     field.documents++
     for (const type of types) field.types.set(type, (field.types.get(type) ?? 0) + 1)
@@ -99,7 +99,7 @@ function count(
 
 /** The types of each field of a document, by path. */
 function typesIn(document: unknown): Map<string, Set<string>> {
-  const found = new Map<string, Set<string>>()
+  const typesByPath = new Map<string, Set<string>>()
   const visit = (value: unknown, path: string, level: number): void => {
     if (Array.isArray(value)) {
       for (const element of value) if (typeof element === 'object') visit(element, path, level)
@@ -110,15 +110,15 @@ function typesIn(document: unknown): Map<string, Set<string>> {
       // Nobody can ask for it.
       if (name === '' || name.includes('.')) continue
       const at = path === '' ? name : `${path}.${name}`
-      const types = found.get(at) ?? new Set()
+      const types = typesByPath.get(at) ?? new Set()
       // What is beyond is not told of any document.
-      if (!found.has(at) && found.size === FIELDS_MAX) return
-      found.set(at, types.add(typeOf(inner)))
+      if (!typesByPath.has(at) && typesByPath.size === FIELDS_MAX) return
+      typesByPath.set(at, types.add(typeOf(inner)))
       visit(inner, at, level + 1)
     }
   }
   visit(document, '', 0)
-  return found
+  return typesByPath
 }
 
 const typeOf = (value: unknown): string =>

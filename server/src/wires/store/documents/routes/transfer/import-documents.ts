@@ -213,18 +213,18 @@ async function writeBatch(running: Import, batch: readonly Line[]): Promise<void
     ),
   )
   const there = new Set(rows.map(({ id }) => id))
-  const made: (PreparedDocument & { of: Line })[] = []
+  const newDocuments: (PreparedDocument & { of: Line })[] = []
   for (const one of batch) {
     try {
-      if (!there.has(one.id)) made.push({ ...(await prepare(running, one)), of: one })
+      if (!there.has(one.id)) newDocuments.push({ ...(await prepare(running, one)), of: one })
       else await meet(running, one)
     } catch (error) {
       noteFault(report, one.line, error)
     }
   }
-  if (made.length === 0 || (await insertTogether(running, made))) return
+  if (newDocuments.length === 0 || (await insertTogether(running, newDocuments))) return
   // One of them cannot be written, and the others can.
-  for (const one of made) {
+  for (const one of newDocuments) {
     try {
       if (await insert(running, [one])) report.created++
       else await meet(running, one.of)

@@ -74,15 +74,15 @@ async function* ofCsv(bytes: AsyncIterable<Buffer>, schema: unknown): AsyncGener
       columns = columnsOf(cells).map((column) => ({ column, types: typesAt(schema, column) }))
       continue
     }
-    const known = columns
+    const columnNames = columns
     const fields = orFault(() => {
-      if (cells.length > known.length)
+      if (cells.length > columnNames.length)
         throw invalid({
           path: '',
-          message: `has ${cells.length} cells, and there are ${known.length} headings`,
+          message: `has ${cells.length} cells, and there are ${columnNames.length} headings`,
         })
       // What no request could bring, no table brings: U+0000, or a field __proto__.
-      return objectOf(JSON.stringify(fieldsOf(known, record)))
+      return objectOf(JSON.stringify(fieldsOf(columnNames, record)))
     })
     if (fields) yield { line, fields, separator }
   }

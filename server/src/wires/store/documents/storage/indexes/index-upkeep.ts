@@ -117,16 +117,16 @@ export function createUpkeep(
     for (let attempt = 0; attempt < TRIES; attempt++) {
       const current = new Map(names.map((name) => [name, known(name)]))
       try {
-        const made: (DocumentWrite<R> & { set: IndexSet })[] = []
+        const newWrites: (DocumentWrite<R> & { set: IndexSet })[] = []
         for (const set of current.values()) {
           const missing = requireIndexes(set)
           if (missing) await missing
         }
         for (const { collection, make } of all) {
           const set = current.get(collection)!
-          made.push({ ...(await make(set)), set })
+          newWrites.push({ ...(await make(set)), set })
         }
-        const rows = await runOnce(made, others)
+        const rows = await runOnce(newWrites, others)
         if (rows) db.notify(CHANGES)
         if (rows || !(await reloadAll(current))) return rows
       } catch (error) {
@@ -208,15 +208,15 @@ function entrySteps(
     for (const index of set.indexes) {
       // A document that it could not hold has no entries.
       const old = entriesOfDocuments(index, before, () => undefined)
-      const made = entriesOfDocuments(index, after, (id, error) => {
+      const newEntries = entriesOfDocuments(index, after, (id, error) => {
         throw new Refusal(index, error, all.find((one) => one.id === id)?.path)
       })
-      alive.push(...select(made, old, (entry, other) => other?.ends !== entry.ends))
-      const gone = select(old, made, (_, other) => other === undefined)
-      if (index.state === 'ready') deleted.push(...gone)
+      alive.push(...select(newEntries, old, (entry, other) => other?.ends !== entry.ends))
+      const goneEntries = select(old, newEntries, (_, other) => other === undefined)
+      if (index.state === 'ready') deleted.push(...goneEntries)
       // The build may insert it later, from its snapshot.
-      else dead.push(...deadOf(gone))
-      notes.push(...noteSql(index, made))
+      else dead.push(...deadOf(goneEntries))
+      notes.push(...noteSql(index, newEntries))
     }
   }
   // Deletions last: two documents that change their unique values against each other would wait for each other in a circle.
@@ -242,11 +242,11 @@ function select(
   chooses: (entry: Entry, other: Entry | undefined) => boolean,
 ): DocumentEntries[] {
   const textOf = ({ key }: Entry): string => key.toString('latin1')
-  const known = new Map(
+  const entriesById = new Map(
     others.map(({ id, entries }) => [id, new Map(entries.map((entry) => [textOf(entry), entry]))]),
   )
   return documents.flatMap((one) => {
-    const own = known.get(one.id)
+    const own = entriesById.get(one.id)
     const entries = one.entries.filter((entry) => chooses(entry, own?.get(textOf(entry))))
     return entries.length > 0 ? [{ ...one, entries }] : []
   })
@@ -259,8 +259,8 @@ async function takenError(
   alive: readonly DocumentEntries[],
 ): Promise<Error> {
   const unique = alive.filter(({ index }) => index.isUnique)
-  const taken = duplicateIn(unique)?.index.id ?? (await db.get(selectTakenSql(unique)))?.index_id
-  const index = indexes.find(({ id }) => id === taken)
+  const takenIndex = duplicateIn(unique)?.index.id ?? (await db.get(selectTakenSql(unique)))?.index_id
+  const index = indexes.find(({ id }) => id === takenIndex)
   if (!index) return new Released()
   const fields = index.fields.map(({ path }) => path.join('.'))
   return errors.conflict({

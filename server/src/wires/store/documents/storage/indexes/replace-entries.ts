@@ -55,8 +55,8 @@ export async function replaceEntries(
     const kept = documents.filter(({ index }) => !failed.has(index))
     const unique = kept.filter(({ index }) => index.isUnique)
     if (unique.length === 0) return kept
-    const [taken] = await tx.all(selectTakenSql(unique))
-    const twice = duplicateIn(unique) ?? taken
+    const [takenRow] = await tx.all(selectTakenSql(unique))
+    const twice = duplicateIn(unique) ?? takenRow
     if (!twice) return kept
     const index =
       'index' in twice ? twice.index : unique.find((one) => one.index.id === twice.index_id)!.index
@@ -66,10 +66,10 @@ export async function replaceEntries(
 
   async function replaceIn({ collection, indexes, searches }: IndexSet): Promise<void> {
     for await (const lines of pages(tx, (after) => goneSql(collection, after, DOCUMENTS_A_STEP))) {
-      const gone = indexes.flatMap((index) => entriesOfDocuments(index, lines, () => undefined))
+      const oldEntries = indexes.flatMap((index) => entriesOfDocuments(index, lines, () => undefined))
       const isBuilt = ({ index }: DocumentEntries): boolean => index.state === 'building'
-      await tx.write(deleteEntriesSql(gone.filter((one) => !isBuilt(one))))
-      await tx.write(putEntriesSql(tx.dialect, deadOf(gone.filter(isBuilt))))
+      await tx.write(deleteEntriesSql(oldEntries.filter((one) => !isBuilt(one))))
+      await tx.write(putEntriesSql(tx.dialect, deadOf(oldEntries.filter(isBuilt))))
       const words = searches.flatMap(({ id: indexId }) => lines.map(({ id }) => ({ indexId, id })))
       for (const step of deleteWordsSql(words)) await tx.write(step)
     }

@@ -40,10 +40,10 @@ export function passing(test: Test): Passing | undefined {
   }
   if (test.kind === 'range' && (typeof test.bound === 'string' || typeof test.bound === 'number'))
     return { intervals: [rangeOf(test.operator, test.bound)], isExact: true }
-  const found = test.kind === 'pattern' ? test.pattern.prefix : undefined
-  if (!found) return undefined
-  const low = sortKeyOf(found.text).subarray(0, -1) // without the end of the text
-  return { intervals: [{ low, high: endOfCut(low) }], isExact: found.whole }
+  const prefix = test.kind === 'pattern' ? test.pattern.prefix : undefined
+  if (!prefix) return undefined
+  const low = sortKeyOf(prefix.text).subarray(0, -1) // without the end of the text
+  return { intervals: [{ low, high: endOfCut(low) }], isExact: prefix.whole }
 }
 
 function points(values: readonly Json[]): Interval[] {
@@ -62,18 +62,18 @@ function rangeOf(operator: '>' | '>=' | '<' | '<=', bound: string | number): Int
 
 /** Keys that are in both. */
 export function intersection(some: readonly Interval[], others: readonly Interval[]): Interval[] {
-  const found: Interval[] = []
+  const intervals: Interval[] = []
   for (let [i, j] = [0, 0]; i < some.length && j < others.length;) {
     const [one, other] = [some[i]!, others[j]!]
     const low = one.low.compare(other.low) > 0 ? one.low : other.low
     const endsFirst = one.high.compare(other.high) < 0
     const high = endsFirst ? one.high : other.high
     const point = one.point ?? other.point
-    if (low.compare(high) < 0) found.push(point ? pointAt(point) : { low, high })
+    if (low.compare(high) < 0) intervals.push(point ? pointAt(point) : { low, high })
     if (endsFirst) i++
     else j++
   }
-  return found
+  return intervals
 }
 
 /** The same keys in a field that descends. */

@@ -49,14 +49,14 @@ function conditionsOfPart(filter: FilterTree): PlanCondition[] {
         ],
       }))
   if (test.kind === 'element') {
-    const found = passingElement(test.of)
-    return found ? [{ ...found, path, elements: [{ of: test, parts: path.length }] }] : []
+    const element = passingElement(test.of)
+    return element ? [{ ...element, path, elements: [{ of: test, parts: path.length }] }] : []
   }
-  const found = passing(test)
-  if (!found) return []
+  const condition = passing(test)
+  if (!condition) return []
   // Beyond the first part of a path, null may be what an array has in place of the field.
-  const isExact = found.isExact && (path.length === 1 || !holdsNull(found))
-  return [{ ...found, isExact, path, operators: operatorsOf(test), elements: [] }]
+  const isExact = condition.isExact && (path.length === 1 || !holdsNull(condition))
+  return [{ ...condition, isExact, path, operators: operatorsOf(test), elements: [] }]
 }
 
 /** What one element of an array must be. */

@@ -95,12 +95,12 @@ function boundsOf(
   const bounds: IntervalBound[] = []
   const used: PlanCondition[] = []
   for (const field of index.fields) {
-    const found = conditionsAt(field, conditions, index.hasArrays)
-    const [first] = found
+    const fieldConditions = conditionsAt(field, conditions, index.hasArrays)
+    const [first] = fieldConditions
     if (!first || (index.hasArrays && used.some((one) => !areIndependent(one, first)))) break
-    used.push(...found)
-    const intervals = found.map((one) => one.intervals).reduce(intersection)
-    bounds.push({ field, intervals, operators: found.map(({ operators }) => operators) })
+    used.push(...fieldConditions)
+    const intervals = fieldConditions.map((one) => one.intervals).reduce(intersection)
+    bounds.push({ field, intervals, operators: fieldConditions.map(({ operators }) => operators) })
     if (!intervals.every(isPoint)) break
   }
   return { bounds, isComplete: isWhole && conditions.every((one) => one.isExact && used.includes(one)) }
@@ -112,11 +112,11 @@ function conditionsAt(
   conditions: readonly PlanCondition[],
   hasArrays: boolean,
 ): PlanCondition[] {
-  const found = conditions.filter(
+  const sameField = conditions.filter(
     (one) => one.path.length === path.length && one.path.every((part, i) => part === path[i]),
   )
-  if (!hasArrays) return found
-  return found.toSorted((a, b) => widthOf(a) - widthOf(b)).slice(0, 1)
+  if (!hasArrays) return sameField
+  return sameField.toSorted((a, b) => widthOf(a) - widthOf(b)).slice(0, 1)
 }
 
 /** Roughly how much of an index a condition leads to. */

@@ -60,8 +60,8 @@ function partOf(value: unknown, characters: number): { value: unknown; mark?: Cu
     return { value: elements, mark: { type: 'array', length: value.length } }
   }
   const members = Object.entries(value)
-  const left = fitting(members, characters, ([name, inner]) => `${name}${JSON.stringify(inner)}`)
-  return { value: Object.fromEntries(left), mark: { type: 'object', length: members.length } }
+  const fittingMembers = fitting(members, characters, ([name, inner]) => `${name}${JSON.stringify(inner)}`)
+  return { value: Object.fromEntries(fittingMembers), mark: { type: 'object', length: members.length } }
 }
 
 /** In code points. */

@@ -39,15 +39,15 @@ const addSome = (db: Database, index: Index, build: number, after: string): Prom
     async (tx) => {
       // A restore replaces all documents with their words.
       for (const lockSql of lockBuildsSql(tx.dialect, 'shared')) await tx.write(lockSql)
-      const found = await tx.write(lockMissingSql(index, after, DOCUMENTS_A_STEP))
-      const documents = found.map(({ id, document }) => ({
+      const lockedRows = await tx.write(lockMissingSql(index, after, DOCUMENTS_A_STEP))
+      const documents = lockedRows.map(({ id, document }) => ({
         indexId: index.id,
         id,
         words: wordsOf(parseJson(document) as Json, index.fields),
       }))
       for (const step of putWordsSql(tx.dialect, documents)) await tx.write(step)
-      await tx.write(requireIndex(progressSql(index.id, build, found.length)))
-      return found.at(-1)?.id
+      await tx.write(requireIndex(progressSql(index.id, build, lockedRows.length)))
+      return lockedRows.at(-1)?.id
     },
     { isolation: 'read committed' },
   )

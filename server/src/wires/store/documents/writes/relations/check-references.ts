@@ -38,9 +38,9 @@ export async function checkReferences(
       path: at,
       message: `it has more than ${REFERENCES_MAX} new references: write fewer at once`,
     })
-  const found = await documents.findMany(added)
+  const targets = await documents.findMany(added)
   const readable = new Set<string>()
-  for (const document of found) {
+  for (const document of targets) {
     const target = collections.get(document.collection)
     const rowFilter = rowFilterOf(target.read, await viewer.subjectFor(target))
     if (isReadable(rowFilter, document)) readable.add(`${document.collection}/${document.id}`)

@@ -65,15 +65,15 @@ type Tree = Map<string, Branch & { readonly branches: Tree }>
 
 /** The longest relation that a path begins with. */
 function relationAt({ name, relations }: CollectionDefinition, path: Path, text: string): Relation {
-  const [found] = relations
+  const [nearest] = relations
     .filter((relation) => isInside(path, relation.path))
     .toSorted((a, b) => b.path.length - a.path.length)
-  if (found) return found
-  const known = relations.map((relation) => relation.path.join('.'))
+  if (nearest) return nearest
+  const relationNames = relations.map((relation) => relation.path.join('.'))
   throw refused(
-    known.length === 0
+    relationNames.length === 0
       ? `${quote(text)}: ${name} has no relations.`
-      : `${quote(text)}: ${quote(path.join('.'))} is no relation of ${name}; these are: ${known.join(', ')}.`,
+      : `${quote(text)}: ${quote(path.join('.'))} is no relation of ${name}; these are: ${relationNames.join(', ')}.`,
   )
 }
 
@@ -154,7 +154,7 @@ type References = {
 
 function referencesOf(node: Node): References[] {
   const document: unknown = parseJson(node.text)
-  const found: References[] = []
+  const references: References[] = []
   for (const branch of node.branches.values()) {
     const ids = new Set<string>()
     let isList = false
@@ -162,9 +162,9 @@ function referencesOf(node: Node): References[] {
       isList ||= keys.some((key) => typeof key === 'number')
       if (typeof value === 'string') ids.add(value)
     }
-    if (ids.size > 0) found.push({ node, branch, ids, isList })
+    if (ids.size > 0) references.push({ node, branch, ids, isList })
   }
-  return found
+  return references
 }
 
 /** The documents that are there and may be read, as they are shown, by collection and id. */

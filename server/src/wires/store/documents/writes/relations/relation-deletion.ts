@@ -154,12 +154,12 @@ async function readAll(
 ): Promise<DocumentToChange[]> {
   if (ids.length === 0) return []
   const collection = relation.from.name
-  const found = await documents.findWithin(
+  const rows = await documents.findWithin(
     ids.map((id) => ({ collection, id })),
     { together: BYTES_MAX },
   )
-  if (!found) throw tooLarge(relation)
-  return found.map(({ id, ...old }) => ({ collection, id, old }))
+  if (!rows) throw tooLarge(relation)
+  return rows.map(({ id, ...old }) => ({ collection, id, old }))
 }
 
 const tooMany = ({ from }: IncomingRelation): ApiError =>

@@ -16,8 +16,8 @@ const properties = new Map<string, CharacterSet>()
 
 /** The characters of a general category or of a script, with its extensions: `L`, `Lu`, `Greek`. */
 export function propertySet(name: string): CharacterSet | undefined {
-  const known = properties.get(name)
-  if (known || NO_SCRIPT.test(name)) return known
+  const characterSet = properties.get(name)
+  if (characterSet || NO_SCRIPT.test(name)) return characterSet
   let property: RegExp
   try {
     property = new RegExp(`\\p{${CATEGORY.test(name) ? name : `scx=${name}`}}+`, 'gu')

@@ -16,11 +16,11 @@ export function isOneOf(path: Path, values: readonly Scalar[]): Sql {
   const isListed = (one: Sql): Sql => sql`${one} in (select jsonb_array_elements(${jsonList(values)}))`
   const ends = `$${path.map((part) => `.${JSON.stringify(part)}`).join('')}[*]`
   // Without a value there may be an array on the way.
-  const found = sql`case coalesce(jsonb_typeof(${value}), 'array')
+  const elementSql = sql`case coalesce(jsonb_typeof(${value}), 'array')
     when 'array' then exists (select from jsonb_path_query(d.doc, ${ends}::jsonpath) as each(value)
       where ${isListed(sql`each.value`)})
     else (${isListed(value)}) end`
-  return values.includes(null) ? sql`(${found} or ${holds(isMissing(path))})` : found
+  return values.includes(null) ? sql`(${elementSql} or ${holds(isMissing(path))})` : elementSql
 }
 
 /** Whether a value is null or "missing", in half the time of a jsonpath. The path is without indexes. */

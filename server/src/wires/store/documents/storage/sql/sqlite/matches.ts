@@ -129,8 +129,8 @@ function valueMatches(filter: FieldFilter, place: Place, byFunction: () => Sql):
   )
   const decided = byType(sql.join(whens, ' '))
   if (test.kind !== 'range') return decided
-  const found = isFound(at, test.operator, test.bound as string | number)
-  return sql`case when ${path.length === 1 ? found : sql`ifnull(${found}, true)`} then ${decided} else false end`
+  const foundSql = isFound(at, test.operator, test.bound as string | number)
+  return sql`case when ${path.length === 1 ? foundSql : sql`ifnull(${foundSql}, true)`} then ${decided} else false end`
 }
 
 const isPlain = (value: unknown): value is string | number =>
@@ -154,10 +154,10 @@ function equalsOne(
     return sql`when ${bind(value)} then ${passes}`
   })
   const cases = sql`${sql.join(whens, ' ')} when ${CONTAINER} then ${inArray}`
-  const found = sql`min(jsonb_extract(${at}), ${CONTAINER})`
+  const smallestSql = sql`min(jsonb_extract(${at}), ${CONTAINER})`
   return missing
-    ? sql`case ifnull(${found}, ${MISSING}) ${cases} when ${MISSING} then ${missing} else false end`
-    : sql`case ${found} ${cases} else false end`
+    ? sql`case ifnull(${smallestSql}, ${MISSING}) ${cases} when ${MISSING} then ${missing} else false end`
+    : sql`case ${smallestSql} ${cases} else false end`
 }
 
 /**
