@@ -82,21 +82,28 @@ eachEngine((engine) => {
       await assertQueue(sending, signer, { count: 1 })
     })
 
-    test('what the database refuses of one fails that one only', async () => {
-      const { one, funded } = sending
-      const signer = await funded()
-      const never = () => [
-        requireRow(sql`delete from onchain_lines where chain = 'none'`, () => errors.conflict()),
-      ]
-      const results = await Promise.allSettled(
-        Array.from({ length: 9 }, (_one, at) => one.submit(signer, at === 4 ? { stepsSql: never } : {})),
-      )
-      assert.deepEqual(
-        results.map(({ status }) => status === 'fulfilled'),
-        Array.from({ length: 9 }, (_one, at) => at !== 4),
-      )
-      await assertQueue(sending, signer, { count: 8 })
-    })
+    const insertSql = sql`insert into onchain_lines (chain, address, next_nonce, created_at) values ('none', '0x', 0, 0)`
+    for (const [what, steps] of [
+      [
+        'a step refuses',
+        [requireRow(sql`delete from onchain_lines where chain = 'none'`, () => errors.conflict())],
+      ],
+      ['a constraint refuses', [insertSql, insertSql]],
+    ] as const)
+      test(`what ${what} of one fails that one only`, async () => {
+        const { one, funded } = sending
+        const signer = await funded()
+        const results = await Promise.allSettled(
+          Array.from({ length: 9 }, (_one, at) =>
+            one.submit(signer, at === 4 ? { stepsSql: () => steps } : {}),
+          ),
+        )
+        assert.deepEqual(
+          results.map(({ status }) => status === 'fulfilled'),
+          Array.from({ length: 9 }, (_one, at) => at !== 4),
+        )
+        await assertQueue(sending, signer, { count: 8 })
+      })
 
     test('a key that cannot sign, or signs as another one, stores nothing', async () => {
       const { one, funded, rows } = sending
