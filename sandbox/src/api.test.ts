@@ -65,6 +65,14 @@ someEngine((engine) => {
       assert.ok(!one.log().includes(secret))
   })
 
+  test('a body is read as strictly as that of a route of the server: a key twice is refused', async () => {
+    const app = await empty()
+    const raw = '{"fault":"error","fault":"error"}'
+    const { status, body } = await app.request('PUT', '/sandbox/api/faults/mail', { raw })
+    assert.equal(status, 400)
+    assert.match(body.error.message, /more than once/)
+  })
+
   test('DELETE /sandbox/api deletes mails, messages and faults', async () => {
     const app = await empty()
     await fill(app)
