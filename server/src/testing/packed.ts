@@ -22,7 +22,7 @@ const SOURCES = [
   'tsconfig.json',
 ]
 const WAIT_MS = 200
-const LIMIT_MS = 100_000
+const LIMIT_MS = 300_000
 
 /** Runs a program to its end, with the Node of the tests; rejects with what it printed if it fails. */
 export async function run(program: string, words: readonly string[], folder: string): Promise<string> {
