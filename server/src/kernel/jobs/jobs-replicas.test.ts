@@ -68,7 +68,7 @@ eachEngine((engine) => {
        import { createJobs } from ${urlLiteral('kernel/jobs/jobs.ts')}
        const log = { warn() {}, error() {} }
        const clock = { ...systemClock, now: () => ${clock.now()} }
-       const jobs = createJobs(await openDatabase(${JSON.stringify(url)}), clock, log)
+       const jobs = createJobs({ db: await openDatabase(${JSON.stringify(url)}), clock, log })
        const kind = jobs.define('test', { payload: {} }, async () => { console.log('began'); setInterval(() => {}, 1000); await new Promise(() => {}) })
        await jobs.start()
        await kind.enqueue('payload', { id: 'a' })`,

@@ -52,8 +52,10 @@ const program = (given: { url: string; dataDir: string; file: string; step: numb
   const storages = await openStorages({ clock, log, settings: { dataDir } }, { backups: {} })
   storages.uploads = paused(storages.uploads, ['write'])
   const context = { db, clock, log, audit: createAudit(clock), jobs: { every() {}, define() {} }, processes: { id: 'p', onEnd() {} } }
-  const objects = createObjects(context, storages)
-  const restores = createRestores(context, objects, createBackups(context, objects), createIndexes(context))
+  const objects = createObjects(context, { storages })
+  const backups = createBackups(context, { objects })
+  const indexes = createIndexes(context, {})
+  const restores = createRestores(context, { objects, backups, indexes })
   await restores.restore({ file })
   process.stdout.write('restored in ' + steps + ' steps\\n')
   process.exit(0)
