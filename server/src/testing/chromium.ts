@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { mkdir, readFile, rename } from 'node:fs/promises'
+import { link, mkdir, readFile, unlink } from 'node:fs/promises'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { pipeline } from 'node:stream/promises'
@@ -38,7 +38,11 @@ async function unpack(folder: URL): Promise<string> {
     createBrotliDecompress(),
     createWriteStream(part, { mode: 0o755 }),
   )
-  await rename(part, program)
+  // The first one stays: a browser that runs cannot start its processes from a file that another one has replaced.
+  await link(part, program).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+  await unlink(part)
   return program
 }
 

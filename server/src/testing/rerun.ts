@@ -22,11 +22,12 @@ export async function runTests(
   options: readonly string[],
 ): Promise<{ code: number; lines: string[] }> {
   const { code, failures } = await run([...modules.keys()], options)
+  const testFiles = new Set([...modules.values()].flat())
   const byFile = Map.groupBy(
     failures.flatMap(({ module, file, test }) => {
-      const files = modules.get(module) ?? []
       // A test can be written in a module that several test files share: then it is not known which one failed.
-      return (files.includes(file) ? [file] : files).map((one) => ({ file: one, test }))
+      const files = testFiles.has(file) ? [file] : (modules.get(module) ?? [])
+      return files.map((one) => ({ file: one, test }))
     }),
     ({ file }) => relative(process.cwd(), file),
   )
