@@ -39,8 +39,8 @@ async function unpack(folder: URL): Promise<string> {
     createWriteStream(part, { mode: 0o755 }),
   )
   // The first one stays: a browser that runs cannot start its processes from a file that another one has replaced.
-  await link(part, program).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error
+  await link(part, program).catch((error: unknown) => {
+    if (!existsSync(program)) throw error
   })
   await unlink(part)
   return program
