@@ -28,7 +28,7 @@ describe('/docs in a browser', { skip: withoutChromium }, () => {
       // The page shows what is in sight.
       viewport: { width: 1280, height: 3_000 },
     })
-    // To draw all operations takes ten times as long as to send one.
+    // To draw all operations takes longer than to send those of the tests.
     await context.route(`${app.url}/docs/json`, async (call) => {
       const response = await call.fetch()
       const { paths, ...description } = (await response.json()) as { paths: Record<string, unknown> }

@@ -217,11 +217,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // What it finds no route for may be an address of other methods.
     if (request.is404 && isUnknown(request)) flight.address = findAddress(pathOf(request.url))
     // The engine's own onResponse is not called if the client disconnects before its answer.
-    reply.raw.on('close', () => {
-      // To Node a write that failed is finished too, such as the last one after a reset.
-      const isSent = reply.raw.writableFinished && !request.raw.socket.errored
-      flight.settle(isSent ? reply.statusCode : CLIENT_GONE)
-    })
+    reply.raw.on('close', () => flight.settle(reply.raw.writableFinished ? reply.statusCode : CLIENT_GONE))
     // The client has reset the connection: there is no client to answer, and no address to count.
     if (request.socket.remoteAddress === undefined) return void request.socket.destroy()
     reply.headers(fixedHeaders).header('x-request-id', request.id)

@@ -37,6 +37,24 @@ const FILES = {
   'broken.test.mjs': `
     import { test } from 'node:test'
     test('always fails', () => { throw new Error('again') })`,
+  'hook.mjs': `
+    import { after } from 'node:test'
+    import { failFirst } from './shared.mjs'
+    after(() => failFirst('five'))`,
+  'hooks.test.mjs': `
+    import { test } from 'node:test'
+    import './hook.mjs'
+    import { failFirst } from './shared.mjs'
+    test('uses what a shared hook ends', () => failFirst('six'))`,
+  'end.mjs': `
+    import { after } from 'node:test'
+    after(() => { throw new Error('at the end') })`,
+  'ended.mjs': `import './good.test.mjs'; import './end.mjs'`,
+  'late.test.mjs': `
+    import { test } from 'node:test'
+    import { failFirst } from './shared.mjs'
+    test('fails once', () => failFirst('seven'))`,
+  'hooked.mjs': `import './hooks.test.mjs'`,
   'batch.mjs': `import './good.test.mjs'; import './flaky.test.mjs'`,
 }
 
@@ -64,6 +82,7 @@ test('a file that fails is run once more, alone: what passes then is told as fla
     'batch.mjs': ['good.test.mjs', 'flaky.test.mjs'],
     'shares.test.mjs': ['shares.test.mjs'],
     'exits.test.mjs': ['exits.test.mjs'],
+    'hooked.mjs': ['hooks.test.mjs'],
   }
   assert.deepEqual(await run(chance), {
     code: 0,
@@ -71,10 +90,15 @@ test('a file that fails is run once more, alone: what passes then is told as fla
       'flaky: flaky.test.mjs › a suite › fails once',
       'flaky: flaky.test.mjs › a suite › has parts › a part',
       'flaky: exits.test.mjs › (the whole file)',
+      'flaky: hooks.test.mjs › uses what a shared hook ends',
       'flaky: shares.test.mjs › of a shared module',
     ],
   })
   assert.deepEqual(await run(chance), { code: 0, lines: [] })
+  assert.deepEqual(await run({ 'ended.mjs': ['good.test.mjs'], 'late.test.mjs': ['late.test.mjs'] }), {
+    code: 1,
+    lines: ['flaky: late.test.mjs › fails once', 'failed: end.mjs › (the whole file)'],
+  })
   assert.deepEqual(
     await run({ 'good.test.mjs': ['good.test.mjs'], 'broken.test.mjs': ['broken.test.mjs'] }),
     {

@@ -15,7 +15,7 @@ const REPORTER = fileURLToPath(new URL('failures.ts', import.meta.url))
  * @param modules for the path of each module the paths of its test files
  * @param options those of `node --test`
  * @returns the exit code, and the lines that end the run: `flaky: FILE › TEST` for what failed only the first time,
- * `failed twice: FILE` for the rest
+ * `failed twice: FILE` for the rest, and `failed: MODULE › TEST` for what belongs to no test file
  */
 export async function runTests(
   modules: ReadonlyMap<string, readonly string[]>,
@@ -23,14 +23,16 @@ export async function runTests(
 ): Promise<{ code: number; lines: string[] }> {
   const { code, failures } = await run([...modules.keys()], options)
   const testFiles = new Set([...modules.values()].flat())
+  // A test can be written in a module that several test files share: then it is not known which one failed.
+  const filesOf = ({ module, file }: Failure): readonly string[] =>
+    testFiles.has(file) ? [file] : (modules.get(module) ?? [])
   const byFile = Map.groupBy(
-    failures.flatMap(({ module, file, test }) => {
-      // A test can be written in a module that several test files share: then it is not known which one failed.
-      const files = testFiles.has(file) ? [file] : (modules.get(module) ?? [])
-      return files.map((one) => ({ file: one, test }))
-    }),
+    failures.flatMap((failure) => filesOf(failure).map((file) => ({ file, test: failure.test }))),
     ({ file }) => relative(process.cwd(), file),
   )
+  // What a shared module does at the end is done again where a test that failed with it is run again.
+  const rerunModules = new Set(failures.filter((one) => filesOf(one).length > 0).map(({ module }) => module))
+  const ofNoFile = failures.filter((one) => filesOf(one).length === 0 && !rerunModules.has(one.module))
   const lines: string[] = []
   for (const [file, tests] of byFile) {
     process.stdout.write(`\nOnce more, alone: ${file}\n`)
@@ -38,7 +40,8 @@ export async function runTests(
     if (again.code === 0) lines.push(...tests.map(({ test }) => `flaky: ${file} › ${test}`))
     else lines.push(`failed twice: ${file}`)
   }
-  const isGreen = byFile.size > 0 && !lines.some((line) => line.startsWith('failed twice'))
+  lines.push(...ofNoFile.map(({ file, test }) => `failed: ${relative(process.cwd(), file)} › ${test}`))
+  const isGreen = byFile.size > 0 && !lines.some((line) => line.startsWith('failed'))
   return { code: isGreen ? 0 : code, lines }
 }
 

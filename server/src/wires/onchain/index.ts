@@ -79,7 +79,7 @@ export const onchain = defineWire({
     const submit = createSubmit(context, { queues, confirmations, fees, events })
     const transactions = createTransactions(context, { stuckMs })
     const revisions = createRevisions(context, { chains, replacements, queues })
-    const health = createHealth({ clock }, { chains })
+    const health = createHealth(context, { chains })
     const followers: Follower[] = [confirmations]
     const service: Onchain = {
       chains,

@@ -86,10 +86,10 @@ export const store = defineWire({
     const unique = Object.entries(options.collections).flatMap(([name, collection]) =>
       typeof collection === 'object' ? uniqueIndexes(name, collection.unique ?? [], declared) : [],
     )
-    const access = createFilesAccess({ policy }, { rule: options.fileAccess })
+    const access = createFilesAccess(context, { rule: options.fileAccess })
     const files = createFiles({ db }, { objects, quota })
     const upload = createUploads({ objects, files, quota })
-    const links = createLinks({ clock }, settings)
+    const links = createLinks(context, settings)
     const variants = createVariants({ ...context, db }, { objects })
     context.metrics.gauge(
       {

@@ -23,6 +23,7 @@ export type AddressChangeMails = {
   changedSql(change: RequestedChange): readonly Step[]
 }
 
+type Context = Pick<WireContext, 'db' | 'jobs' | 'log' | 'settings'>
 type Nouns = {
   messaging: Messaging | undefined
   users: Users
@@ -31,9 +32,8 @@ type Nouns = {
   mails: AccountMails
 }
 
-type Context = Pick<WireContext, 'db' | 'jobs' | 'log' | 'settings'>
-
 export function createAddressChangeMails(context: Context, nouns: Nouns): AddressChangeMails {
+  const parts = { ...context, ...nouns }
   const request = context.jobs.define(
     'auth.address-change-mail',
     {
@@ -41,7 +41,7 @@ export function createAddressChangeMails(context: Context, nouns: Nouns): Addres
       // A later link voids the earlier ones: the mail that arrives last must be the one whose link works.
       lane: ({ userId }) => userId,
     },
-    ({ id, payload }) => sendLink({ ...context, ...nouns }, id, payload),
+    ({ id, payload }) => sendLink(parts, id, payload),
   )
   const changed = context.jobs.define(
     'auth.address-changed-mail',
@@ -49,7 +49,7 @@ export function createAddressChangeMails(context: Context, nouns: Nouns): Addres
       payload: Type.Object({ changeId: Type.String(), userId: Type.String() }),
       lane: ({ userId }) => userId,
     },
-    ({ id, payload }) => sendUndoLink({ ...context, ...nouns }, id, payload.changeId),
+    ({ id, payload }) => sendUndoLink(parts, id, payload.changeId),
   )
   return {
     request: (id, { id: userId, credentials_version: version }, { address }) =>

@@ -127,10 +127,10 @@ export function nftEndpoints({
   transactions: OnchainTransactions
   gateways: Gateways
 }) {
-  const { db, clock, policy } = context
+  const { clock, policy } = context
   const standards = createStandards(clock)
   const metadata = createMetadata({ clock, gateways })
-  const owned = createOwned({ db }, { index: createTransferIndex(context, { chains }) })
+  const owned = createOwned(context, { index: createTransferIndex(context, { chains }) })
 
   async function sendingOf(
     body: { contractAddress: string; chain?: string; walletId: string },

@@ -72,24 +72,22 @@ export function openApple({ place, entry }: { place: ProviderPlace; entry: Apple
     audience: entry.issuer ?? ISSUER,
   }
   return createOpenidProvider(place, {
-    issuer: {
-      name: place.name,
-      label: entry.label ?? 'Apple',
-      issuer,
-      clientId: signer.clientId,
-      clientAuth:
-        ({ ClientSecretPost }: OpenidClient) =>
-        (...request) =>
-          ClientSecretPost(clientSecretOf(signer, place.clock))(...request),
-      scopes: ['name', 'email'],
-      // Apple refuses requests for scopes without it.
-      responseMode: 'form_post',
-      refine: (identity, { returned }) => ({
-        ...identity,
-        name: identity.name ?? nameOf(returned.get('user')),
-      }),
-      timeoutMs: TIMEOUT_MS,
-    },
+    name: place.name,
+    label: entry.label ?? 'Apple',
+    issuer,
+    clientId: signer.clientId,
+    clientAuth:
+      ({ ClientSecretPost }: OpenidClient) =>
+      (...request) =>
+        ClientSecretPost(clientSecretOf(signer, place.clock))(...request),
+    scopes: ['name', 'email'],
+    // Apple refuses requests for scopes without it.
+    responseMode: 'form_post',
+    refine: (identity, { returned }) => ({
+      ...identity,
+      name: identity.name ?? nameOf(returned.get('user')),
+    }),
+    timeoutMs: TIMEOUT_MS,
   })
 }
 

@@ -204,15 +204,13 @@ async function providerAt(t: TestContext, listener: RequestListener, timeoutMs =
   const provider = createOpenidProvider(
     { clock: systemClock },
     {
-      issuer: {
-        name: 'idpa',
-        label: 'Test',
-        issuer,
-        clientId: CLIENT.id,
-        clientAuth: clientSecretAuth(CLIENT.secret),
-        scopes: ['email'],
-        timeoutMs,
-      },
+      name: 'idpa',
+      label: 'Test',
+      issuer,
+      clientId: CLIENT.id,
+      clientAuth: clientSecretAuth(CLIENT.secret),
+      scopes: ['email'],
+      timeoutMs,
     },
   )
   return { issuer, start: () => provider.start(ATTEMPT) }

@@ -107,30 +107,28 @@ export function openMicrosoft({
   )
 
   return createOpenidProvider(place, {
-    issuer: {
-      name: place.name,
-      label: entry.label ?? 'Microsoft',
-      issuer: new URL(`${authority}/${tenant}/v2.0`),
-      tenants: {
-        knownAs: new URL(`${AUTHORITY}/${tenant}/v2.0`),
-        issuer: `${authority}/${AUDIENCES[tenant] ?? tenant}/v2.0`,
-      },
-      clientId: entry.clientId!,
-      clientAuth: clientSecretAuth(entry.clientSecret!),
-      scopes: EMAIL_AND_PROFILE,
-      refine(identity, { idToken, source }): ProvenIdentity {
-        const tid = idToken['tid']
-        // The issuer of the token was compared with this very claim.
-        if (!isTenantId(tid)) throw new IdentityProviderFault('the ID token is of no tenant')
-        const isListed = tenants
-          ? tenants.includes(tid as string)
-          : tenant !== 'organizations' || tid !== PERSONAL
-        if (!isListed) throw authErrors.access_denied()
-        // Of one source with the address: the user info never has the claim.
-        return { ...identity, emailVerified: entry.trustEmail === true || isVerified(source['xms_edov']) }
-      },
-      timeoutMs: TIMEOUT_MS,
+    name: place.name,
+    label: entry.label ?? 'Microsoft',
+    issuer: new URL(`${authority}/${tenant}/v2.0`),
+    tenants: {
+      knownAs: new URL(`${AUTHORITY}/${tenant}/v2.0`),
+      issuer: `${authority}/${AUDIENCES[tenant] ?? tenant}/v2.0`,
     },
+    clientId: entry.clientId!,
+    clientAuth: clientSecretAuth(entry.clientSecret!),
+    scopes: EMAIL_AND_PROFILE,
+    refine(identity, { idToken, source }): ProvenIdentity {
+      const tid = idToken['tid']
+      // The issuer of the token was compared with this very claim.
+      if (!isTenantId(tid)) throw new IdentityProviderFault('the ID token is of no tenant')
+      const isListed = tenants
+        ? tenants.includes(tid as string)
+        : tenant !== 'organizations' || tid !== PERSONAL
+      if (!isListed) throw authErrors.access_denied()
+      // Of one source with the address: the user info never has the claim.
+      return { ...identity, emailVerified: entry.trustEmail === true || isVerified(source['xms_edov']) }
+    },
+    timeoutMs: TIMEOUT_MS,
   })
 }
 

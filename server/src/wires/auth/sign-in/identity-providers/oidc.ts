@@ -67,14 +67,12 @@ export function openOidc({ place, entry }: { place: ProviderPlace; entry: OidcEn
   })
   const issuer = addressOf(`${place.option}.issuer`, entry.issuer!, place)
   return createOpenidProvider(place, {
-    issuer: {
-      name: place.name,
-      label: entry.label ?? issuer.host,
-      issuer,
-      clientId: entry.clientId!,
-      clientAuth: clientSecretAuth(entry.clientSecret!),
-      scopes: (entry.scopes ?? EMAIL_AND_PROFILE).filter((scope) => scope !== 'openid'),
-      timeoutMs: TIMEOUT_MS,
-    },
+    name: place.name,
+    label: entry.label ?? issuer.host,
+    issuer,
+    clientId: entry.clientId!,
+    clientAuth: clientSecretAuth(entry.clientSecret!),
+    scopes: (entry.scopes ?? EMAIL_AND_PROFILE).filter((scope) => scope !== 'openid'),
+    timeoutMs: TIMEOUT_MS,
   })
 }

@@ -59,13 +59,13 @@ export const isTrue = (claim: unknown): boolean => claim === true || claim === '
  */
 export function createOpenidProvider(
   { clock }: Pick<WireContext, 'clock'>,
-  { issuer }: { issuer: OpenidIssuer },
+  options: OpenidIssuer,
 ): IdentityProvider {
-  const { name, label, scopes, responseMode, refine, timeoutMs } = issuer
+  const { name, label, scopes, responseMode, refine, timeoutMs } = options
   const outbound = createOutbound({ connectMs: timeoutMs, limitMs: timeoutMs, clock })
-  const configured = cachedDiscovery(clock, outbound, issuer, async () => {
+  const configured = cachedDiscovery(clock, outbound, options, async () => {
     const openid = await client()
-    return { openid, clientAuth: issuer.clientAuth(openid) }
+    return { openid, clientAuth: options.clientAuth(openid) }
   })
 
   return {

@@ -40,15 +40,13 @@ function idpaOf(clock: Clock, { idpa }: ProviderOptions, production: boolean): I
     createOpenidProvider(
       { clock },
       {
-        issuer: {
-          name: 'idpa',
-          label: idpa.label ?? issuer.host,
-          issuer,
-          clientId: idpa.clientId,
-          clientAuth: clientSecretAuth(secretOf('IDPA_CLIENT_SECRET', idpa.clientSecret)),
-          scopes: EMAIL_AND_PROFILE,
-          timeoutMs: TIMEOUT_MS,
-        },
+        name: 'idpa',
+        label: idpa.label ?? issuer.host,
+        issuer,
+        clientId: idpa.clientId,
+        clientAuth: clientSecretAuth(secretOf('IDPA_CLIENT_SECRET', idpa.clientSecret)),
+        scopes: EMAIL_AND_PROFILE,
+        timeoutMs: TIMEOUT_MS,
       },
     ),
   ]
