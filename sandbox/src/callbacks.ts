@@ -1,7 +1,7 @@
 import { Type } from '../../server/src/base/schema.ts'
 import type { Step } from '../../server/src/db/database.ts'
 import { sql, type Sql } from '../../server/src/db/sql.ts'
-import type { Job } from '../../server/src/kernel/jobs/jobs.ts'
+import type { Job } from '../../server/src/kernel/jobs/job.ts'
 import type { ProviderFault } from './faults.ts'
 import type { StandInsContext } from '../../server/src/kernel/wire/stand-ins.ts'
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { before, describe, test, type TestContext } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { openDatabase } from '../db/open.ts'
 import { sql } from '../db/sql.ts'
 import { runHere } from '../testing/command.ts'
 import { endOfSuite, someEngine, temporaryFolder } from '../testing/engines.ts'
-import { applicationFolder, runProgram, startProgram, type ProgramOptions } from '../testing/program.ts'
+import { runProgram, startProgram, type ProgramOptions } from '../testing/program.ts'
 import { isGroup } from './command.ts'
 import { COMMANDS, loadCommands } from './commands.ts'
 
@@ -162,87 +162,6 @@ describe('words that make no command', () => {
     const asJson = JSON.parse((await runHere(['version', '--json'])).output)
     assert.deepEqual(asJson, { version: manifest.version, node: process.version })
   })
-})
-
-const SHOP = (body: string): string => `
-import { defineConfig, defineWire } from 'sixwire'
-const shop = defineWire({ name: 'shop', setup: () => ({ routes: [], service: undefined, ${body} }) })
-export default defineConfig({ wires: [shop()] })
-`
-
-/** What `sixwire check` asks, in its order. */
-const WORKING = [
-  'configuration',
-  'database',
-  'policy',
-  'core',
-  'messaging',
-  'onchain',
-  'auth',
-  'pay',
-  'store',
-  'store: uploads in local',
-  'store: backups in local',
-  'shop',
-]
-
-describe('sixwire check', () => {
-  const check = async (t: TestContext, health: string, environment: Record<string, string> = {}) => {
-    const folder = await applicationFolder(t, { 'sixwire.config.ts': SHOP(health) })
-    return runHere(['check'], { folder, environment })
-  }
-
-  test('says of everything that it works', async (t) => {
-    const { code, output, errors } = await check(t, '')
-    assert.equal(code, 0, errors)
-    assert.equal(errors, '')
-    assert.equal(output, WORKING.map((name) => `ok      ${name}\n`).join(''))
-  })
-
-  test('names what does not, and why', async (t) => {
-    const { code, output } = await check(
-      t,
-      `health: () => { throw new Error('the key of the provider was refused') }`,
-    )
-    assert.equal(code, 1)
-    assert.match(output, /^ok {6}store$/m)
-    assert.match(output, /^failed {2}shop: the key of the provider was refused$/m)
-  })
-
-  test('says the same as one JSON document', async (t) => {
-    const folder = await applicationFolder(t, {
-      'sixwire.config.ts': SHOP(`health: () => { throw new Error('the key was refused') }`),
-    })
-    const environment = { SIXWIRE_SECRET: 'of little use, '.repeat(3) }
-    const { code, output } = await runHere(['check', '--json'], { folder, environment })
-    assert.equal(code, 1)
-    const { ok, checks, warnings } = JSON.parse(output)
-    assert.equal(ok, false)
-    assert.deepEqual(
-      checks.map(({ name }: { name: string }) => name),
-      WORKING,
-    )
-    assert.deepEqual(checks.at(-1), { name: 'shop', ok: false, fault: 'the key was refused' })
-    assert.match(warnings[0], /^SIXWIRE_SECRET: /)
-  })
-
-  test('does not wait for what never answers', async (t) => {
-    const { code, output } = await check(t, `health: () => new Promise(() => undefined)`)
-    assert.equal(code, 1)
-    assert.match(output, /^failed {2}shop: it has not answered for 5 seconds$/m)
-  })
-
-  for (const [environment, line] of [
-    [{ PORT: 'abc' }, /^sixwire: PORT: "abc" is not a port: [^\n]+\n$/],
-    [{ DATABASE_URL: 'postgres://me:x@127.0.0.1:1/x' }, /^sixwire: DATABASE_URL: no PostgreSQL [^\n]+\n$/],
-  ] as const)
-    test(`is refused in one line for ${JSON.stringify(environment)}`, async (t) => {
-      const folder = await applicationFolder(t, { 'sixwire.config.ts': SHOP('') })
-      const { code, output, errors } = await runHere(['check'], { folder, environment })
-      assert.equal(code, 1)
-      assert.equal(output, '')
-      assert.match(errors, line)
-    })
 })
 
 someEngine((engine) => {

@@ -1,6 +1,6 @@
 import type { Step } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
-import type { JobKind } from '../jobs/jobs.ts'
+import type { JobKind } from '../jobs/job.ts'
 
 /** The kinds of jobs that deliver events, by the names of the webhooks. */
 export type DeliveryKinds = ReadonlyMap<string, JobKind<{ delivery: string }>>

@@ -5,7 +5,8 @@ import { openDatabase } from '../../db/open.ts'
 import { sql } from '../../db/sql.ts'
 import { openFrame } from '../frame.fixture.ts'
 import { stillClock } from '../../testing/clock.ts'
-import { createJobs, type JobRunner } from './jobs.ts'
+import { createJobs } from './jobs.ts'
+import type { JobRunner } from './job.ts'
 import type { Engine } from '../../testing/engines.ts'
 
 /** A row of the queue. */

@@ -8,7 +8,7 @@ import { sql } from '../../db/sql.ts'
 import { eachEngine } from '../../testing/engines.ts'
 import { startScript, urlLiteral } from '../../testing/program.ts'
 import { queueForAll } from './jobs.fixture.ts'
-import type { JobOptions, JobRunner, JobHandler } from './jobs.ts'
+import type { JobOptions, JobRunner, JobHandler } from './job.ts'
 import { until } from '../../testing/until.ts'
 
 const MINUTE = 60_000

@@ -6,7 +6,7 @@ import { Type } from '../../base/schema.ts'
 import type { Static } from 'typebox'
 import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
-import type { Job, JobKind, Jobs, Pool } from '../jobs/jobs.ts'
+import type { Job, JobKind, Jobs, Pool } from '../jobs/job.ts'
 import type { Schedule } from './schedule-option.ts'
 
 // What is later than this has been missed.

@@ -3,7 +3,7 @@ import type { Logger } from '../../base/logger.ts'
 import type { Database } from '../../db/database.ts'
 import type { Settings, Variables } from '../config/config.ts'
 import type { WebhookEndpoint } from '../events/webhook-option.ts'
-import type { Jobs } from '../jobs/jobs.ts'
+import type { Jobs } from '../jobs/job.ts'
 import type { SandboxLists } from './sandbox-lists.ts'
 import type { ConfiguredWire } from './wire.ts'
 

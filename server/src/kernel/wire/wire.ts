@@ -30,7 +30,7 @@ import type { DatabaseRateLimiter } from '../requests/rate-limits.ts'
 import type { Mount } from '../../http/mount.ts'
 import type { Route, RouteVariants } from '../../http/route.ts'
 import type { Events } from '../events/events.ts'
-import type { Jobs } from '../jobs/jobs.ts'
+import type { Jobs } from '../jobs/job.ts'
 import type { SandboxLists } from './sandbox-lists.ts'
 import type { SealedColumn } from '../secret/sealed.ts'
 import {

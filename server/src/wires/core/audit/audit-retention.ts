@@ -2,7 +2,7 @@ import { leastIdOf } from '../../../base/ids.ts'
 import type { Clock } from '../../../base/clock.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import type { Jobs } from '../../../kernel/jobs/jobs.ts'
+import type { Jobs } from '../../../kernel/jobs/job.ts'
 
 const DAY_MS = 86_400_000
 const INTERVAL_MS = 3_600_000

@@ -4,7 +4,7 @@ import { requireRow, type Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { COMMAND_LINE, type Actor } from '../../../http/actor.ts'
 import type { Audit } from '../../../kernel/audit/audit.ts'
-import type { JobRunner } from '../../../kernel/jobs/jobs.ts'
+import type { JobRunner } from '../../../kernel/jobs/job.ts'
 import {
   countByState,
   countJobs,

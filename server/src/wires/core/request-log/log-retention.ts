@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { leastIdOf } from '../../../base/ids.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import type { Jobs } from '../../../kernel/jobs/jobs.ts'
+import type { Jobs } from '../../../kernel/jobs/job.ts'
 import { HOUR_MS } from './hours.ts'
 import type { RequestLogSettings } from '../../../kernel/config/request-log-option.ts'
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts'
 import { Type } from '../../../base/schema.ts'
 import type { Step } from '../../../db/database.ts'
-import type { Jobs } from '../../../kernel/jobs/jobs.ts'
+import type { Jobs } from '../../../kernel/jobs/job.ts'
 import type { Reconciled } from './reconcile.ts'
 
 /** Places of their own: a provider that hangs must not stop other jobs. */

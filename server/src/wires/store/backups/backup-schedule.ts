@@ -1,5 +1,5 @@
 import { ApiError } from '../../../base/errors.ts'
-import type { Jobs } from '../../../kernel/jobs/jobs.ts'
+import type { Jobs } from '../../../kernel/jobs/job.ts'
 import type { Backups } from './backups.ts'
 
 const LAPSED_MS = 15_000

@@ -1,7 +1,7 @@
 import { bytesOf } from '../../../base/byte-size.ts'
 import type { Clock } from '../../../base/clock.ts'
 import type { Database } from '../../../db/database.ts'
-import type { Jobs } from '../../../kernel/jobs/jobs.ts'
+import type { Jobs } from '../../../kernel/jobs/job.ts'
 import { deleteFirstSql, raiseFloorSql, selectExcessSql, selectOlderSql } from './keep-rows.ts'
 import { readLogEnd } from './log.ts'
 import { isBefore, type LogPosition } from './position.ts'
