@@ -1,6 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
 
-import { sandboxAsset } from './asset.ts'
 import { errors } from '../../server/src/base/errors.ts'
 import type { Variables } from '../../server/src/kernel/config/config.ts'
 import type { SandboxLists } from '../../server/src/kernel/wire/sandbox-lists.ts'
@@ -36,7 +35,6 @@ export type Sandbox = {
   open(unconfigured: ReadonlySet<string>): Promise<void>
   /** The environment variables with which production adapters reach the stand-ins that are open; none before `open`. */
   readonly variables: Readonly<Record<string, string>>
-  readonly migrations: URL
   /** Host names of stand-ins whose clients take no path, with the path of each. */
   readonly hosts: Readonly<Record<string, string>>
   /** Everything below `/sandbox`; to be registered after `open`. */
@@ -113,7 +111,6 @@ export function createSandbox(
     get variables() {
       return Object.assign({}, ...Array.from(used, (one) => one.describe())) as Record<string, string>
     },
-    migrations: sandboxAsset('migrations/'),
     hosts: { 'stripe.localhost': '/sandbox/cardpay' },
     async plugin(engine) {
       engine.addHook('onRequest', async (request) => mayCall(request))

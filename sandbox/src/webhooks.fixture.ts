@@ -20,6 +20,7 @@ import type { StandIn, StandInContext } from './stand-in.ts'
 import type { LoggedWebhook, WebhookStatus } from './webhook-rows.ts'
 import { createWebhooks } from './webhook-routes.ts'
 import type { Webhook, WebhookDeliveries } from './webhooks.ts'
+import { SANDBOX_TABLES } from './wire.ts'
 
 export type Delivery = { eventId: string; headers: IncomingHttpHeaders; body: string }
 
@@ -135,7 +136,7 @@ export async function startSandbox(ending: Ending, engine: Engine, options: Star
   await sandbox.open(new Set(['CARDPAY_URL', 'WALLETPAY_URL']))
   await app.server.engine.register(sandbox.plugin, { prefix: '/sandbox' })
   await app.migrate()
-  await db.migrate(await readMigrations('sandbox', sandbox.migrations, db.dialect))
+  await db.migrate(await readMigrations('sandbox', SANDBOX_TABLES.migrations, db.dialect))
   const url = await app.listen()
   await jobs.start()
   let stopping: Promise<void> | undefined

@@ -1,7 +1,15 @@
 import { once } from '../../server/src/base/once.ts'
 import type { OpenStandIns } from '../../server/src/kernel/wire/stand-ins.ts'
 import { defineWire } from '../../server/src/kernel/wire/wire.ts'
+import { sandboxAsset } from './asset.ts'
 import { createSandbox } from './index.ts'
+
+/** The tables of the sandbox, for those who have to do with them while it is not open. */
+export const SANDBOX_TABLES = {
+  name: 'sandbox',
+  migrations: sandboxAsset('migrations/'),
+  isBuiltIn: true,
+} as const
 
 /** Opens the sandbox, and makes the wire that serves it below `/sandbox`. */
 export const openSandbox: OpenStandIns = async ({ configured, lists, ...context }, unconfigured) => {
@@ -15,7 +23,7 @@ export const openSandbox: OpenStandIns = async ({ configured, lists, ...context 
   }
   const wire = defineWire({
     name: 'sandbox',
-    migrations: sandbox.migrations,
+    migrations: SANDBOX_TABLES.migrations,
     setup: () => ({
       routes: [],
       service: undefined,

@@ -16,6 +16,7 @@ import type { Database } from './db/database.ts'
 import { StartError } from './base/start-error.ts'
 import { contextOf, createFrame, statusOf, type DeferredStatus } from './frame.ts'
 import { openDatabase } from './db/open.ts'
+import { sql, type Dialect } from './db/sql.ts'
 import type { Diagnosis } from './kernel/wire/diagnosis.ts'
 import { frameDiagnoses } from './wires/core/overview/frame-diagnoses.ts'
 import type { AuditLog } from './wires/core/audit/audit-log.ts'
@@ -37,6 +38,8 @@ import { checkScreens } from './wires/core/screens/check-screens.ts'
 import type { ShownScreen } from './wires/core/screens/shown-screen.ts'
 import type { CoreContext } from './wires/core/server-status.ts'
 import { settingsInForce, type SettingInForce } from './wires/core/settings-in-force.ts'
+import type { Tables } from './kernel/move/copy-tables.ts'
+import { FRAME_COPIES } from './kernel/move/frame-copies.ts'
 import { createProcesses } from './kernel/lifecycle/processes.ts'
 import { checkSchedules } from './kernel/schedule/schedule-option.ts'
 import { createSchedule } from './kernel/schedule/schedule.ts'
@@ -46,6 +49,7 @@ import { checkServedPolicy } from './kernel/lifecycle/served-policy.ts'
 import { explained } from './kernel/lifecycle/storage-start-error.ts'
 import { warningsOf } from './kernel/config/warnings.ts'
 import type { SandboxLists } from './kernel/wire/sandbox-lists.ts'
+import type { TableCopies } from './kernel/wire/table-copy.ts'
 import type { OpenStandIns, StandIns } from './kernel/wire/stand-ins.ts'
 import type { ConfiguredWire, Running, ServiceOf } from './kernel/wire/wire.ts'
 import {
@@ -55,7 +59,16 @@ import {
   variablesOf,
 } from './kernel/wire/options.ts'
 import type { ServerParts } from './parts.ts'
-import { end, endWires, listen, migrate, readFrameMigrations, start, type AssembledServer } from './start.ts'
+import {
+  end,
+  endWires,
+  listen,
+  migrate,
+  readAllMigrations,
+  readFrameMigrations,
+  start,
+  type AssembledServer,
+} from './start.ts'
 import { chooseWires, configuredWires, type BuiltIn, type Config } from './wires.ts'
 
 export {
@@ -133,6 +146,8 @@ export type App = {
   diagnoses(): readonly Diagnosis[]
   /** The columns that hold what is encrypted under `SIXWIRE_SECRET`. */
   sealed(): readonly SealedColumn[]
+  /** The tables of an engine, for `sixwire move`. @throws StartError if the database has tables of wires that are not loaded */
+  tablesOf(dialect: Dialect): Promise<Tables>
   /** Rejects if the server ends by itself, because a newer version has brought the database up to date. */
   readonly outdated: Promise<never>
   /** Refuses new requests, waits for those in progress and for jobs (30 s at most), then closes everything. */
@@ -217,7 +232,7 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
 async function finishRotation(settings: Settings, db: Database, clock: Clock): Promise<Settings> {
   const next = await findNextSecret(settings.dataDir)
   if (next === undefined) return settings
-  await db.migrate(await readFrameMigrations(db))
+  await db.migrate(await readFrameMigrations(db.dialect))
   if (!(await isRotatedTo(db, next))) return settings
   await adoptNextSecret(settings.dataDir, clock.now())
   return { ...settings, secret: next }
@@ -355,8 +370,26 @@ async function assemble(parts: ServerParts): Promise<App> {
     warnings,
     diagnoses: deferred.diagnoses,
     sealed: () => [...FRAME_SEALED, ...running.flatMap((one) => one.sealed ?? [])],
+    tablesOf: (dialect) => tablesOf(parts, dialect),
     outdated,
     close: () => life.close(),
+  }
+}
+
+async function tablesOf({ db, wires }: ServerParts, dialect: Dialect): Promise<Tables> {
+  const rows = await db.all(sql<{ wire: string }>`select distinct wire from sixwire_migrations order by wire`)
+  const others = rows
+    .map(({ wire }) => wire)
+    .filter((name) => name !== 'sixwire' && !wires.some((wire) => wire.name === name))
+  const sandbox = others.includes('sandbox') ? [(await import('sixwire-sandbox')).SANDBOX_TABLES] : []
+  const missing = others.filter((name) => name !== 'sandbox')
+  if (missing.length > 0)
+    throw new StartError(
+      `SIXWIRE_WIRES: the database has tables of ${missing.join(', ')}, not loaded here, and they would be left behind: load all wires`,
+    )
+  return {
+    migrations: await readAllMigrations([...wires, ...sandbox], dialect),
+    copies: Object.assign({}, FRAME_COPIES, ...wires.map(({ tableCopies }) => tableCopies)) as TableCopies,
   }
 }
 

@@ -1,9 +1,9 @@
 import { asset } from './base/asset.ts'
 import type { Logger } from './base/logger.ts'
-import type { Database, Migration } from './db/database.ts'
+import type { Migration } from './db/database.ts'
 import { readMigrations, withChecksum } from './db/migrations.ts'
 import { pendingMigrations, type AppliedMigration } from './db/pending-migrations.ts'
-import { sql } from './db/sql.ts'
+import { sql, type Dialect } from './db/sql.ts'
 import type { ServerFrame } from './frame.ts'
 import { listenError } from './http/listen-error.ts'
 import type { Server } from './http/server.ts'
@@ -12,7 +12,8 @@ import { migrateWithLog } from './kernel/lifecycle/migrate-with-log.ts'
 import type { createSchedule } from './kernel/schedule/schedule.ts'
 import { recordServedPolicy } from './kernel/lifecycle/served-policy.ts'
 import { refuseVanished } from './kernel/lifecycle/vanished-database.ts'
-import type { Running } from './kernel/wire/wire.ts'
+import { refuseMoved } from './kernel/move/closed-source.ts'
+import type { ConfiguredWire, Running } from './kernel/wire/wire.ts'
 import type { ServerParts } from './parts.ts'
 
 /** A server that is assembled, with what a start begins and an end stops. */
@@ -34,7 +35,7 @@ export async function migrate(
   const { db, clock, settings } = parts
   const { log } = parts.log
   await refuseVanished({ db, settings, log }, parts.newDatabase)
-  const migrations = await readAllMigrations(parts)
+  const migrations = await readAllMigrations(parts.wires, db.dialect)
   return { migrations, hasMigrated: await migrateWithLog({ db, clock, log }, migrations) }
 }
 
@@ -43,6 +44,7 @@ async function startWires(
   { migrations, hasMigrated }: Awaited<ReturnType<typeof migrate>>,
 ): Promise<void> {
   const { parts, frame, life, warnings } = assembled
+  await refuseMoved(parts.db)
   for (const line of warnings) parts.log.log.warn(line)
   await parts.processes.start(() => endIfOutdated(assembled, migrations), hasMigrated)
   frame.requestLog.start()
@@ -117,29 +119,28 @@ export async function end(
 /** Sixwire's own migrations, by wire and engine. They are read once a process: its code does not change while it runs. */
 const ownMigrations = new Map<string, readonly Migration[]>()
 
-async function readOwnMigrations(
-  wire: string,
-  folder: URL,
-  { dialect }: Database,
-): Promise<readonly Migration[]> {
+async function readOwnMigrations(wire: string, folder: URL, dialect: Dialect): Promise<readonly Migration[]> {
   const key = `${wire} ${dialect}`
   const migrations = ownMigrations.get(key) ?? (await readMigrations(wire, folder, dialect))
   ownMigrations.set(key, migrations)
   return migrations
 }
 
-export const readFrameMigrations = (db: Database) =>
-  readOwnMigrations('sixwire', asset('kernel/migrations/'), db)
+export const readFrameMigrations = (dialect: Dialect) =>
+  readOwnMigrations('sixwire', asset('kernel/migrations/'), dialect)
 
 /** The migrations of the frame and of each wire. */
-async function readAllMigrations({ db, wires }: ServerParts): Promise<readonly Migration[]> {
+export async function readAllMigrations(
+  wires: readonly Pick<ConfiguredWire, 'name' | 'migrations' | 'isBuiltIn'>[],
+  dialect: Dialect,
+): Promise<readonly Migration[]> {
   const all = await Promise.all([
-    readFrameMigrations(db),
+    readFrameMigrations(dialect),
     ...wires.map(({ name, migrations, isBuiltIn }) => {
       if (!migrations) return []
       return isBuiltIn
-        ? readOwnMigrations(name, migrations, db)
-        : readMigrations(name, migrations, db.dialect)
+        ? readOwnMigrations(name, migrations, dialect)
+        : readMigrations(name, migrations, dialect)
     }),
   ])
   return all.flat()

@@ -11,6 +11,7 @@ import { freePort } from '../../../server/src/testing/free-port.ts'
 import { createSandbox } from '../index.ts'
 import { createCardpay } from './index.ts'
 import type { CardPayment } from './payment-list.ts'
+import { SANDBOX_TABLES } from '../wire.ts'
 
 /** A webhook as the application received it. */
 export type Received = { signature: string; body: string; event: Stripe.Event }
@@ -84,7 +85,7 @@ export async function startCardpay(
       new URL('../../../server/src/kernel/migrations/', import.meta.url),
       db.dialect,
     )),
-    ...(await readMigrations('sandbox', sandbox.migrations, db.dialect)),
+    ...(await readMigrations('sandbox', SANDBOX_TABLES.migrations, db.dialect)),
   ])
   await server.register(sandbox.plugin, { prefix: '/sandbox' })
   await server.register(async (shop) => {

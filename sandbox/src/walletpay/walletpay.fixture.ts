@@ -15,6 +15,7 @@ import { freePort } from '../../../server/src/testing/free-port.ts'
 import { until } from '../../../server/src/testing/until.ts'
 import { createSandbox } from '../index.ts'
 import { createWalletpay } from './index.ts'
+import { SANDBOX_TABLES } from '../wire.ts'
 
 /** A JSON body, as far as the tests read it. */
 export type Json = TestAnswer['body']
@@ -77,7 +78,7 @@ export async function startWallet(
   const frame = new URL('../../../server/src/kernel/migrations/', import.meta.url)
   await db.migrate([
     ...(await readMigrations('sixwire', frame, db.dialect)),
-    ...(await readMigrations('sandbox', sandbox.migrations, db.dialect)),
+    ...(await readMigrations('sandbox', SANDBOX_TABLES.migrations, db.dialect)),
   ])
   await sandbox.open(new Set(['PAYPAL_CLIENT_ID']))
   await sandbox.start({

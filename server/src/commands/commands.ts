@@ -19,6 +19,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   transaction: async () => (await import('./transaction.ts')).transaction,
   documents: async () => (await import('./documents.ts')).documents,
   backup: async () => (await import('./backup.ts')).backup,
+  move: async () => (await import('./move.ts')).move,
   secret: async () => (await import('./secret.ts')).secret,
   template: async () => (await import('./template.ts')).template,
   types: async () => (await import('./types.ts')).types,

@@ -1,6 +1,6 @@
 import type { WriteStream } from 'node:tty'
 
-import type { Progress } from '../wires/store/index.ts'
+import type { Progress } from '../base/progress.ts'
 
 const REDRAWN_MS = 100
 const BAR_CHARACTERS = 24
@@ -38,13 +38,13 @@ export function createProgressBar({
 }
 
 /** `Backup  [######······]  50 %  1.2 MB of 2.4 MB` */
-function lineOf({ phase, done, total, unit }: Progress): string {
+function lineOf({ phase, done, total, unit, bytes }: Progress): string {
   const part = total === 0 ? 1 : Math.min(1, done / total)
   const full = Math.round(part * BAR_CHARACTERS)
   const bar = '#'.repeat(full).padEnd(BAR_CHARACTERS, '·')
   const amount = (value: number): string => (unit === 'bytes' ? sizeText(value) : value.toLocaleString('en'))
   const of = unit === 'bytes' ? sizeText(total) : `${amount(total)} ${unit}`
-  return `${phase}  [${bar}] ${String(Math.floor(part * 100)).padStart(3)} %  ${amount(done)} of ${of}`
+  return `${phase}  [${bar}] ${String(Math.floor(part * 100)).padStart(3)} %  ${amount(done)} of ${of}${bytes === undefined ? '' : `, ${sizeText(bytes)}`}`
 }
 
 const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const

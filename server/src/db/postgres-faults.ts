@@ -1,6 +1,7 @@
 import pg from 'pg'
 
 import { errors, type ErrorKind } from '../base/errors.ts'
+import { closedError } from './closed-tables.ts'
 import { ConstraintError } from './database.ts'
 
 // SQLSTATE, https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -72,6 +73,7 @@ const STORAGE: Record<string, ErrorKind> = {
 export function errorOf(error: unknown, isOverLimit = false): Error {
   const { code = '', message = '' } = error as { code?: string; message?: string }
   const kind = CONSTRAINTS[code]
+  if (kind === 'trigger') return closedError(message) ?? new ConstraintError(kind, message, { cause: error })
   if (kind) return new ConstraintError(kind, message, { cause: error })
   if (code === CANCELLED && isOverLimit)
     return errors.unavailable({

@@ -43,32 +43,42 @@ export class PostgresSnapshot implements SnapshotConnection {
     }
   }
 
-  async rows(query: Sql<unknown>): Promise<Row[]> {
-    const statement = { ...query.render('postgres'), name: undefined }
-    const [answer] = await new Promise<PipelineAnswer[]>((resolve, reject) => {
-      const pipeline = new Pipeline([statement], (error, answers) => {
-        if (error) reject(errorOf(error))
-        else resolve(answers!)
-      })
-      this.#client.query(pipeline)
-    })
-    return answer!.rows()
+  rows(query: Sql<unknown>): Promise<Row[]> {
+    return readRows(this.#client, query)
   }
 
-  async *lines(query: Sql<{ line: string }>): AsyncGenerator<Buffer> {
-    try {
-      const copy = new CopyOut(`copy (${withLiterals(query)}) to stdout (format binary)`)
-      this.#client.query(copy)
-      yield* copy.pieces()
-    } catch (error) {
-      throw errorOf(error)
-    }
+  lines(query: Sql<{ line: string }>): AsyncGenerator<Buffer> {
+    return readLines(this.#client, query)
   }
 
   close(): Promise<void> {
     // If rows are still being sent, it breaks the connection.
     this.#closing ??= this.#client.end()
     return this.#closing
+  }
+}
+
+/** The rows of a query on a connection that nobody else uses. */
+export async function readRows(client: pg.Client, query: Sql<unknown>): Promise<Row[]> {
+  const statement = { ...query.render('postgres'), name: undefined }
+  const [answer] = await new Promise<PipelineAnswer[]>((resolve, reject) => {
+    const pipeline = new Pipeline([statement], (error, answers) => {
+      if (error) reject(errorOf(error))
+      else resolve(answers!)
+    })
+    client.query(pipeline)
+  })
+  return answer!.rows()
+}
+
+/** The lines of a query likewise; see `Snapshot`. */
+export async function* readLines(client: pg.Client, query: Sql<{ line: string }>): AsyncGenerator<Buffer> {
+  try {
+    const copy = new CopyOut(`copy (${withLiterals(query)}) to stdout (format binary)`)
+    client.query(copy)
+    yield* copy.pieces()
+  } catch (error) {
+    throw errorOf(error)
   }
 }
 

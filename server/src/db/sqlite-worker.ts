@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads'
 
 import { moduleAddress } from '../base/asset.ts'
 import { errors, type ErrorKind } from '../base/errors.ts'
+import { closedError } from './closed-tables.ts'
 import { ConstraintError, type MigrationProgress, type Row } from './database.ts'
 import type {
   ThreadAnswer,
@@ -48,7 +49,7 @@ export function errorOf({ message, errcode }: EngineFault, use: Use = 'writer'):
   // `on delete restrict` is a trigger inside SQLite.
   const isRestrict = errcode === TRIGGER && message.startsWith('FOREIGN KEY')
   const kind = isRestrict ? 'foreign_key' : CONSTRAINTS[errcode]
-  if (kind) return new ConstraintError(kind, message)
+  if (kind) return (kind === 'trigger' && closedError(message)) || new ConstraintError(kind, message)
   const cause = new Error(message)
   const error = PRIMARY[errcode & 0xff]?.({ cause })
   return error ?? cause

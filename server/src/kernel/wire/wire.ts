@@ -33,6 +33,7 @@ import type { Events } from '../events/events.ts'
 import type { Jobs } from '../jobs/job.ts'
 import type { SandboxLists } from './sandbox-lists.ts'
 import type { SealedColumn } from '../secret/sealed.ts'
+import type { TableCopies } from './table-copy.ts'
 import {
   checkProviders,
   ENV,
@@ -177,6 +178,7 @@ export type ConfiguredWire<
   readonly description: string | undefined
   readonly needs: readonly Need[]
   readonly migrations: URL | undefined
+  readonly tableCopies: TableCopies
   readonly sqliteFunctions: URL | undefined
   readonly optionsSchema: TSchema | undefined
   readonly options: unknown
@@ -231,6 +233,10 @@ const DEFINITION: { readonly [Name in keyof Required<Parameters<typeof defineWir
   migrations: optional({
     takes: "the file: URL of a folder, like new URL('./migrations/', import.meta.url)",
     fits: (value) => value instanceof URL && value.protocol === 'file:',
+  }),
+  tableCopies: optional({
+    takes: 'an object by the names of tables, like { shop_carts: { isLeftOut: true } }',
+    fits: (value) => isPlain(value) && isEach(value, isPlain),
   }),
   sqliteFunctions: optional({
     takes: "the file: URL of a module, like new URL('./sqlite-functions.ts', import.meta.url)",
@@ -297,6 +303,8 @@ export function defineWire<
   providers?: ProviderDeclarations
   /** Folder with the wire's `001-….sql` files. */
   migrations?: URL
+  /** How `sixwire move` copies tables of the wire that it can't copy column by column, by their names. */
+  tableCopies?: TableCopies
   /**
    * Module with functions that the wire's reads call in SQL on SQLite; it exports them as `functions`, by their names,
    * which begin with the wire's. They are deterministic, and it imports little: each thread that reads loads it.
@@ -318,6 +326,7 @@ export function defineWire<
       description: definition.description,
       needs: definition.needs ?? [],
       migrations: definition.migrations,
+      tableCopies: definition.tableCopies ?? {},
       sqliteFunctions: definition.sqliteFunctions,
       optionsSchema: definition.options,
       options,

@@ -9,6 +9,7 @@ import { openPasswords } from './accounts/passwords.ts'
 import { methodOf } from './sign-in/identity-providers/identity-provider.ts'
 import { TOTP_SEALED } from './factors/totp.ts'
 import { authRoutes } from './routes.ts'
+import { AUTH_COPIES } from './table-copies.ts'
 import { authDiagnoses } from './administration/diagnoses.ts'
 import { createAuthParts } from './parts.ts'
 import { showFirstAdminLink } from './administration/first-admin.ts'
@@ -27,6 +28,7 @@ export const auth = defineWire({
   options: AuthOptions,
   providers: AUTH_PROVIDERS,
   migrations: asset('wires/auth/migrations/'),
+  tableCopies: AUTH_COPIES,
   setup(context, options) {
     const { jobs, log, settings, server, policy } = context
     const parts = createAuthParts(context, options)

@@ -32,6 +32,7 @@ import { logFaultsOf, openStorages } from './objects/storages.ts'
 import { quotasOf, STORE_ENV, STORE_PROVIDERS, StoreOptions } from './options.ts'
 import { createQuota } from './quota.ts'
 import { storeRoutes } from './routes.ts'
+import { STORE_COPIES } from './table-copies.ts'
 
 export type {
   CollectionDeclaration,
@@ -51,7 +52,7 @@ export type { ImportReport } from './documents/routes/transfer/import-documents.
 export { readArchive } from './backups/archive-reader.ts'
 export type { Manifest as ArchiveManifest } from './backups/archive-format.ts'
 export type { RestorePreview } from './backups/restore-preview.ts'
-export type { BackupRecord, Progress } from './backups/backups.ts'
+export type { BackupRecord } from './backups/backups.ts'
 export { decide, type DecisionCall, type DecisionUser } from './documents/routes/dry-run/dry-run.ts'
 export type { Decision } from './documents/routes/dry-run/decision.ts'
 
@@ -69,6 +70,7 @@ export const store = defineWire({
   env: STORE_ENV,
   providers: STORE_PROVIDERS,
   migrations: asset('wires/store/migrations/'),
+  tableCopies: STORE_COPIES,
   sqliteFunctions: moduleAddress('wires/store/documents/storage/sql/sqlite/functions'),
   async setup(context, options) {
     const { clock, jobs, policy, settings } = context

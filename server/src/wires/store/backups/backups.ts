@@ -2,6 +2,7 @@ import { PendingPromises } from '../../../base/pending-promises.ts'
 import { isoTime } from '../../../base/clock.ts'
 import { ApiError, errors, isPassing } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
+import type { Progress } from '../../../base/progress.ts'
 import { sql } from '../../../db/sql.ts'
 import { requireRow } from '../../../db/database.ts'
 import { COMMAND_LINE, SYSTEM, type Actor } from '../../../http/actor.ts'
@@ -27,7 +28,7 @@ import {
   type BackupRecord,
   type BackupRow,
 } from './backup-rows.ts'
-import { BackupFault, createArchives, type Progress } from './create-backup.ts'
+import { BackupFault, createArchives } from './create-backup.ts'
 import { holdLease, releaseSql, renewSql } from './backup-lease.ts'
 
 const RUNNING_RETRY_S = 5
@@ -35,7 +36,6 @@ const LOST_SHOWN = 20
 const LOST_LOGGED = 1_000
 
 export type { BackupKind, BackupRecord } from './backup-rows.ts'
-export type { Progress } from './create-backup.ts'
 
 export type CreateOptions = {
   /** The id of the backup, if a repeated call must not make another one. Default: a new one. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 
 import { isoTime } from '../../../base/clock.ts'
 import { platformVersion } from '../../../base/platform-version.ts'
+import type { Progress } from '../../../base/progress.ts'
 import type { Snapshot } from '../../../db/database.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
@@ -27,9 +28,6 @@ import { objectOf, type ArchiveSummary } from './backup-rows.ts'
 
 const FILES_AT_ONCE = 1_000
 const LOOKED_FOR_AT_ONCE = 16
-
-/** How far a long operation is. */
-export type Progress = { phase: string; done: number; total: number; unit: 'bytes' | 'documents' }
 
 /** A backup cannot be made, with a sentence for the operator. */
 export class BackupFault extends Error {

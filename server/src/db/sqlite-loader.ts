@@ -1,0 +1,163 @@
+import { existsSync } from 'node:fs'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+import { StartError } from '../base/start-error.ts'
+import { identifier } from './catalogue.ts'
+import type { Migration } from './database.ts'
+import { withChecksum } from './migrations.ts'
+import { failedMigration, migrationsTable } from './pending-migrations.ts'
+import { createPrivate } from './private-file.ts'
+import { joinLines } from './sqlite-lines.ts'
+import { NotEmptyError, type LoadedRow, type LoadedTable, type TableLoader } from './table-loader.ts'
+import type { Row, Sql, SqlScalar } from './sql.ts'
+
+const SUFFIXES = ['', '-journal', '-wal', '-shm']
+const CACHE_KIB = 65_536
+const PIECES_A_TURN = 8
+
+type Kept = { name: string; sql: string }
+
+/**
+ * Fills a file beside the one that is to be, and renames it in the end. Until then nothing of it need survive, so there is no
+ * journal; what an interrupted one has left is removed by the next.
+ */
+export async function openSqliteLoader(file: string): Promise<TableLoader> {
+  if (SUFFIXES.some((suffix) => existsSync(file + suffix)))
+    throw new NotEmptyError(file, 'name a file that does not exist, or remove it with its -wal and -shm')
+  const draft = `${file}.moving`
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    for (const suffix of SUFFIXES) await rm(draft + suffix, { force: true })
+    createPrivate(draft)
+    return createSqliteLoader(draft, file)
+  } catch (error) {
+    throw new StartError(`${file} can't be created: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function createSqliteLoader(draft: string, file: string): TableLoader {
+  const db = new DatabaseSync(draft, { enableForeignKeyConstraints: false })
+  db.exec(`
+    pragma journal_mode = off;
+    pragma synchronous = off;
+    pragma locking_mode = exclusive;
+    pragma cache_size = -${CACHE_KIB};
+    begin`)
+  // Called with a number in migrations of large tables, which are empty here.
+  db.function('sixwire_progress', { directOnly: true }, (total) => total)
+  let kept: Kept[] = []
+  let isDone = false
+
+  const prepare = ({ text, params }: { text: string; params: SqlScalar[] }) => {
+    const statement = db.prepare(text)
+    return { statement, values: params.map(bindable) }
+  }
+
+  return {
+    dialect: 'sqlite',
+
+    async migrate(migrations) {
+      db.exec(migrationsTable)
+      const insert = db.prepare(
+        'insert into sixwire_migrations (wire, name, checksum, applied_at) values (?, ?, ?, ?)',
+      )
+      for (const migration of migrations.map(withChecksum)) {
+        runMigration(db, migration)
+        insert.run(migration.wire, migration.name, migration.checksum, Date.now())
+      }
+      // What is indexed afterwards takes a fraction of the time.
+      kept = db
+        .prepare(
+          "select type, name, sql from sqlite_schema where type in ('trigger', 'index') and sql is not null order by rowid",
+        )
+        .all() as Kept[]
+      for (const { name, type } of kept as (Kept & { type: string })[])
+        db.exec(`drop ${type} ${identifier(name)}`)
+    },
+
+    async load(table, rows) {
+      db.exec(`delete from ${identifier(table.name)}`)
+      const insert = db.prepare(table.sqliteInsert ?? insertText(table))
+      const bytesAt = table.columns.flatMap((name, at) => (table.bytes.has(name) ? [at] : []))
+      for await (const some of rows) for (const row of some) insert.run(...valuesOf(row, bytesAt))
+    },
+
+    async run(statements) {
+      for (const text of statements) db.exec(text)
+    },
+
+    async all<R = Row>(query: Sql<R>) {
+      const { statement, values } = prepare(query.render('sqlite'))
+      return statement.all(...values).map((row) => ({ ...row })) as R[]
+    },
+
+    async *lines(query) {
+      const { statement, values } = prepare(query.render('sqlite'))
+      statement.setReturnArrays(true)
+      let pieces = 0
+      for (const piece of joinLines(
+        statement.iterate(...values) as Iterable<unknown> as Iterable<SqlScalar[]>,
+      )) {
+        yield Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
+        if (++pieces % PIECES_A_TURN === 0) await nextTurn()
+      }
+    },
+
+    async complete() {
+      for (const { sql: text } of kept) {
+        db.exec(text)
+        await nextTurn()
+      }
+      const [broken] = db.prepare('pragma foreign_key_check').all()
+      if (broken)
+        throw new StartError(
+          `a row of ${String(broken['table'])} names a row of ${String(broken['parent'])} that is not there`,
+        )
+      db.exec('commit; pragma optimize = 0x10002')
+    },
+
+    async commit() {
+      db.close()
+      isDone = true
+      await flush(draft)
+      await rename(draft, file)
+      await flush(dirname(file))
+    },
+
+    async close() {
+      if (isDone) return
+      db.close()
+      await rm(draft, { force: true })
+    },
+  }
+}
+
+function runMigration(db: DatabaseSync, migration: Migration): void {
+  try {
+    db.exec(migration.text)
+  } catch (error) {
+    throw failedMigration(migration, error)
+  }
+}
+
+const insertText = ({ name, columns }: LoadedTable): string =>
+  `insert into ${identifier(name)} (${columns.map(identifier).join(', ')})
+   values (${columns.map(() => '?').join(', ')})`
+
+function valuesOf(row: LoadedRow, bytesAt: readonly number[]): SQLInputValue[] {
+  if (bytesAt.length === 0) return row as SQLInputValue[]
+  const values: SQLInputValue[] = [...row]
+  for (const at of bytesAt) if (values[at] !== null) values[at] = Buffer.from(values[at] as string, 'hex')
+  return values
+}
+
+const bindable = (value: SqlScalar): SQLInputValue => (Number.isSafeInteger(value) ? BigInt(value!) : value)
+
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  await handle.sync().catch(() => undefined) // not every system can flush a folder
+  await handle.close()
+}
