@@ -44,7 +44,6 @@ async function startWires(
   { migrations, hasMigrated }: Awaited<ReturnType<typeof migrate>>,
 ): Promise<void> {
   const { parts, frame, life, warnings } = assembled
-  await refuseMoved(parts.db)
   for (const line of warnings) parts.log.log.warn(line)
   await parts.processes.start(() => endIfOutdated(assembled, migrations), hasMigrated)
   frame.requestLog.start()
@@ -79,7 +78,9 @@ async function endIfOutdated(
 
 /** Starts without a port: enough for the command line. */
 export async function start(assembled: AssembledServer): Promise<void> {
-  await startWires(assembled, await migrate(assembled.parts))
+  const migrated = await migrate(assembled.parts)
+  await refuseMoved(assembled.parts.db)
+  await startWires(assembled, migrated)
 }
 
 /** Opens the port, which answers that the server is starting, and starts all that there is. Returns the address. */
@@ -90,6 +91,7 @@ export async function listen(assembled: AssembledServer): Promise<string> {
     throw listenError(error, host, port)
   })
   const migrated = await migrate(parts)
+  await refuseMoved(parts.db)
   await recordServedPolicy(parts.db, parts.settings)
   await startWires(assembled, migrated)
   await assembled.schedule.start()

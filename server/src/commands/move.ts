@@ -4,7 +4,7 @@ import { StartError } from '../base/start-error.ts'
 import type { Dialect } from '../db/sql.ts'
 import { cancelMove, moveDatabase, shownAddress } from '../kernel/move/move.ts'
 import { defineAction, UsageError } from './command.ts'
-import { JSON_OPTION } from './option.ts'
+import { JSON_OPTION, wholeNumber } from './option.ts'
 import { plural, print } from './print.ts'
 import { createProgressBar } from './progress-bar.ts'
 import { onSignals } from './signals.ts'
@@ -16,6 +16,12 @@ export const move = defineAction({
       value: 'URL',
       description: 'the other database: postgres://user:password@host:port/name or sqlite:FILE',
     },
+    wait: {
+      value: 'SECONDS',
+      description: 'how long jobs under way may take to end before',
+      default: '10',
+      read: wholeNumber(),
+    },
     cancel: { description: 'end a move that was cut off, and let this database take writes again' },
     ...JSON_OPTION,
   },
@@ -23,7 +29,7 @@ export const move = defineAction({
 Servers go on meanwhile: they answer reads, and refuse writes with 503 and Retry-After. The other database must be
 empty, and is used only if each table has the same rows there. If the command fails or is stopped, all is as before;
 if it is killed, run it again. Files stay where they are. Afterwards it prints what to set.`,
-  async run({ options: { to, cancel, json } }) {
+  async run({ options: { to, wait, cancel, json } }) {
     if (cancel === (to !== undefined)) throw new UsageError('give --to URL, or --cancel')
     const folder = process.cwd()
     const config = await loadConfig(folder)
@@ -32,7 +38,11 @@ if it is killed, run it again. Files stay where they are. Afterwards it prints w
     const stop = new AbortController()
     try {
       await app.migrate()
-      const context = { db: app.db, clock: systemClock, tablesOf: (dialect: Dialect) => app.tablesOf(dialect) }
+      const context = {
+        db: app.db,
+        clock: systemClock,
+        tablesOf: (dialect: Dialect) => app.tablesOf(dialect),
+      }
       if (to === undefined) {
         await cancelMove(context)
         print(json, { cancelled: true }, () => 'The move is cancelled: this database takes writes again.')
@@ -45,6 +55,7 @@ if it is killed, run it again. Files stay where they are. Afterwards it prints w
       )
       const moved = await moveDatabase(context, {
         to,
+        drainMs: wait * 1_000,
         signal: stop.signal,
         onProgress: (progress) => bar.show(progress),
       })

@@ -8,7 +8,6 @@ import type { Database } from '../../db/database.ts'
 import { sql, type Dialect, type Sql } from '../../db/sql.ts'
 import type { TableCopies } from '../wire/table-copy.ts'
 
-const DRAIN_MS = 30_000
 const LOOK_MS = 100
 
 export type Move = { target: string; started_at: number; moved_at: number | null }
@@ -34,16 +33,23 @@ export const closedTables = (tables: ReadonlyMap<string, CatalogueTable>, copies
 
 /**
  * Closes the tables of a database for the time of a move, and beyond it: whoever writes is refused. Before that, no job is begun
- * any more and those under way may end, 30 s at most; one that has not ended then is as one whose process has died.
+ * any more, and those under way may end; one that does not end in time is as one whose process has died.
  *
- * @param target what is shown as the address of the other database
+ * @param options.target what is shown as the address of the other database
+ * @param options.drainMs how long jobs under way are waited for
  */
 export async function closeSource(
   db: Database,
   tables: readonly string[],
-  options: { target: string; now: number; onProgress: (progress: Progress) => void; signal: AbortSignal },
+  options: {
+    target: string
+    now: number
+    drainMs: number
+    onProgress: (progress: Progress) => void
+    signal: AbortSignal
+  },
 ): Promise<void> {
-  const { target, now, onProgress, signal } = options
+  const { target, now, drainMs, onProgress, signal } = options
   await db.batch([
     [
       sql`insert into sixwire_moves (id, target, started_at, moved_at) values (1, ${target}, ${now}, null)
@@ -51,7 +57,7 @@ export async function closeSource(
       ...PAUSE_JOBS[db.dialect],
     ],
   ])
-  const until = performance.now() + DRAIN_MS
+  const until = performance.now() + drainMs
   for (let most = 0; performance.now() < until;) {
     const row = await db.get<{ running: number }>(sql`
       select count(*) as running from sixwire_jobs

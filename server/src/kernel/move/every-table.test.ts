@@ -137,7 +137,7 @@ describe('a move', () => {
         const url = await to.freshUrl()
         const { stray, tables } = await moveDatabase(
           { db: app.db, clock: testClock(), tablesOf: (dialect) => app.tablesOf(dialect) },
-          { to: url, signal: new AbortController().signal, onProgress: () => undefined },
+          { to: url, drainMs: 0, signal: new AbortController().signal, onProgress: () => undefined },
         )
         assert.deepEqual(stray, [])
         assert.deepEqual(

@@ -25,6 +25,8 @@ export type MoveContext = {
 export type MoveOptions = CopyOptions & {
   /** The address of the other database. */
   readonly to: string
+  /** How long jobs under way may take to end. */
+  readonly drainMs: number
   /** Called when nothing is written into this database any more, before its rows are copied. */
   readonly whenClosed?: () => Promise<void>
 }
@@ -40,7 +42,7 @@ export type Moved = Copied & { readonly wasDone: boolean }
  */
 export async function moveDatabase(context: MoveContext, options: MoveOptions): Promise<Moved> {
   const { db, clock, tablesOf } = context
-  const { to, signal, onProgress } = options
+  const { to, drainMs, signal, onProgress } = options
   const earlier = await findMove(db)
   if (earlier?.moved_at && earlier.target !== shownAddress(to))
     throw new StartError(
@@ -58,7 +60,7 @@ export async function moveDatabase(context: MoveContext, options: MoveOptions): 
   let isMarked = false
   try {
     const startedAt = clock.now()
-    await closeSource(db, closed, { target: shownAddress(to), now: startedAt, onProgress, signal })
+    await closeSource(db, closed, { target: shownAddress(to), now: startedAt, drainMs, onProgress, signal })
     await options.whenClosed?.()
     const copied = await db.snapshot(async (snapshot) =>
       copyTables(sourceOf(db.dialect, snapshot), loader, await tablesOf(loader.dialect), options),
