@@ -225,7 +225,9 @@ describe('an installation that is moved', () => {
       })
 
       test('answers the same from the other database, and the old one takes no writes any more', async () => {
-        const published = sql<{ n: number }>`select count(*) as n from sixwire_deliveries where type = 'store.books.created'`
+        const published = sql<{
+          n: number
+        }>`select count(*) as n from sixwire_deliveries where type = 'store.books.created'`
         await until(async () => (await old.app.db.get<{ n: number }>(published))!.n === 21)
         const exported = await answersOf(old, admin, AUDITED)
         answers = await answersOf(old, admin, [...READS, ...more])
