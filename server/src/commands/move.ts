@@ -4,6 +4,7 @@ import { StartError } from '../base/start-error.ts'
 import type { Dialect } from '../db/sql.ts'
 import { cancelMove, moveDatabase, shownAddress } from '../kernel/move/move.ts'
 import { defineAction, UsageError } from './command.ts'
+import { settleHeap } from './heap.ts'
 import { JSON_OPTION, wholeNumber } from './option.ts'
 import { plural, print } from './print.ts'
 import { createProgressBar } from './progress-bar.ts'
@@ -48,6 +49,8 @@ if it is killed, run it again. Files stay where they are. Afterwards it prints w
         print(json, { cancelled: true }, () => 'The move is cancelled: this database takes writes again.')
         return 0
       }
+      // Millions of rows pass through: without it V8 keeps 60 MB more of them.
+      settleHeap()
       onSignals(
         ['SIGINT', 'SIGTERM'],
         () => stop.abort(),

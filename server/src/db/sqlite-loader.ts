@@ -15,7 +15,7 @@ import { NotEmptyError, type LoadedRow, type LoadedTable, type TableLoader } fro
 import type { Row, Sql, SqlScalar } from './sql.ts'
 
 const SUFFIXES = ['', '-journal', '-wal', '-shm']
-const CACHE_KIB = 65_536
+const CACHE_KIB = 32_768
 const PIECES_A_TURN = 8
 
 type Kept = { name: string; sql: string }
