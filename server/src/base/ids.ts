@@ -75,6 +75,12 @@ export function idsWithin(id: string, count: number): string[] {
 /** The form of every identifier, for schemas. */
 export const idPattern = '^[0-9a-hjkmnp-tv-z]{26}$'
 
+/**
+ * The form of an identifier that may come from another system: `idPattern`'s, MongoDB's, Firestore's, UUIDs. Such ids do not sort
+ * by time.
+ */
+export const recordIdPattern = '^[A-Za-z0-9_-]{1,64}$'
+
 /** The lower bound of ids that are created at this time or later: it sorts before them, and after all earlier ids. */
 export const leastIdOf = (time: number): string => encode(time, TIME_CHARACTERS)
 

@@ -221,7 +221,7 @@ function signInParts(
     { registration },
   )
   const codeLogin = createCodeLogin(context, { users, lock, redemption, textCodes }, { secret })
-  const passwordLogin = createPasswordLogin(context, { users, lock, passwords, mails })
+  const passwordLogin = createPasswordLogin(context, { users, lock, passwords, mails }, { secret })
   const changeLinks = createChangeLinks(context)
   const addressChangeMails = createAddressChangeMails(context, {
     messaging: context.messaging,

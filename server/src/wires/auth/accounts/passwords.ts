@@ -4,6 +4,7 @@ import { onceResolved } from '../../../base/once.ts'
 import { createSemaphore } from '../../../base/semaphore.ts'
 import { StartError } from '../../../base/start-error.ts'
 import { isCommonPassword, nameCheck } from './common-passwords.ts'
+import { verifyPhc } from './imported-hashes/algorithms.ts'
 
 /** bcrypt ignores all bytes after these. */
 const BYTES_MAX = 72
@@ -62,17 +63,21 @@ export type Passwords = {
   hash(password: string): Promise<string>
 
   /**
-   * Compares a password with a hash. Takes the same time whether or not there is a hash, and whatever the password
-   * is: a malformed one is a wrong one. A password shorter than the minimum is compared like any other, because it may
-   * be older than the minimum.
+   * Compares a password with a hash, ours or an imported one. Takes the same time whether or not there is a hash, and whatever
+   * the password is: a malformed one is a wrong one. A password shorter than the minimum is compared like any other, because it
+   * may be older than the minimum.
    *
    * @param hash absent if there is no such account, or it has no password
+   * @param decoy the hash of another account, whose time it takes then; default: one of ours
    * @throws UNAVAILABLE if too many passwords are waiting to be hashed
    */
-  verify(password: string, hash: string | null | undefined): Promise<boolean>
+  verify(password: string, hash: string | null | undefined, decoy?: string | null): Promise<boolean>
 
-  /** Whether the hash was made at another cost than the configured one. */
-  needsRehash(hash: string): boolean
+  /**
+   * Whether the hash of this password is to be replaced: it is imported, or made at another cost than the configured one. Not if
+   * bcrypt cannot hold the password, which another algorithm could.
+   */
+  needsRehash(password: string, hash: string): boolean
 }
 
 /**
@@ -128,17 +133,34 @@ export function createPasswords(options: {
       return slots.run(async () => (await loadBcrypt()).hash(normal, cost))
     },
 
-    async verify(password, hash) {
-      const possible = bcryptFault(password) === undefined
-      const normal = possible ? password.normalize('NFKC') : ''
-      const matches = await slots.run(async () => (await loadBcrypt()).verify(normal, hash ?? dummyHash))
-      return matches && possible
+    async verify(password, hash, decoy) {
+      const stored = hash ?? decoy ?? dummyHash
+      const comparable = isOwn(stored) ? normalOf(password) : typedOf(password)
+      const compare = async (): Promise<boolean> =>
+        isBcrypt(stored)
+          ? (await loadBcrypt()).verify(comparable ?? '', stored)
+          : verifyPhc(comparable ?? '', stored)
+      const matches = await slots.run(compare)
+      return matches && comparable !== undefined && typeof hash === 'string'
     },
 
-    // The cost follows the version: $2b$12$…
-    needsRehash: (hash) => Number(hash.split('$')[2]) !== cost,
+    needsRehash: (password, hash) =>
+      !hash.startsWith(`${OWN}${String(cost).padStart(2, '0')}$`) && bcryptFault(password) === undefined,
   }
 }
+
+// Imported hashes of bcrypt have another version: see `readHash`.
+const OWN = '$2b$'
+const isOwn = (hash: string): boolean => hash.startsWith(OWN)
+const isBcrypt = (hash: string): boolean => hash.startsWith('$2')
+
+/** What our hashes are made of; undefined if it has none. */
+const normalOf = (password: string): string | undefined =>
+  bcryptFault(password) === undefined ? password.normalize('NFKC') : undefined
+
+/** What hashes of other systems are made of; undefined if it has none. */
+const typedOf = (password: string): string | undefined =>
+  password.isWellFormed() && !password.includes('\0') ? password : undefined
 
 /**
  * Why an account with this address may not have this password: it is the address, or the part before its @, with or

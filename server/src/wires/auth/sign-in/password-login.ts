@@ -1,3 +1,4 @@
+import { deriveKey } from '../../../base/crypto.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { emailKey, parseAddress } from '../../../base/email-address.ts'
 import type { UserCaller } from '../../../http/access.ts'
@@ -53,10 +54,14 @@ export type PasswordLogin = {
   ): Promise<void>
 }
 
+/** @param options.secret `SIXWIRE_SECRET`: nobody else knows whose hash an address without an account is compared with */
 export function createPasswordLogin(
   { db, audit }: Pick<WireContext, 'db' | 'audit'>,
   { users, lock, passwords, mails }: { users: Users; lock: Lock; passwords: Passwords; mails: AccountMails },
+  options: { secret: string },
 ): PasswordLogin {
+  const decoyKey = deriveKey(options.secret, 'password-decoy')
+
   async function findUnchanged(id: string): Promise<UserRow | undefined> {
     const user = await users.byId(id)
     const isUnchanged =
@@ -75,8 +80,8 @@ export function createPasswordLogin(
     const { record } = origin
     const key = emailKey(email)
     const check = async ({ isLast }: { isLast: boolean }): Promise<UserRow | undefined> => {
-      const user = await users.byEmail(key)
-      const isRight = await passwords.verify(password, user?.password_hash)
+      const [user, decoy] = await Promise.all([users.byEmail(key), users.someHash(decoyKey.mac(key))])
+      const isRight = await passwords.verify(password, user?.password_hash, decoy)
       if (isRight && user?.disabled_at === null) return user
       const account = user?.id ?? UNKNOWN
       record('sign-in-failed', { account, reason: isRight ? 'disabled' : 'password' })
@@ -89,7 +94,7 @@ export function createPasswordLogin(
         record('sign-in-failed', { account: await accountOf(key), reason: 'locked' })
       throw error
     })
-    if (user && passwords.needsRehash(user.password_hash!))
+    if (user && passwords.needsRehash(password, user.password_hash!))
       await db.write(users.renewHashSql(user, await passwords.hash(password)))
     return user
   }

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 
 import { csvHeadings, csvLine } from '../../../../../base/csv.ts'
 import { invalid } from '../../../../../base/errors.ts'
+import { linesIn } from '../../../../../base/json-lines.ts'
 import { parseJson } from '../../../../../base/json.ts'
 import type { Semaphore } from '../../../../../base/semaphore.ts'
 import type { Database, Snapshot } from '../../../../../db/database.ts'
@@ -16,7 +17,6 @@ import { gatheredRows } from '../../lists/page-rows.ts'
 import { parseList } from '../../lists/parsed-list.ts'
 import { listFault } from '../../language/query/sort.ts'
 import { cellOf, headingOf, valueAt, type CsvColumn } from './csv-cells.ts'
-import { linesIn } from './json-lines.ts'
 
 const COLUMNS_MAX = 1000
 const BUFFER_BYTES = 262_144

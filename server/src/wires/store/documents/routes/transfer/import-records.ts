@@ -1,12 +1,10 @@
-import { ApiError, errors, invalid } from '../../../../../base/errors.ts'
+import { type ApiError, invalid } from '../../../../../base/errors.ts'
 import { csvRecords, type CsvSeparator } from '../../../../../base/csv-records.ts'
-import { decodeUtf8, parseStrictJson } from '../../../../../base/json.ts'
+import { jsonLinesIn, objectOrFault } from '../../../../../base/json-lines.ts'
 import { STORED_BYTES_MAX, type Fields } from '../../language/document-json.ts'
-import { isObject } from '../../language/query/filter.ts'
 import { typesAt } from '../../language/schema/schema-types.ts'
 import { columnOf, fieldsOf, type CsvColumn, type TypedColumn } from './csv-cells.ts'
 import type { TransferFormat } from './export-documents.ts'
-import { linesIn } from './json-lines.ts'
 
 /** A document may be written with more white space than it is stored with. */
 const RECORD_MAX = 4 * STORED_BYTES_MAX
@@ -32,38 +30,10 @@ export const recordsOf = (
   schema: unknown,
 ): AsyncGenerator<ImportRecord> => (format === 'csv' ? ofCsv(bytes, schema) : ofNdjson(bytes))
 
-/** @throws VALIDATION_ERROR for the first line of a table, of an array, or of a document on several lines */
-function refuseOtherFormats(line: string): void {
-  if (!/^\s*\{\s*\S/.test(line))
-    throw invalid({
-      path: '/body/file',
-      message:
-        'has no document of JSON on its first line: write each document on one line, without an array around them, or send format=csv for a table',
-    })
-}
-
 async function* ofNdjson(bytes: AsyncIterable<Buffer>): AsyncGenerator<ImportRecord> {
-  const fault = (line: number) =>
-    errors.payload_too_large({ message: `Line ${line} has more than ${RECORD_MAX} bytes.` })
-  let line = 0
-  let isFirst = true
-  for await (const lines of linesIn(bytes, { bytes: RECORD_MAX, fault }))
-    for (const one of lines) {
-      line++
-      const fields = orFault(() => objectOf(decodeUtf8(one, '')))
-      if (!fields) continue
-      if (isFirst) refuseOtherFormats(one.toString())
-      isFirst = false
-      yield { line, fields }
-    }
-}
-
-/** Undefined for an empty line. */
-function objectOf(text: string): Fields | undefined {
-  if (text.trim() === '') return undefined
-  const value = parseStrictJson(text, { at: '', takesRounded: true })
-  if (!isObject(value)) throw invalid({ path: '', message: 'must be an object' })
-  return value
+  const instead = ', or send format=csv for a table'
+  for await (const { line, value } of jsonLinesIn(bytes, { lineMax: RECORD_MAX, noun: 'document', instead }))
+    yield { line, fields: value }
 }
 
 async function* ofCsv(bytes: AsyncIterable<Buffer>, schema: unknown): AsyncGenerator<ImportRecord> {
@@ -75,14 +45,14 @@ async function* ofCsv(bytes: AsyncIterable<Buffer>, schema: unknown): AsyncGener
       continue
     }
     const columnNames = columns
-    const fields = orFault(() => {
+    const fields = objectOrFault(() => {
       if (cells.length > columnNames.length)
         throw invalid({
           path: '',
           message: `has ${cells.length} cells, and there are ${columnNames.length} headings`,
         })
       // What no request could bring, no table brings: U+0000, or a field __proto__.
-      return objectOf(JSON.stringify(fieldsOf(columnNames, record)))
+      return JSON.stringify(fieldsOf(columnNames, record))
     })
     if (fields) yield { line, fields, separator }
   }
@@ -116,13 +86,4 @@ async function* textOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   }
   for await (const piece of bytes) yield decode(piece)
   yield decode()
-}
-
-function orFault(read: () => Fields | undefined): Fields | ApiError | undefined {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof ApiError) return error
-    throw error
-  }
 }
