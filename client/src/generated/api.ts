@@ -1056,6 +1056,25 @@ type UserDetails = {
   sessions: number
 }
 
+type UserImportReport = {
+  /** How many accounts are created. */
+  created: number
+  /** How many lines have the _id of an account: it stays as it is. */
+  unchanged: number
+  /** How many lines were refused, each for itself. */
+  refused: number
+  /** Why lines were refused, in their order: all, or the first 10000. */
+  errors: RefusedLine[]
+}
+
+type RefusedLine = {
+  line: number
+  /** Absent if it could not be read. */
+  _id?: string
+  code: string
+  message: string
+}
+
 type Impersonation = {
   /** An access token, with the administrator in the claim `act` (RFC 8693). */
   token: string
@@ -3107,6 +3126,16 @@ export interface Api {
     reply: UserDetailsReply
     errors: 'EMAIL_TAKEN' | 'PROVIDER_NOT_CONFIGURED' | 'RECENT_SIGN_IN_REQUIRED'
     idempotent: true
+  }
+  /** Import users with the hashes of their passwords */
+  'POST /auth/users/import': {
+    query: {
+      /** Whether the lines are only checked: each against the accounts, not against other lines. */
+      dryRun?: boolean | undefined
+    }
+    body: FormData
+    reply: UserImportReport
+    errors: 'UNAVAILABLE'
   }
   /** Get a user */
   'GET /auth/users/:id': {

@@ -1,4 +1,4 @@
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createWriteStream } from 'node:fs'
 import { rename, rm, stat } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -9,6 +9,7 @@ import { defineAction, UsageError, type CommandGroup } from './command.ts'
 import { JSON_OPTION } from './option.ts'
 import { plural, print } from './print.ts'
 import { createProgressBar, type ProgressBar } from './progress-bar.ts'
+import { readFile } from './read-file.ts'
 import { withApp } from './with-app.ts'
 
 const FORMAT = {
@@ -135,32 +136,18 @@ async function importFrom(collection: string, file: string, options: ImportFlags
   const { format, owner, json, 'new-ids': newIds, 'on-conflict': what = 'fail', 'dry-run': dryRun } = options
   const conflict = CONFLICTS.find((one) => one === what)
   if (conflict === undefined) throw new UsageError('--on-conflict is skip, replace or fail')
-  const { size: total } = await stat(file).catch((cause: unknown) => {
-    throw new StartError(`${file} cannot be read: ${(cause as Error).message}`, { cause })
-  })
-  const bar = createProgressBar({ out: process.stderr })
-  return withBar(bar, () =>
-    withApp(async (app) => {
-      const content = createReadStream(file)
-      const counted = (): void =>
-        bar.show({ phase: dryRun ? 'Check' : 'Import', done: content.bytesRead, total, unit: 'bytes' })
-      const report = await app.service('store').transfer.import(
-        collection,
-        content,
-        {
-          format: formatOf(format, file),
-          ids: newIds ? 'new' : 'keep',
-          conflict,
-          dryRun,
-          ...(owner !== undefined && { owner }),
-        },
-        counted,
-      )
-      bar.end()
-      print(json, report, () => textOf(report, dryRun))
-      return report.failed > 0 ? 1 : 0
-    }),
+  const settings = {
+    format: formatOf(format, file),
+    ids: newIds ? 'new' : 'keep',
+    conflict,
+    dryRun,
+    ...(owner !== undefined && { owner }),
+  } as const
+  const report = await readFile(file, dryRun ? 'Check' : 'Import', (content, counted) =>
+    withApp((app) => app.service('store').transfer.import(collection, content, settings, counted)),
   )
+  print(json, report, () => textOf(report, dryRun))
+  return report.failed > 0 ? 1 : 0
 }
 
 const textOf = (

@@ -1,9 +1,11 @@
+import { oneLine } from '../base/one-line.ts'
 import { StartError } from '../base/start-error.ts'
-import type { Account, Accounts } from '../wires/auth/index.ts'
+import type { Account, Accounts, RefusedLine } from '../wires/auth/index.ts'
 import { defineAction, UsageError, type CommandGroup } from './command.ts'
 import { JSON_OPTION, PAGE_OPTIONS } from './option.ts'
 import { pageTable, plural, print } from './print.ts'
 import { newPassword, readPassword, watchInput } from './password-input.ts'
+import { readFile } from './read-file.ts'
 import { withApp } from './with-app.ts'
 
 const PASSWORD_OPTION = {
@@ -32,6 +34,28 @@ async function withPassword(
     return 0
   })
 }
+
+/** Prints each line that is refused as it is read: a file may have any number of them. */
+async function importUsers(file: string, dryRun: boolean, json: boolean): Promise<number> {
+  const errors: RefusedLine[] = []
+  const refused = (line: RefusedLine): void => {
+    if (json) errors.push(line)
+    else console.log(lineOfRefused(line))
+  }
+  const counts = await readFile(file, dryRun ? 'Check' : 'Import', (content, counted) =>
+    withApp((app) =>
+      app.service('auth').users.import(content, { dryRun, mayGiveRoles: true }, { refused, counted }),
+    ),
+  )
+  print(json, { ...counts, errors }, () => {
+    const { created, unchanged, refused: failed } = counts
+    return `${dryRun ? 'Nothing was written. It would be: ' : ''}${created} created, ${unchanged} unchanged, ${failed} refused.`
+  })
+  return counts.refused > 0 ? 1 : 0
+}
+
+const lineOfRefused = ({ line, _id, code, message }: RefusedLine): string =>
+  `line ${line}${_id === undefined ? '' : ` (${oneLine(_id, 64)})`}: ${code} ${message}`
 
 /** An action that changes one account, and what it prints of it. */
 const change = (
@@ -68,6 +92,17 @@ export const user: CommandGroup = {
           users.create({ email, password, role: admin ? 'admin' : 'user', isVerified: !unverified }),
         )
       },
+    }),
+    import: defineAction({
+      summary: 'Create accounts from a file of NDJSON, with their ids and the hashes of their passwords',
+      words: ['FILE'],
+      options: {
+        'dry-run': { description: 'check all lines, and write nothing' },
+        ...JSON_OPTION,
+      },
+      details:
+        'A line that is refused is reported and keeps no other out; the command exits with 1 then. A line with the _id of an account changes nothing.',
+      run: ({ words: [file], options: { 'dry-run': dryRun, json } }) => importUsers(file, dryRun, json),
     }),
     'set-password': defineAction({
       summary: 'Set another password and end all sessions; the owner is told by email',

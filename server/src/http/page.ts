@@ -7,7 +7,7 @@ import { idPattern } from '../base/ids.ts'
 const LIMIT = 20
 const LIMIT_MAX = 1000
 
-/** The query of lists of records, newest first. Ids sort by time of creation, so an id is a position in such a list. */
+/** The query of lists of records, newest first. Where ids sort by time of creation, an id is a position in such a list. */
 export const PageQuery = {
   limit: Type.Integer({
     minimum: 1,
@@ -50,7 +50,7 @@ export const PageReply = {
 export type Page = {
   limit: number
   offset: number
-  /** Only records with a smaller id than this. */
+  /** Only records behind this position: with a smaller id, if ids sort by time. */
   before: string | undefined
   /** False: the answer has no total. */
   counts?: boolean
@@ -60,13 +60,19 @@ const isId = new RegExp(idPattern)
 
 type PageParameters = Static<ReturnType<typeof Type.Object<typeof PageQuery>>>
 
-/** @throws VALIDATION_ERROR at `/query/cursor` */
-export function pageOf(query: Omit<PageParameters, 'total'> & Partial<PageParameters>): Page {
+/**
+ * @param position the form of a position, if it is no id
+ * @throws VALIDATION_ERROR at `/query/cursor`
+ */
+export function pageOf(
+  query: Omit<PageParameters, 'total'> & Partial<PageParameters>,
+  position = isId,
+): Page {
   const { limit, offset, cursor, total } = query
   const page = { limit: Math.min(limit, LIMIT_MAX), offset, counts: total !== 'none' }
   if (cursor === undefined) return { ...page, before: undefined }
   const before = Buffer.from(cursor, 'base64url').toString('latin1')
-  if (!isId.test(before))
+  if (!position.test(before))
     throw invalid({
       path: '/query/cursor',
       message: 'This is not a cursor: send the nextCursor of the previous page.',
@@ -78,14 +84,14 @@ export function pageOf(query: Omit<PageParameters, 'total'> & Partial<PageParame
 /**
  * Cuts rows to a page. There must be one row more than the limit if there is a next page.
  *
- * @param id returns the id of a row
+ * @param position returns the position of a row
  */
 export function cutPage<R>(
   rows: readonly R[],
   { limit }: Page,
-  id: (row: R) => string,
+  position: (row: R) => string,
 ): { rows: readonly R[]; nextCursor?: string } {
   if (rows.length <= limit) return { rows }
   const page = rows.slice(0, limit)
-  return { rows: page, nextCursor: Buffer.from(id(page.at(-1)!)).toString('base64url') }
+  return { rows: page, nextCursor: Buffer.from(position(page.at(-1)!)).toString('base64url') }
 }

@@ -3,6 +3,7 @@ import { defineWire } from '../../kernel/wire/wire.ts'
 import { createAuditLog } from '../core/index.ts'
 import { messaging } from '../messaging/index.ts'
 import type { Account, Accounts } from './administration/accounts.ts'
+import type { RefusedLine } from './administration/user-import/import-users.ts'
 import { mailLink, type LinkPurpose } from './messages/mail-links.ts'
 import { AUTH_PROVIDERS, AuthOptions } from './options.ts'
 import { openPasswords } from './accounts/passwords.ts'
@@ -16,7 +17,7 @@ import { showFirstAdminLink } from './administration/first-admin.ts'
 import { isServiceKey } from './sessions/service-keys.ts'
 import { SIGNING_KEYS_SEALED } from './sessions/signing-keys.ts'
 
-export { mailLink, type Account, type Accounts, type LinkPurpose }
+export { mailLink, type Account, type Accounts, type LinkPurpose, type RefusedLine }
 
 const HOUR_MS = 3_600_000
 

@@ -24,7 +24,7 @@ import { createRelyingParty } from './sign-in/passkeys/relying-party.ts'
 import { createPasswordLogin } from './sign-in/password-login.ts'
 import { createPasswords } from './accounts/passwords.ts'
 import { createProviderLogin } from './sign-in/identity-providers/provider-login.ts'
-import { createProviders } from './sign-in/identity-providers/providers.ts'
+import { createProviders, issuerNamed } from './sign-in/identity-providers/providers.ts'
 import { createCodeLogin } from './sign-in/code-login.ts'
 import { createCodes } from './messages/codes.ts'
 import { createPhones } from './messages/phones.ts'
@@ -244,9 +244,11 @@ function signInParts(
   const secondFactor = createSecondFactorLogin({ users, sessions, challenges, verifiers })
   const confirmation = createConfirmation({ db, clock, users, passwordLogin, verifiers })
   const factors = createFactorOverview(context, { users, requirement })
+  const providers = createProviders(context, options)
   const administration = {
     ...context,
     ...parts,
+    issuerOf: (name: string) => issuerNamed(providers, name),
     changeLinks,
     tellsOfImpersonation: options.impersonationNotice,
   }
@@ -255,7 +257,6 @@ function signInParts(
     firstIsAdmin: !settings.production && settings.admins.length === 0,
     hasNamedAdmins: settings.admins.length > 0,
   })
-  const providers = createProviders(context, options)
   const identities = createIdentities(context, { users, mails, knownDevices, registration })
   const providerLogin = createProviderLogin(context, { identities, sessions })
   return {

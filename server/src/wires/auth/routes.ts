@@ -16,6 +16,7 @@ import { consoleState } from './routes/administration/console-state.ts'
 import { firstAdminEndpoint } from './routes/administration/first-admin-endpoints.ts'
 import { keyEndpoints } from './routes/administration/key-endpoints.ts'
 import { userActionEndpoints } from './routes/administration/user-action-endpoints.ts'
+import { userImportEndpoint } from './routes/administration/user-import-endpoints.ts'
 import { userEndpoints } from './routes/administration/user-endpoints.ts'
 import { userSessionEndpoints } from './routes/administration/user-session-endpoints.ts'
 import { removeFactors } from './routes/administration/factor-endpoints.ts'
@@ -125,6 +126,7 @@ export function authRoutes(wire: AuthParts) {
     route('POST /auth/first-admin', ...firstAdminEndpoint(wire)),
     route('GET /auth/users', ...users.list),
     route('POST /auth/users', ...users.create),
+    route('POST /auth/users/import', ...userImportEndpoint(wire.accounts)),
     route('GET /auth/users/:id', ...users.get),
     route('PATCH /auth/users/:id', ...users.update),
     route('DELETE /auth/users/:id', ...users.remove),

@@ -11,6 +11,7 @@ import {
   accountSql,
   matchSql,
   searchKey,
+  type ForeignUser,
   type NewUser,
   type UserChange,
   type UserMatch,
@@ -45,6 +46,24 @@ export function insertSql(
       ? notReservedSql(email.key, id, now, otherwise)
       : sql<never>`delete from auth_users where id = ${id} and ${reservedSql(email.key, id, now)}`,
     ...withoutRows(events.publishSql('created', sql`id = ${id}`, { once: sql`'created:' || id` })),
+  ]
+}
+
+export function importSql({ clock }: Parts, user: ForeignUser, otherwise: () => ApiError): readonly Step[] {
+  const now = clock.now()
+  const { id, email, name, role } = user
+  return [
+    requireRow(
+      sql`
+        insert into auth_users (id, email, email_key, name, name_key, metadata, password_hash, role, is_viewer,
+          credentials_version, email_verified_at, disabled_at, second_factor_at, created_at, updated_at)
+        values (${id}, ${email.address}, ${email.key}, ${name}, ${keyOf(name)}, ${user.metadata}, ${user.passwordHash},
+          ${role === 'admin' ? 'admin' : 'user'}, ${role === 'viewer' ? 1 : 0}, 1, ${user.isVerified ? now : null},
+          ${user.isDisabled ? now : null}, ${user.hasFactor ? now : null}, ${user.createdAt}, ${now})
+        on conflict do nothing`,
+      otherwise,
+    ),
+    notReservedSql(email.key, id, now, otherwise),
   ]
 }
 

@@ -50,6 +50,17 @@ export type NewUser = {
   isVerified: boolean
 }
 
+/** An account of another system. Times are milliseconds since 1970. */
+export type ForeignUser = NewUser & {
+  /** JSON. */
+  metadata: string
+  role: Role
+  isDisabled: boolean
+  createdAt: number
+  /** Whether its batch adds a second factor. */
+  hasFactor: boolean
+}
+
 /** What changes in an account; what is left out stays. */
 export type UserChange = {
   /** Null removes the password. */

@@ -7,7 +7,7 @@ import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { reservedSql } from './address-reservation.ts'
 import * as statements from './user-changes.ts'
 import { defineUserEvents, type EventRow } from './user-events.ts'
-import type { NewUser, Role, UserChange, UserMatch, UserRow } from './user.ts'
+import type { ForeignUser, NewUser, Role, UserChange, UserMatch, UserRow } from './user.ts'
 
 /**
  * The accounts. Only user-changes.ts writes `auth_users`, so it alone decides which changes are changes of credentials:
@@ -53,6 +53,12 @@ export type Users = {
    *   happens then
    */
   insertSql(account: NewUser, otherwise?: () => ApiError): readonly Step<UserRow>[]
+  /**
+   * Creates an account as another system had it. It is never the first administrator, and no event is published.
+   *
+   * @param otherwise the error if the address is reserved, or the address or id has an account already
+   */
+  importSql(account: ForeignUser, otherwise: () => ApiError): readonly Step[]
   /**
    * Changes an account. A change of the password or disabling the account is a change of credentials. If both the address is
    * verified and the password changed, an account that was unverified loses its second factors and phone number: they may be
@@ -139,7 +145,10 @@ export function createUsers(
 
     async someHash(text) {
       // Addresses begin with a letter; a hash in base64 would stand before or behind all of them.
-      const place = Array.from(Buffer.from(text).subarray(0, 4), (byte) => LETTERS[byte % LETTERS.length]).join('')
+      const place = Array.from(
+        Buffer.from(text).subarray(0, 4),
+        (byte) => LETTERS[byte % LETTERS.length],
+      ).join('')
       const row = await db.get<{ password_hash: string | null }>(sql`
         select password_hash from auth_users where email_key >= ${place} order by email_key limit 1`)
       return row?.password_hash ?? null
@@ -184,6 +193,7 @@ export function createUsers(
     roleOf,
 
     insertSql: (...args) => statements.insertSql(parts, ...args),
+    importSql: (...args) => statements.importSql(parts, ...args),
     updateSql: (...args) => statements.updateSql(parts, ...args),
     verifySql: (...args) => statements.verifySql(parts, ...args),
     changeAddressSql: (...args) => statements.changeAddressSql(parts, ...args),

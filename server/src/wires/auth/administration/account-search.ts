@@ -32,6 +32,9 @@ export type ListedAccount = Account & {
   lastSignInAt: string | null
 }
 
+/** The form of a position in the list: when an account was created, and its id. */
+export const USER_POSITION = /^\d{1,15} [\w-]{1,64}$/
+
 type ListedUser = UserRow & { is_locked: number }
 
 type Parts = Pick<AdministrationParts, 'db' | 'users' | 'lock'>
@@ -64,27 +67,38 @@ async function searchAccounts(
 ): Promise<{ rows: readonly ListedUser[]; nextCursor?: string }> {
   const { db } = parts
   const { limit, offset } = page
-  const before = page.before === undefined ? [] : [sql`id < ${page.before}`]
+  const before = page.before === undefined ? [] : [isBehindSql(page.before)]
   const conditions = [...filterSql(parts, filter), ...before]
   const select = sql`select *, ${isInSql(parts.lock.usersSql())} as is_locked`
-  const order = sql`order by id desc limit ${limit + 1} offset ${offset}`
+  const order = sql`order by ${NEWEST_FIRST} limit ${limit + 1} offset ${offset}`
   const pageSql = (from: Sql, where: readonly Sql[]) =>
     sql<ListedUser>`${select} from ${from} ${whereSql(where)} ${order}`
   const table = sql.literal('auth_users')
   const key = searchKey(filter.q ?? '')
-  if (key === '') return cutPage(await db.scan(pageSql(table, conditions)), page, ({ id }) => id)
+  if (key === '') return cutPage(await db.scan(pageSql(table, conditions)), page, positionOf)
 
   const all = [...conditions, containsSql(textSql, key)]
-  const window = sql`(select * from auth_users ${whereSql(before)} order by id desc limit ${WINDOW}) auth_users`
+  const window = sql`(select * from auth_users ${whereSql(before)} order by ${NEWEST_FIRST} limit ${WINDOW}) auth_users`
   const newest = await db.scan(pageSql(window, all))
-  if (newest.length > limit) return cutPage(newest, page, ({ id }) => id)
+  if (newest.length > limit) return cutPage(newest, page, positionOf)
   const grams = gramsSql(key)
-  if (grams.length === 0) return cutPage(await db.scan(pageSql(table, all)), page, ({ id }) => id)
+  if (grams.length === 0) return cutPage(await db.scan(pageSql(table, all)), page, positionOf)
   // Read on its own: in the order of the page PostgreSQL would walk through all accounts where many are expected.
   const matches = await db.scan(sql<ListedUser>`
-    with hits as materialized (select id from auth_users ${whereSql([...all, ...grams])})
-    ${select} from auth_users where id in (select id from hits ${order}) order by id desc`)
-  return cutPage(matches, page, ({ id }) => id)
+    with hits as materialized (select created_at, id from auth_users ${whereSql([...all, ...grams])})
+    ${select} from auth_users where id in (select id from hits ${order}) order by ${NEWEST_FIRST}`)
+  return cutPage(matches, page, positionOf)
+}
+
+// Ids of another system do not sort by time.
+const NEWEST_FIRST = sql.literal('created_at desc, id desc')
+
+/** The place of an account in the list, as `USER_POSITION` has it. */
+const positionOf = ({ created_at, id }: ListedUser): string => `${created_at} ${id}`
+
+function isBehindSql(position: string): Sql {
+  const [createdAt, id] = position.split(' ') as [string, string]
+  return sql`(created_at, id) < (${Number(createdAt)}, ${id})`
 }
 
 async function countAccounts(parts: Parts, filter: AccountFilter): Promise<number> {

@@ -9,6 +9,7 @@ import type { Lock } from '../accounts/lock.ts'
 import type { Passwords } from '../accounts/passwords.ts'
 import type { AccessTokens } from '../sessions/access-tokens.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import type { Totp } from '../factors/totp.ts'
 import type { Phones } from '../messages/phones.ts'
 import type { Role, UserMatch, UserRow } from '../accounts/user.ts'
 import type { Users } from '../accounts/users.ts'
@@ -41,6 +42,13 @@ export type AdministrationParts = Pick<WireContext, 'db' | 'clock' | 'record' | 
   changeLinks: ChangeLinks
   phones: Phones
   accessTokens: AccessTokens
+  totp: Totp
+  /**
+   * The issuer of the identities of a configured provider.
+   *
+   * @throws VALIDATION_ERROR if there is none of this name, or each of its tenants has its own; PROVIDER_ERROR
+   */
+  issuerOf(provider: string): Promise<string>
   /** Whether the owner of an account is told by email that an administrator acts as them. */
   tellsOfImpersonation: boolean
 }

@@ -18,6 +18,12 @@ import { createAccount, inviteAccount, type NewAccount } from './account-creatio
 import { listAccounts, type AccountFilter, type ListedAccount } from './account-search.ts'
 import { endSession, endSessions } from './account-sessions.ts'
 import { removeFactors, sendReset, setPassword, unlockAccount } from './account-credentials.ts'
+import {
+  importUsers,
+  type UserImportCounts,
+  type UserImportOptions,
+  type UserImportWatch,
+} from './user-import/import-users.ts'
 import { impersonate, type Impersonation, type ImpersonationRequest } from './impersonation.ts'
 
 /**
@@ -51,6 +57,19 @@ export type Accounts = {
    * @throws VALIDATION_ERROR, EMAIL_TAKEN; PROVIDER_NOT_CONFIGURED without a password if no mail can be sent
    */
   create(account: NewAccount, actor?: Actor): Promise<Account>
+  /**
+   * Creates accounts from a file of NDJSON, with their ids and the hashes of their passwords: see docs/auth.md. A line with the
+   * `_id` of an account changes nothing.
+   *
+   * @param watch is told of each line that is refused
+   * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE for a file that cannot be read on; what is written until then stays
+   */
+  import(
+    bytes: AsyncIterable<Buffer>,
+    options: UserImportOptions,
+    watch: UserImportWatch,
+    actor?: Actor,
+  ): Promise<UserImportCounts>
   /** Sends the link to set a password again. @throws CONFLICT if the account has one; PROVIDER_NOT_CONFIGURED */
   invite(account: AccountRef, actor?: Actor): Promise<Account>
   /**
@@ -130,6 +149,7 @@ export function createAccounts(parts: AdministrationParts): Accounts {
     },
     details: (account) => detailsOf(parts, account),
     create: (account, actor = COMMAND_LINE) => createAccount(parts, account, actor),
+    import: (bytes, options, watch, actor = COMMAND_LINE) => importUsers(parts, bytes, options, watch, actor),
     invite: (account, actor = COMMAND_LINE) => inviteAccount(parts, account, actor),
     update,
     setPassword: (account, password, actor = COMMAND_LINE) => setPassword(parts, account, password, actor),

@@ -55,6 +55,12 @@ export type Totp = {
    * @returns undefined if it is wrong, or no later than the last one that was accepted
    */
   prove(userId: string, code: string): Promise<FactorProof<'totp'> | undefined>
+  /**
+   * The step that gives a new account the secret that it had elsewhere.
+   *
+   * @param secret in base 32: see `secretFault`
+   */
+  importSql(userId: string, secret: string): Step
   /** The steps that remove the account's secret, for `users.factorSql`. Their batch throws NOT_FOUND if it has none. */
   deleteSql(userId: string): readonly Step[]
   deleteExpired(): Promise<void>
@@ -88,6 +94,10 @@ export function createTotp(
     acceptSql: (userId, code) => acceptOfferSql({ db, clock, key }, userId, code),
     prove: (userId, code) => proveCode({ db, clock, key }, userId, code),
 
+    importSql: (userId, secret) => sql`
+      insert into auth_totp (user_id, secret, last_step, created_at)
+      values (${userId}, ${key.seal(base32Of(secret))}, 0, ${clock.now()})`,
+
     deleteSql: (userId) => [
       requireRow(sql`delete from auth_totp where user_id = ${userId}`, () =>
         errors.not_found({ message: 'This account has no authenticator app.' }),
@@ -99,6 +109,15 @@ export function createTotp(
     },
   }
 }
+
+/** As systems show it: in any case, with spaces, hyphens or padding. */
+const base32Of = (secret: string): string => secret.replaceAll(/[\s-]|=+$/g, '').toUpperCase()
+
+/** Why a secret of another system cannot be used; undefined if it can. */
+export const secretFault = (secret: string): string | undefined =>
+  /^[A-Z2-7]{16,128}$/.test(base32Of(secret))
+    ? undefined
+    : 'must be the secret in base 32, from 16 to 128 characters, for codes of six digits, 30 seconds and SHA-1'
 
 type Parts = { db: Database; clock: Clock; key: Key }
 

@@ -1,5 +1,5 @@
 import { errors } from '../../../base/errors.ts'
-import { requireRow } from '../../../db/database.ts'
+import { requireRow, type Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { UserCaller } from '../../../http/access.ts'
 import type { AccountMails } from './account-mails.ts'
@@ -29,6 +29,8 @@ export type Phones = {
    * @throws INVALID_CODE; ACCOUNT_LOCKED after too many wrong codes for this number; CONFLICT if another account has it
    */
   verify(caller: UserCaller, code: string): Promise<string>
+  /** The step that gives a new account the number that it had elsewhere. Its batch throws CONFLICT if another account has it. */
+  importSql(userId: string, phone: string): Step
   /**
    * Takes the number from the account, and tells its owner by email.
    *
@@ -50,6 +52,13 @@ export function createPhones(
     mails,
   }: { users: Users; texts: Texts; textCodes: TextCodes; lock: Lock; mails: AccountMails },
 ): Phones {
+  const insertSql = (userId: string, phone: string): Step =>
+    requireRow(
+      sql`insert into auth_phones (phone, user_id, verified_at) values (${phone}, ${userId}, ${clock.now()})
+          on conflict (phone) do nothing`,
+      () => errors.conflict({ message: 'Another account has this number: remove it there, or use another.' }),
+    )
+
   /** The code first, then the account, then its number: the order of every batch, so that no two deadlock. */
   async function insert({ id }: UserCaller, code: TextCode): Promise<string> {
     const { phone } = code
@@ -62,12 +71,7 @@ export function createPhones(
         () => authErrors.invalid_code(),
       ),
       sql`delete from auth_phones where user_id = ${id}`,
-      requireRow(
-        sql`insert into auth_phones (phone, user_id, verified_at) values (${phone}, ${id}, ${clock.now()})
-            on conflict (phone) do nothing`,
-        () =>
-          errors.conflict({ message: 'Another account has this number: remove it there, or use another.' }),
-      ),
+      insertSql(id, phone),
       mails.notice(id, 'phone-changed', { number: `…${phone.slice(-3)}` }),
     ])
     return phone
@@ -98,6 +102,8 @@ export function createPhones(
       if (!number) throw authErrors.invalid_code()
       return number
     },
+
+    importSql: insertSql,
 
     async remove({ id }) {
       await db.batch([

@@ -110,10 +110,16 @@ export function checkPhc(phc: PhcHash): { text: string } | { fault: string } | u
   return fault === undefined ? { text: phcText(phc) } : { fault: `${phc.id}: ${fault}` }
 }
 
-function parameterFault({ id, parameters }: PhcHash, { parameters: ranges, cost }: Algorithm): string | undefined {
+function parameterFault(
+  { id, parameters }: PhcHash,
+  { parameters: ranges, cost }: Algorithm,
+): string | undefined {
   if (id.startsWith('argon2') && !hasArgon2) return 'this Node cannot compute it: run Node 24.7 or later'
   const names = Object.keys(ranges)
-  if (names.length !== Object.keys(parameters).length || !names.every((name) => Object.hasOwn(parameters, name)))
+  if (
+    names.length !== Object.keys(parameters).length ||
+    !names.every((name) => Object.hasOwn(parameters, name))
+  )
     return `it must have the parameters ${names.join(', ')}`
   for (const [name, [min, max]] of Object.entries(ranges)) {
     const value = parameters[name]!
@@ -133,7 +139,9 @@ function lengthFault({ salt, hash, others }: PhcHash, algorithm: Algorithm): str
     return `the hash must have from ${HASH_MIN} to ${HASH_MAX} bytes`
   if (others.length !== count) return `it must have ${count + 2} parts after its parameters`
   // Firebase's hash is its key, encrypted.
-  return count > 0 && others.at(-1)!.length !== hash.length ? 'the signer key must be as long as the hash' : undefined
+  return count > 0 && others.at(-1)!.length !== hash.length
+    ? 'the signer key must be as long as the hash'
+    : undefined
 }
 
 /** Compares a password with a hash that `checkPhc` returned. */

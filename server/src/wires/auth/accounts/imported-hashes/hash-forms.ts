@@ -113,15 +113,19 @@ function ofAspNet(text: string): PhcHash | undefined {
   const digest = PRF[bytes.readUInt32BE(1)]
   if (bytes[0] !== 1 || digest === undefined) return undefined
   const end = 13 + bytes.readUInt32BE(9)
-  return phcOf(`pbkdf2-${digest}`, { i: bytes.readUInt32BE(5) }, [bytes.subarray(13, end), bytes.subarray(end)])
+  return phcOf(`pbkdf2-${digest}`, { i: bytes.readUInt32BE(5) }, [
+    bytes.subarray(13, end),
+    bytes.subarray(end),
+  ])
 }
 
 /** https://www.keycloak.org/docs/latest/server_admin/: the credentials in the export of a realm. */
 function ofKeycloak({ secretData, credentialData }: KeycloakCredential): PhcHash | undefined {
   const [secret, credential] = [objectOf(secretData), objectOf(credentialData)]
   const { algorithm, hashIterations } = credential
-  const salt = bytesOf(String(secret['salt'] ?? ''))
-  const value = bytesOf(String(secret['value'] ?? ''))
+  const [salt, value] = [secret['salt'], secret['value']].map((text) =>
+    typeof text === 'string' ? bytesOf(text) : undefined,
+  )
   const iterations = Number(hashIterations)
   if (algorithm === 'argon2') {
     const { type, version, memory, parallelism } = objectOf(credential['additionalParameters'])

@@ -18,7 +18,13 @@ const FIREBASE: FirebaseConfig = {
   mem_cost: 14,
 }
 
-const keycloak = (algorithm: string, hashIterations: number, salt: string, value: string, additionalParameters = {}) => ({
+const keycloak = (
+  algorithm: string,
+  hashIterations: number,
+  salt: string,
+  value: string,
+  additionalParameters = {},
+) => ({
   secretData: JSON.stringify({ value, salt, additionalParameters: {} }),
   credentialData: JSON.stringify({ hashIterations, algorithm, additionalParameters }),
 })
@@ -39,19 +45,27 @@ const vectors: [name: string, password: string, record: HashRecord, stored: RegE
   [
     "argon2id of the reference's tests",
     'password',
-    { passwordHash: '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc' },
+    {
+      passwordHash: '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc',
+    },
     /^\$argon2id\$v=19\$m=65536,t=2,p=1\$/,
   ],
   [
     "argon2i of the reference's tests, as Django writes it",
     'password',
-    { passwordHash: 'argon2$argon2i$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$wWKIMhR9lyDFvRz9YTZweHKfbftvj+qf+YFY4NeBbtA' },
+    {
+      passwordHash:
+        'argon2$argon2i$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$wWKIMhR9lyDFvRz9YTZweHKfbftvj+qf+YFY4NeBbtA',
+    },
     /^\$argon2i\$v=19\$/,
   ],
   [
     'scrypt of passlib',
     'password',
-    { passwordHash: '$scrypt$ln=16,r=8,p=1$aM15713r3Xsvxbi31lqr1Q$nFNh2CVHVjNldFVKDHDlm4CbdRSCdEBsjjJxD+iCs5E' },
+    {
+      passwordHash:
+        '$scrypt$ln=16,r=8,p=1$aM15713r3Xsvxbi31lqr1Q$nFNh2CVHVjNldFVKDHDlm4CbdRSCdEBsjjJxD+iCs5E',
+    },
     /^\$scrypt\$ln=16,r=8,p=1\$/,
   ],
   [
@@ -67,7 +81,8 @@ const vectors: [name: string, password: string, record: HashRecord, stored: RegE
     'scrypt of Firebase',
     'user1password',
     {
-      passwordHash: 'lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ==',
+      passwordHash:
+        'lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ==',
       salt: '42xEC+ixf3L2lw==',
     },
     /^\$firescrypt\$ln=14,r=8,p=1\$/,
@@ -76,7 +91,8 @@ const vectors: [name: string, password: string, record: HashRecord, stored: RegE
     'scrypt of Firebase, as firebase auth:export writes base64',
     'user1password',
     {
-      passwordHash: 'lSrfV15cpx95_sZS2W9c9Kp6i_LVgQNDNC_qzrCnh1SAyZvqmZqAjTdn3aoItz-VHjoZilo78198JAdRuid5lQ==',
+      passwordHash:
+        'lSrfV15cpx95_sZS2W9c9Kp6i_LVgQNDNC_qzrCnh1SAyZvqmZqAjTdn3aoItz-VHjoZilo78198JAdRuid5lQ==',
       salt: '42xEC-ixf3L2lw==',
     },
     /^\$firescrypt\$/,
@@ -126,13 +142,19 @@ const vectors: [name: string, password: string, record: HashRecord, stored: RegE
     'argon2 of Keycloak',
     'password',
     {
-      passwordHash: keycloak('argon2', 5, 'Cf9AYCE5pAbb4CKEF0GUTA==', 'BruFLfFkjH/8erZ26NnrbkOrWiZuQyDRCHD9o0R6Scg=', {
-        hashLength: ['32'],
-        memory: ['7168'],
-        type: ['id'],
-        version: ['1.3'],
-        parallelism: ['1'],
-      }),
+      passwordHash: keycloak(
+        'argon2',
+        5,
+        'Cf9AYCE5pAbb4CKEF0GUTA==',
+        'BruFLfFkjH/8erZ26NnrbkOrWiZuQyDRCHD9o0R6Scg=',
+        {
+          hashLength: ['32'],
+          memory: ['7168'],
+          type: ['id'],
+          version: ['1.3'],
+          parallelism: ['1'],
+        },
+      ),
     },
     /^\$argon2id\$v=19\$m=7168,t=5,p=1\$/,
   ],
@@ -169,24 +191,76 @@ for (const [name, password, record, stored] of vectors)
   })
 
 const refused: [name: string, passwordHash: HashRecord['passwordHash'], fault: RegExp][] = [
-  ['no hash', '', /^is of no known form: send one of bcrypt .*argon2id.*scrypt.*Firebase.*PBKDF2.*Django.*Keycloak.*ASP\.NET/],
+  [
+    'no hash',
+    '',
+    /^is of no known form: send one of bcrypt .*argon2id.*scrypt.*Firebase.*PBKDF2.*Django.*Keycloak.*ASP\.NET/,
+  ],
   ['MD5', '5f4dcc3b5aa765d61d8327deb882cf99', /no known form/],
   ['MD5 of crypt', '$1$rasmusle$rISCgZzpwk3UhDidwXvin0', /no known form/],
-  ['SHA-512 of crypt', '$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjlO/O817G3uBnIFNjnQJuesI68OTLiBFdcbYEdFCoEOfaS35inz1', /no known form/],
+  [
+    'SHA-512 of crypt',
+    '$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjlO/O817G3uBnIFNjnQJuesI68OTLiBFdcbYEdFCoEOfaS35inz1',
+    /no known form/,
+  ],
   ['a password', 'correct horse battery', /no known form/],
   ['bcrypt that is cut off', '$2b$10$.vGA1O9wmRjrwAVXD98HNOgsNpDczlqm3Jq7KnEd1', /no known form/],
-  ['bcrypt at cost 20', '$2b$20$.vGA1O9wmRjrwAVXD98HNOgsNpDczlqm3Jq7KnEd1rVAGv3Fykk1a', /cost 20 must be from 4 to 15/],
-  ['argon2d', '$argon2d$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc', /no known form/],
-  ['argon2 1.0', '$argon2i$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc', /argon2i: it must have the parameters v, m, t, p/],
-  ['argon2 of 4 GB', '$argon2id$v=19$m=4194304,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc', /argon2id: m=4194304 must be a whole number from 8 to 131072/],
-  ['argon2 with many passes', '$argon2id$v=19$m=131072,t=32,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc', /m·t is 4194304, and may be at most 786432/],
-  ['argon2 with a short salt', '$argon2id$v=19$m=65536,t=2,p=1$c29t$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc', /salt must have at least 8 bytes/],
+  [
+    'bcrypt at cost 20',
+    '$2b$20$.vGA1O9wmRjrwAVXD98HNOgsNpDczlqm3Jq7KnEd1rVAGv3Fykk1a',
+    /cost 20 must be from 4 to 15/,
+  ],
+  [
+    'argon2d',
+    '$argon2d$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc',
+    /no known form/,
+  ],
+  [
+    'argon2 1.0',
+    '$argon2i$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc',
+    /argon2i: it must have the parameters v, m, t, p/,
+  ],
+  [
+    'argon2 of 4 GB',
+    '$argon2id$v=19$m=4194304,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc',
+    /argon2id: m=4194304 must be a whole number from 8 to 131072/,
+  ],
+  [
+    'argon2 with many passes',
+    '$argon2id$v=19$m=131072,t=32,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc',
+    /m·t is 4194304, and may be at most 786432/,
+  ],
+  [
+    'argon2 with a short salt',
+    '$argon2id$v=19$m=65536,t=2,p=1$c29t$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc',
+    /salt must have at least 8 bytes/,
+  ],
   ['a hash that is cut off', '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXP', /from 16 to 128 bytes/],
-  ['scrypt with N=2^24', '$scrypt$ln=24,r=8,p=1$aM15713r3Xsvxbi31lqr1Q$nFNh2CVHVjNldFVKDHDlm4CbdRSCdEBsjjJxD+iCs5E', /scrypt: ln=24 must be a whole number from 1 to 20/],
-  ['scrypt of 1 GB', '$scrypt$ln=20,r=8,p=1$aM15713r3Xsvxbi31lqr1Q$nFNh2CVHVjNldFVKDHDlm4CbdRSCdEBsjjJxD+iCs5E', /N·r·p is 8388608, and may be at most 1048576/],
-  ['PBKDF2 with a billion iterations', 'pbkdf2_sha256$1000000000$seasalt$oBSd886ysm3AqYun62DOdin8YcfbU1z9cksZSuLP9r0=', /pbkdf2-sha256: i=1000000000 must be a whole number from 1 to 5000000/],
-  ['PBKDF2 without iterations', 'pbkdf2_sha256$many$seasalt$oBSd886ysm3AqYun62DOdin8YcfbU1z9cksZSuLP9r0=', /i=NaN/],
-  ['PBKDF2 with a digest of its own', '$pbkdf2-md5$i=1000$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc', /no known form/],
+  [
+    'scrypt with N=2^24',
+    '$scrypt$ln=24,r=8,p=1$aM15713r3Xsvxbi31lqr1Q$nFNh2CVHVjNldFVKDHDlm4CbdRSCdEBsjjJxD+iCs5E',
+    /scrypt: ln=24 must be a whole number from 1 to 20/,
+  ],
+  [
+    'scrypt of 1 GB',
+    '$scrypt$ln=20,r=8,p=1$aM15713r3Xsvxbi31lqr1Q$nFNh2CVHVjNldFVKDHDlm4CbdRSCdEBsjjJxD+iCs5E',
+    /N·r·p is 8388608, and may be at most 1048576/,
+  ],
+  [
+    'PBKDF2 with a billion iterations',
+    'pbkdf2_sha256$1000000000$seasalt$oBSd886ysm3AqYun62DOdin8YcfbU1z9cksZSuLP9r0=',
+    /pbkdf2-sha256: i=1000000000 must be a whole number from 1 to 5000000/,
+  ],
+  [
+    'PBKDF2 without iterations',
+    'pbkdf2_sha256$many$seasalt$oBSd886ysm3AqYun62DOdin8YcfbU1z9cksZSuLP9r0=',
+    /i=NaN/,
+  ],
+  [
+    'PBKDF2 with a digest of its own',
+    '$pbkdf2-md5$i=1000$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc',
+    /no known form/,
+  ],
   ['a credential of Keycloak of another kind', keycloak('bcrypt', 10, 'c2FsdA==', 'eA=='), /no known form/],
   ['a credential of Keycloak that is no JSON', { secretData: '{', credentialData: 'x' }, /no known form/],
 ]
@@ -201,7 +275,10 @@ for (const [name, passwordHash, fault] of refused)
 test("a hash of Firebase needs the project's parameters", () => {
   const record = { passwordHash: 'lSrfV15cpx95/sZS2W9c9A==', salt: '42xEC+ixf3L2lw==' }
   assert.match((readHash(record) as { fault: string }).fault, /a line with hash_config before it/)
-  assert.match((readHash(record, FIREBASE) as { fault: string }).fault, /signer key must be as long as the hash/)
+  assert.match(
+    (readHash(record, FIREBASE) as { fault: string }).fault,
+    /signer key must be as long as the hash/,
+  )
 })
 
 test('what is imported is compared as it is typed, and what is ours in NFKC', async () => {

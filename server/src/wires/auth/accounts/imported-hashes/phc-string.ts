@@ -18,11 +18,13 @@ const PART_MAX = 1024
 export function readPhc(text: string): PhcHash | undefined {
   const [first, id, ...rest] = text.split('$')
   if (first !== '' || !id || !/^[a-z][a-z\d-]{0,31}$/.test(id)) return undefined
-  const isParameters = (part: string | undefined): part is string => part !== undefined && PARAMETERS.test(part)
+  const isParameters = (part: string | undefined): part is string =>
+    part !== undefined && PARAMETERS.test(part)
   const version = rest[0]?.startsWith('v=') && isParameters(rest[0]) ? rest.shift()! : undefined
   const parameters = isParameters(rest[0]) ? rest.shift()! : undefined
   const [salt, hash, ...others] = rest.map(bytesOf)
-  if (parameters === undefined || !salt || !hash || !others.every((part) => part !== undefined)) return undefined
+  if (parameters === undefined || !salt || !hash || !others.every((part) => part !== undefined))
+    return undefined
   const pairs = [version, parameters].flatMap((list) => list?.split(',') ?? [])
   return {
     id,

@@ -7,7 +7,7 @@ import { requireProof } from '../../../../kernel/policy/policy.ts'
 import { authErrors } from '../../errors.ts'
 import type { Passwords } from '../../accounts/passwords.ts'
 import { Message, NewEmail, newPassword } from '../schemas.ts'
-import { USER_STATES } from '../../administration/account-search.ts'
+import { USER_POSITION, USER_STATES } from '../../administration/account-search.ts'
 import type { Accounts } from '../../administration/accounts.ts'
 import { requireAdministrator } from './administrator.ts'
 import {
@@ -45,7 +45,7 @@ export const userEndpoints = ({ accounts, passwords }: { accounts: Accounts; pas
       reply: { 200: Type.Object({ users: Type.Array(UserSummary), ...PageReply }, { title: 'UserPage' }) },
     },
     async ({ query: { q, role, state, ...pageQuery } }) => {
-      const page = pageOf(pageQuery)
+      const page = pageOf(pageQuery, USER_POSITION)
       const { accounts: matches, ...rest } = await accounts.list({ ...page, q, role, state })
       return { users: matches.map(summaryOf), ...rest, limit: page.limit, offset: page.offset }
     },
@@ -66,7 +66,8 @@ export const userEndpoints = ({ accounts, passwords }: { accounts: Accounts; pas
             role: Type.Optional(RoleName),
             verified: Type.Optional(Type.Boolean()),
           },
-          { title: 'CreateUserRequest' },
+          // A hash would be left out without a word: POST /auth/users/import takes it.
+          { title: 'CreateUserRequest', additionalProperties: false },
         ),
       ),
       reply: { 201: UserDetailsReply },

@@ -14,7 +14,7 @@ type Page = { users: Listed[]; total?: number; nextCursor?: string }
 /** Accounts that are newer than all others. */
 const haySql = (count: number) => sql`
   insert into auth_users (id, email, email_key, metadata, role, credentials_version, created_at, updated_at)
-  select 'zzzz' || n.value, 'hay' || n.value, 'hay' || n.value, '{}', 'user', 1, 1, 1
+  select 'zzzz' || n.value, 'hay' || n.value, 'hay' || n.value, '{}', 'user', 1, 9000000000000, 1
   from ${sql.either({
     sqlite: sql`json_each(${JSON.stringify(times(count, (n) => String(10_000 + n)))}) n`,
     postgres: sql`json_array_elements_text(${JSON.stringify(times(count, (n) => String(10_000 + n)))}::json) n`,

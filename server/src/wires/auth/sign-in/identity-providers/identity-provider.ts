@@ -26,6 +26,12 @@ export type IdentityProvider = {
   readonly name: string
   /** Its name for people, in emails and on pages to sign in. */
   readonly label: string
+  /**
+   * The issuer of its identities, as a sign-in tells it.
+   *
+   * @throws if each of its tenants has another one, or it cannot be reached
+   */
+  issuer(): Promise<string>
   /** The consent page for this attempt. Rejects if the provider cannot be reached. */
   start(attempt: LoginAttempt): Promise<URL>
   /**

@@ -105,6 +105,7 @@ export function createOauthProvider(
   return {
     name,
     label,
+    issuer: async () => apiUrl,
 
     async start({ redirectUri, state, codeChallenge }) {
       const address = new URL(authorizeUrl)

@@ -72,6 +72,13 @@ export function createOpenidProvider(
     name,
     label,
 
+    async issuer() {
+      const { issuer } = (await configured()).serverMetadata()
+      if (issuer.includes('{tenantid}'))
+        throw new IdentityProviderFault('each tenant has an issuer of its own')
+      return issuer
+    },
+
     async start({ redirectUri, state, nonce, codeChallenge }) {
       const { buildAuthorizationUrl } = await client()
       return buildAuthorizationUrl(await configured(), {

@@ -1,6 +1,8 @@
 import type { Clock } from '../../../../base/clock.ts'
+import { invalid } from '../../../../base/errors.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import type { Settings } from '../../../../kernel/config/config.ts'
+import { authErrors } from '../../errors.ts'
 import { createOauthProvider } from './oauth.ts'
 import { EMAIL_AND_PROFILE, TIMEOUT_MS } from './oidc.ts'
 import { clientSecretAuth, createOpenidProvider } from './openid-connect.ts'
@@ -31,6 +33,29 @@ export function createProviders(
     openEntry({ entry, place: { name, option: `auth.providers.${name}`, clock, production } }),
   )
   return [...idpaOf(clock, options, production), ...idpbOf(clock, options, production), ...others]
+}
+
+/**
+ * The issuer of the identities of a provider.
+ *
+ * @param name `idpa`, `idpb`, or its name in `auth.providers`
+ * @throws VALIDATION_ERROR if none is configured; PROVIDER_ERROR if it has more than one, or cannot be reached
+ */
+export async function issuerNamed(providers: readonly IdentityProvider[], name: string): Promise<string> {
+  const provider = providers.find((one) => one.name === name)
+  if (!provider)
+    throw invalid({
+      path: '/body/identities',
+      message: `no provider "${name}" is configured: configure it, or send its issuer`,
+    })
+  try {
+    return await provider.issuer()
+  } catch (cause) {
+    throw authErrors.provider_error({
+      message: `The issuer of the provider "${name}" could not be found (${(cause as Error).message}): send the issuer in place of the provider.`,
+      cause,
+    })
+  }
 }
 
 function idpaOf(clock: Clock, { idpa }: ProviderOptions, production: boolean): IdentityProvider[] {
