@@ -102,8 +102,8 @@ export type ImportedUser = {
   readonly identities: readonly ImportedIdentity[]
 }
 
-/** Records of the server itself and entries of the audit log have these in the place of an account. */
-const RESERVED_IDS: readonly string[] = ACTOR_KINDS
+/** Documents and entries of the audit log have the first in the place of an account; the last is a route: `/auth/users/import`. */
+const RESERVED_IDS: readonly string[] = [...ACTOR_KINDS, 'import']
 
 /**
  * Makes the reader of lines.
@@ -143,7 +143,8 @@ function userOf(
     role = 'user',
     disabled = false,
   } = record
-  if (RESERVED_IDS.includes(id)) throw invalid({ path: '/body/_id', message: `${id} is no account` })
+  if (RESERVED_IDS.includes(id))
+    throw invalid({ path: '/body/_id', message: `"${id}" cannot be the id of an account` })
   const createdAt = record.createdAt === undefined ? now : momentOf(record.createdAt)!
   if (createdAt > now) throw invalid({ path: '/body/createdAt', message: 'must not be in the future' })
   for (const [i, { provider, issuer }] of (record.identities ?? []).entries())
