@@ -17,6 +17,8 @@ const LETTERS_MIN = 2
 const ID = /^[0-9a-hjkmnp-tv-z]{26}$/
 /** Also an id that an import has brought. */
 const DOCUMENT_ID = /^[\w-]{10,64}$/
+/** Likewise of a user. One without a digit is taken for a name. */
+const IMPORTED_ID = /^(?=.*\d)[\w-]{10,64}$/
 
 /** The collections of the store, the first 100 by name. */
 export async function loadCollections(signal: AbortSignal): Promise<readonly Collection[]> {
@@ -86,12 +88,22 @@ function noneIfMissing(error: unknown): [] {
 }
 
 async function findUsers(text: string, signal: AbortSignal): Promise<Found[]> {
-  const users = ID.test(text)
-    ? await six
-        .call('GET /auth/users/:id', { params: { id: text }, signal })
-        .then(({ user }) => [user], noneIfMissing)
-    : (await six.call('GET /auth/users', { query: { q: text, limit: EACH, total: 'none' }, signal })).users
-  return users.map(({ _id, email, name }) => found('users', _id, name ? `${email}, ${name}` : email, 'User'))
+  const isId = ID.test(text)
+  const [withId, matching] = await Promise.all([
+    isId || IMPORTED_ID.test(text)
+      ? six
+          .call('GET /auth/users/:id', { params: { id: text }, signal })
+          .then(({ user }) => [user], noneIfMissing)
+      : [],
+    isId
+      ? []
+      : six
+          .call('GET /auth/users', { query: { q: text, limit: EACH, total: 'none' }, signal })
+          .then((page) => page.users),
+  ])
+  return [...withId, ...matching].map(({ _id, email, name }) =>
+    found('users', _id, name ? `${email}, ${name}` : email, 'User'),
+  )
 }
 
 async function findPayments(text: string, signal: AbortSignal): Promise<Found[]> {

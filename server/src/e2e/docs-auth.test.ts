@@ -80,6 +80,12 @@ someEngine((engine) => {
       assert.equal((await run(app, '"role":"viewer"', { TOKEN, ID })).user.role, 'viewer')
       await app.app.service('auth').users.demote('grace@example.com')
       assert.equal((await run(app, 'grace@new.example.com', { TOKEN, ID })).user.emailVerified, false)
+      assert.deepEqual(await run(app, '/auth/users/import', { TOKEN }), {
+        created: 2,
+        unchanged: 0,
+        refused: 0,
+        errors: [],
+      })
       const { token, readOnly } = await run(app, '/impersonate', { TOKEN, ID })
       assert.equal(readOnly, true)
       assert.equal((await run(app, '/auth/me', { TOKEN: token })).user.email, 'grace@new.example.com')

@@ -27,8 +27,8 @@ export type Validate = (value: unknown) => { value: unknown } | { error: Error }
 export type Validation = (part: RequestPart, schema: TSchema) => Validate
 
 /**
- * Makes the functions that check parts of requests by their schemas. Unknown fields are ignored, except parameters of lists and
- * of queries that say so by `additionalProperties: false`, as an export does.
+ * Makes the functions that check parts of requests by their schemas. Unknown fields are ignored, except parameters of lists, and
+ * of queries and bodies that say so by `additionalProperties: false`, as an export does.
  */
 export function createValidation(): Validation {
   const settings = {

@@ -162,12 +162,12 @@ describe('the import of users', () => {
       assert.deepEqual([locked, sessions], [false, 0])
       assert.deepEqual(
         (identities as { issuer: string; subject: string }[])
-          .map(({ issuer, subject }) => [issuer, subject])
+          .map(({ issuer, subject }) => `${issuer} ${subject}`)
           .toSorted(),
         [
-          [withIssuer.issuer.url, 'whole'],
-          [`${withIssuer.issuer.url}/api`, '583231'],
-          ['https://accounts.google.com', '110169484474386276334'],
+          `${withIssuer.issuer.url} whole`,
+          `${withIssuer.issuer.url}/api 583231`,
+          'https://accounts.google.com 110169484474386276334',
         ].toSorted(),
       )
       assert.equal((await login(app, 'whole@example.com')).code, 'INVALID_CREDENTIALS')
