@@ -101,7 +101,7 @@ export const user: CommandGroup = {
         ...JSON_OPTION,
       },
       details:
-        'A line that is refused is reported and keeps no other out; the command exits with 1 then. A line with the _id of an account changes nothing.',
+        'A line that is refused is reported and keeps no other out; the command exits with 1 then. A line with the\n_id of an account changes nothing.',
       run: ({ words: [file], options: { 'dry-run': dryRun, json } }) => importUsers(file, dryRun, json),
     }),
     'set-password': defineAction({

@@ -90,6 +90,13 @@ const CASES: Readonly<Record<string, Case | Shown>> = {
     action: 'user.created',
     call: async () => ['/auth/users', { body: { email: 'new@example.com', password: PASSWORD } }],
   },
+  'POST /auth/users/import': {
+    action: 'users.imported',
+    call: async () => [
+      '/auth/users/import',
+      { raw: importOf('{"_id":"u-1","email":"imported@example.com"}'), headers: FORM },
+    ],
+  },
   'PATCH /auth/users/:id': { action: 'user.role-changed', call: ofUser('', { body: { role: 'viewer' } }) },
   'DELETE /auth/users/:id': { action: 'user.deleted', call: ofUser('') },
   'POST /auth/users/:id/unlock': { action: 'user.unlocked', call: ofUser('/unlock') },

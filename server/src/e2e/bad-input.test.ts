@@ -132,6 +132,7 @@ const OF_ADMINISTRATORS = new Set([
   'GET /auth/users/{id}',
   'PATCH /auth/users/{id}',
   'DELETE /auth/users/{id}',
+  'POST /auth/users/import',
   'POST /auth/users/{id}/unlock',
   'POST /auth/users/{id}/reset',
   'POST /auth/users/{id}/invite',

@@ -157,6 +157,7 @@ export const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     'DELETE /auth/users/:id/sessions/:sid',
     'POST /auth/users/:id/unlock',
     'POST /auth/users/:id/verify',
+    'POST /auth/users/import',
     'GET /core/config',
     'GET /core/jobs',
     'GET /core/jobs/:id',

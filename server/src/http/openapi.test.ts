@@ -67,6 +67,7 @@ const NOT_IDEMPOTENT = [
   'POST /auth/confirm',
   'POST /auth/confirm/passkey-options',
   'POST /auth/first-admin',
+  'POST /auth/users/import',
   'POST /auth/users/:id/unlock',
   'POST /auth/users/:id/reset',
   'POST /auth/users/:id/invite',
