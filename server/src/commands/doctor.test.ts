@@ -48,6 +48,30 @@ async function installed(t: TestContext, engine: Engine, environment: Record<str
 
 describe('sixwire doctor', () => {
   eachEngine((engine) => {
+    test('finds that the data was moved, and documents of accounts that are not here', async (t) => {
+      const { app, folder, variables } = await installed(t, engine, { SIXWIRE_SANDBOX: 'off' })
+      const account = await app
+        .service('auth')
+        .users.create({ email: 'ada@example.com', password: 'a long passphrase' })
+      const documents = app.service('store').documents
+      await documents.create('books', { title: 'Momo' }, { owner: account.id })
+      for (const title of ['Tea', 'Milk'])
+        await documents.create('books', { title }, { owner: 'nobody-here' })
+      assert.deepEqual(
+        (await examine(folder, variables)).of('owners').map(({ severity, problem }) => [severity, problem]),
+        [['warning', '2 documents of 1 account that does not exist here']],
+      )
+      const moved = await runHere(['move', '--to', await engine.freshUrl()], {
+        folder,
+        environment: variables,
+      })
+      assert.equal(moved.code, 0, moved.errors)
+      const { ok, of } = await examine(folder, variables)
+      assert.equal(ok, false)
+      assert.match(of('move')[0]!.problem, /^the data was moved to \S+ at 20/)
+      assert.match(of('move')[0]!.remedy, /^set DATABASE_URL to it, or run sixwire move --cancel/)
+    })
+
     test('finds nothing in a healthy installation, and changes nothing', async (t) => {
       const { app, folder, variables } = await installed(t, engine, { SIXWIRE_SANDBOX: 'off' })
       await app.listen()
@@ -60,7 +84,9 @@ describe('sixwire doctor', () => {
         [
           ...(engine.name === 'sqlite' ? ['database file'] : []),
           'database',
+          'move',
           'server',
+          'owners',
           'configuration',
           'public address',
           'clock',

@@ -10,11 +10,20 @@ import { sqliteFileOf } from '../db/open.ts'
 import { sql } from '../db/sql.ts'
 import { readSettings, type Settings } from '../kernel/config/config.ts'
 import { fault, findingIf, warning, type Diagnosis, type Finding } from '../kernel/wire/diagnosis.ts'
+import { findMove, problemOf } from '../kernel/move/closed-source.ts'
 import { SECRET_FILE } from '../kernel/secret/secret.ts'
 import { defineAction } from './command.ts'
 import { SETTING_OPTIONS, withSettings } from './environment.ts'
 import { JSON_OPTION } from './option.ts'
-import { print } from './print.ts'
+import { plural, print } from './print.ts'
+
+// Of documents that nobody can have made here, unless their account was deleted since.
+const ORPHANS = sql<{ documents: number; owners: number }>`
+  select coalesce(sum(documents), 0) as documents, count(distinct owner) as owners from store_counts as counted
+  where owner <> '' and documents > 0
+    and not exists (select 1 from auth_users where id = counted.owner)
+    and not exists (select 1 from auth_service_keys where id = counted.owner)
+    and not exists (select 1 from sixwire_audit where action = 'user.deleted' and target = 'user:' || counted.owner)`
 
 const LONGEST_WAIT_MS = 5_000
 const FILE_LIMIT_MS = 600_000
@@ -53,7 +62,9 @@ async function resultsOf(folder: string, environment: Environment): Promise<Resu
     return [
       ...file,
       tables,
-      ...(await Promise.all([serverOf(app), ...app.diagnoses()].map((one) => find(one)))),
+      ...(await Promise.all(
+        [moveOf(app), serverOf(app), ownersOf(app), ...app.diagnoses()].map((one) => find(one)),
+      )),
     ]
   } finally {
     await app.close()
@@ -119,6 +130,33 @@ const tablesOf = (app: App): Diagnosis => ({
     return hasTables
       ? []
       : [fault('the database has no tables of this version', 'sixwire start creates or upgrades them')]
+  },
+})
+
+/** A move that was cut off keeps the database closed. */
+const moveOf = ({ db }: App): Diagnosis => ({
+  name: 'move',
+  about: 'whether the data was moved to another database, or is being moved',
+  async find() {
+    const move = await findMove(db)
+    return move ? [fault(...problemOf(move))] : []
+  },
+})
+
+/** What a backup of the store leaves where the accounts of its documents are not. */
+const ownersOf = ({ db, wires }: App): Diagnosis => ({
+  name: 'owners',
+  about: 'whether the accounts exist that documents belong to',
+  async find() {
+    if (!['auth', 'store'].every((name) => wires.includes(name))) return []
+    const [found] = await db.scan(ORPHANS)
+    const { documents, owners } = found!
+    return findingIf(documents > 0, () =>
+      warning(
+        `${plural(documents, 'document')} of ${plural(owners, 'account')} that ${owners === 1 ? 'does' : 'do'} not exist here`,
+        'a backup of the store holds no accounts: move or copy the whole installation instead, as docs/backups.md says',
+      ),
+    )
   },
 })
 

@@ -20,12 +20,21 @@ export const findMove = (db: Pick<Database, 'get'>): Promise<Move | undefined> =
 export async function refuseMoved(db: Pick<Database, 'get'>): Promise<void> {
   const move = await findMove(db)
   if (!move) return
-  throw new StartError(
-    move.moved_at === null
-      ? `DATABASE_URL: the data is being moved to ${move.target}, or a move was cut off: run sixwire move again to finish it, or sixwire move --cancel to go on with this database`
-      : `DATABASE_URL: the data was moved to ${move.target} at ${new Date(move.moved_at).toISOString()}: set DATABASE_URL to it, or run sixwire move --cancel to go on with this database as it was then`,
-  )
+  const [problem, remedy] = problemOf(move)
+  throw new StartError(`DATABASE_URL: ${problem}: ${remedy}`)
 }
+
+/** What is wrong with serving a database with a move, and what to do. */
+export const problemOf = ({ target, moved_at: movedAt }: Move): [problem: string, remedy: string] =>
+  movedAt === null
+    ? [
+        `the data is being moved to ${target}, or a move was cut off`,
+        'run sixwire move again to finish it, or sixwire move --cancel to go on with this database',
+      ]
+    : [
+        `the data was moved to ${target} at ${new Date(movedAt).toISOString()}`,
+        'set DATABASE_URL to it, or run sixwire move --cancel to go on with this database as it was then',
+      ]
 
 /** The tables that a move closes: those that servers need not write while only reads are answered. */
 export const closedTables = (tables: ReadonlyMap<string, CatalogueTable>, copies: TableCopies): string[] =>
