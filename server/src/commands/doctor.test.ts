@@ -55,6 +55,7 @@ describe('sixwire doctor', () => {
         .users.create({ email: 'ada@example.com', password: 'a long passphrase' })
       const documents = app.service('store').documents
       await documents.create('books', { title: 'Momo' }, { owner: account.id })
+      await documents.create('books', { title: 'Of nobody' })
       for (const title of ['Tea', 'Milk'])
         await documents.create('books', { title }, { owner: 'nobody-here' })
       assert.deepEqual(

@@ -17,10 +17,10 @@ import { SETTING_OPTIONS, withSettings } from './environment.ts'
 import { JSON_OPTION } from './option.ts'
 import { plural, print } from './print.ts'
 
-// Of documents that nobody can have made here, unless their account was deleted since.
+// '' is all, and 'system' whose documents are of nobody. Deleted accounts leave documents.
 const ORPHANS = sql<{ documents: number; owners: number }>`
   select coalesce(sum(documents), 0) as documents, count(distinct owner) as owners from store_counts as counted
-  where owner <> '' and documents > 0
+  where owner not in ('', 'system') and documents > 0
     and not exists (select 1 from auth_users where id = counted.owner)
     and not exists (select 1 from auth_service_keys where id = counted.owner)
     and not exists (select 1 from sixwire_audit where action = 'user.deleted' and target = 'user:' || counted.owner)`

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
+import type { Clock } from '../../base/clock.ts'
 import type { Progress } from '../../base/progress.ts'
 import { StartError } from '../../base/start-error.ts'
 import type { CatalogueTable } from '../../db/catalogue.ts'
@@ -48,7 +49,7 @@ export const closedTables = (tables: ReadonlyMap<string, CatalogueTable>, copies
  * @param options.drainMs how long jobs under way are waited for
  */
 export async function closeSource(
-  db: Database,
+  { db, clock }: { db: Database; clock: Pick<Clock, 'now'> },
   tables: readonly string[],
   options: {
     target: string
@@ -70,7 +71,7 @@ export async function closeSource(
   for (let most = 0; performance.now() < until;) {
     const row = await db.get<{ running: number }>(sql`
       select count(*) as running from sixwire_jobs
-      where state = 'ready' and claimed_by is not null and run_at > ${Date.now()}`)
+      where state = 'ready' and claimed_by is not null and run_at > ${clock.now()}`)
     const running = row!.running
     most = Math.max(most, running)
     if (running === 0) break

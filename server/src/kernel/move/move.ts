@@ -60,7 +60,13 @@ export async function moveDatabase(context: MoveContext, options: MoveOptions): 
   let isMarked = false
   try {
     const startedAt = clock.now()
-    await closeSource(db, closed, { target: shownAddress(to), now: startedAt, drainMs, onProgress, signal })
+    await closeSource({ db, clock }, closed, {
+      target: shownAddress(to),
+      now: startedAt,
+      drainMs,
+      onProgress,
+      signal,
+    })
     await options.whenClosed?.()
     const copied = await db.snapshot(async (snapshot) =>
       copyTables(sourceOf(db.dialect, snapshot), loader, await tablesOf(loader.dialect), options),
