@@ -102,11 +102,14 @@ export type Collection<T extends object> = {
   all(query?: AllFields<Walk<T>>, options?: CallOptions): AsyncGenerator<Stored<T>, void>
   all(query: Walk<T>, options?: CallOptions): AsyncGenerator<Chosen<T>, void>
   get(id: string, options?: CallOptions): Promise<Stored<T>>
-  create(document: T, options?: CreateOptions): Promise<Stored<T>>
+  /** An `_id` is kept from service keys, and in collections with `ids: 'client'`; a taken one is 409 `CONFLICT`. */
+  create(document: NewDocument<T>, options?: CreateOptions): Promise<Stored<T>>
   /** Creates up to 1000 documents, all or none. */
-  create(documents: readonly T[], options?: CreateOptions): Promise<Stored<T>[]>
+  create(documents: readonly NewDocument<T>[], options?: CreateOptions): Promise<Stored<T>[]>
   /** Sets the given top-level fields and keeps the others. */
   update(id: string, changes: Partial<T>, options?: ChangeOptions<T>): Promise<Stored<T>>
+  /** Likewise, or creates the document if there is none with this id. It is for those who may send an `_id`. */
+  upsert(id: string, document: T, options?: CallOptions): Promise<Stored<T>>
   patch(id: string, patch: Patch<T>, options?: ChangeOptions<T>): Promise<Stored<T>>
   remove(id: string, options?: ChangeOptions<T>): Promise<void>
   /**
@@ -128,6 +131,8 @@ export type Collection<T extends object> = {
   live(query: LiveQuery<T>, handlers?: ErrorHandler): Live<Chosen<T>>
 }
 
+/** A document to be created. `object` may have any field. */
+type NewDocument<T> = object extends T ? T : T & { _id?: string }
 type CreateOptions = CallOptions & { idempotencyKey?: string | undefined }
 type Raw = (key: string, input: AnyInput) => Promise<Response>
 
@@ -202,7 +207,12 @@ export function createCollection<T extends object>(
     return JSON.stringify(current) === JSON.stringify(document) ? etags.get(current)! : NO_VERSION
   }
 
-  async function change(method: string, id: string, body: unknown, options: ChangeOptions<T> = {}) {
+  async function change(
+    method: string,
+    id: string,
+    body: unknown,
+    options: ChangeOptions<T> & { query?: { upsert: true } } = {},
+  ) {
     const { ifMatch, ...others } = options
     const headers = ifMatch && { 'if-match': await etagOf(id, ifMatch, others) }
     return raw(`${method} ${ONE}`, {
@@ -220,6 +230,8 @@ export function createCollection<T extends object>(
     get,
     create: create as Collection<T>['create'],
     update: async (id, changes, options) => readDocument(await change('PUT', id, changes, options)),
+    upsert: async (id, document, options) =>
+      readDocument(await change('PUT', id, document, { ...options, query: { upsert: true } })),
     patch: async (id, patch, options) => readDocument(await change('PATCH', id, patch, options)),
     async remove(id, options) {
       // A browser takes an answer that nobody reads for one that was cut off.

@@ -48,7 +48,8 @@ test('a sort may be given in each form that a list takes', () => {
   assert.deepEqual(sortKeys('-year,author.name'), [...keys, down])
   assert.deepEqual(sortKeys(['-year', 'author.name']), [...keys, down])
   assert.deepEqual(sortKeys({ year: -1, 'author.name': 1 }), [...keys, down])
-  for (const one of [undefined, [], '-createdAt']) assert.deepEqual(sortKeys(one), [down])
-  for (const one of ['_id', 'createdAt', '_id,year']) assert.deepEqual(sortKeys(one), [up])
-  assert.deepEqual(sortKeys('-year,createdAt'), [keys[0], up])
+  const newest = { path: 'createdAt', sign: -1 }
+  for (const one of [undefined, [], '-createdAt']) assert.deepEqual(sortKeys(one), [newest, down])
+  for (const one of ['_id', '_id,year']) assert.deepEqual(sortKeys(one), [up])
+  assert.deepEqual(sortKeys('-year,createdAt'), [keys[0], { path: 'createdAt', sign: 1 }, up])
 })

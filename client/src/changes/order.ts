@@ -9,7 +9,10 @@ export type ListSort = string | readonly string[] | Readonly<Record<string, 1 | 
 
 type SortKey = { path: string; sign: number }
 
-/** The fields of a sort, of which the last is `_id`. Without a sort the newest comes first. */
+/**
+ * The fields of a sort, of which the last is `_id`. Without a sort the newest comes first. Ids may be in another order than
+ * `createdAt`.
+ */
 export function sortKeys(sort: ListSort): SortKey[] {
   const fields = typeof sort === 'string' ? sort.split(',') : isArray(sort) ? sort : []
   const keys: SortKey[] = isObject(sort)
@@ -17,10 +20,12 @@ export function sortKeys(sort: ListSort): SortKey[] {
     : fields.map((field) =>
         field.startsWith('-') ? { path: field.slice(1), sign: -1 } : { path: field, sign: 1 },
       )
-  // Ids are in the order of creation: `createdAt` as the last field means the same.
-  const end = keys.findIndex(({ path }, i) => path === '_id' || (path === 'createdAt' && !keys[i + 1]))
-  const { sign } = keys[end] ?? keys[0] ?? { sign: -1 }
-  return [...(end < 0 ? keys : keys.slice(0, end)), { path: '_id', sign }]
+  if (keys.length === 0) keys.push({ path: 'createdAt', sign: -1 })
+  const end = keys.findIndex(({ path }) => path === '_id')
+  if (end >= 0) return keys.slice(0, end + 1)
+  const last = keys.at(-1)!
+  const { sign } = last.path === 'createdAt' ? last : keys[0]!
+  return [...keys, { path: '_id', sign }]
 }
 
 /**

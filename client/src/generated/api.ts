@@ -1711,6 +1711,8 @@ type CollectionOverview = {
   readOnly: string[]
   /** Whether documents are checked by a JSON Schema. */
   schema: boolean
+  /** Whether clients may send the _id of a document that they create. */
+  ids: 'server' | 'client'
   /** Fields of which no two documents have the same values. */
   unique: {
     fields: string[]
@@ -3759,7 +3761,7 @@ export interface Api {
   /** Create a document, or several */
   'POST /store/:collection': {
     body: {
-      /** Set by the server; ignored here. */
+      /** Of a document to be created: kept from service keys, and in collections with ids: client. Otherwise ignored. */
       _id?: unknown
       /** Set by the server; ignored here. */
       createdAt?: unknown
@@ -3767,7 +3769,7 @@ export interface Api {
       updatedAt?: unknown
     } & Record<string, unknown>
     reply: DocumentsCreated
-    errors: 'PAYLOAD_TOO_LARGE'
+    errors: 'CONFLICT' | 'PAYLOAD_TOO_LARGE'
     idempotent: true
   }
   /** List documents */
@@ -3884,7 +3886,7 @@ export interface Api {
   /** Export documents */
   'GET /store/:collection/export': {
     query: {
-      /** ndjson: a document of JSON on each line. csv: a table with headings; what is neither text nor a number is JSON in its cell. */
+      /** ndjson: a document of JSON on each line; an import also takes an array of them, and values of MongoDB Extended JSON. csv: a table with headings; what is neither text nor a number is JSON in its cell. */
       format?: 'ndjson' | 'csv' | undefined
       /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex and $elemMatch; dotted paths are allowed. */
       filter?: string | undefined
@@ -3903,7 +3905,7 @@ export interface Api {
   /** Import documents */
   'POST /store/:collection/import': {
     query: {
-      /** ndjson: a document of JSON on each line. csv: a table with headings; what is neither text nor a number is JSON in its cell. */
+      /** ndjson: a document of JSON on each line; an import also takes an array of them, and values of MongoDB Extended JSON. csv: a table with headings; what is neither text nor a number is JSON in its cell. */
       format?: 'ndjson' | 'csv' | undefined
       /** Whether the lines are only checked. */
       dryRun?: boolean | undefined
@@ -3911,6 +3913,14 @@ export interface Api {
       ids?: 'keep' | 'new' | undefined
       /** What happens to a line with the _id of a document: it is skipped, replaces all fields of the document, or is refused. */
       conflict?: 'skip' | 'replace' | 'fail' | undefined
+      /** The field that becomes createdAt: a time in ISO 8601 or milliseconds since 1970. _id: the time in an ObjectId of MongoDB. Default: createdAt, if ids are kept. */
+      createdAt?: string | undefined
+      /** The field that becomes updatedAt, likewise. */
+      updatedAt?: string | undefined
+      /** The account that documents belong to that name no owner. Default: that of the caller. */
+      owner?: string | undefined
+      /** The field with the id of the account that a document belongs to, where there is no $owner. It stays in the document. */
+      ownerField?: string | undefined
     }
     body: FormData
     reply: ImportReport
@@ -3932,9 +3942,11 @@ export interface Api {
     query: {
       /** Whether the fields that the body does not have are removed: the document is then as it was sent. Fields that the caller may not see or change stay. */
       replace?: boolean | undefined
+      /** Whether the document is created if there is none with this _id: 201. For service keys, and in collections with ids: client. */
+      upsert?: boolean | undefined
     }
     body: {
-      /** Set by the server; ignored here. */
+      /** Of a document to be created: kept from service keys, and in collections with ids: client. Otherwise ignored. */
       _id?: unknown
       /** Set by the server; ignored here. */
       createdAt?: unknown
@@ -3942,12 +3954,12 @@ export interface Api {
       updatedAt?: unknown
     } & Record<string, unknown>
     reply: Document
-    errors: 'NOT_FOUND' | 'PRECONDITION_FAILED' | 'PAYLOAD_TOO_LARGE'
+    errors: 'NOT_FOUND' | 'PRECONDITION_FAILED' | 'PAYLOAD_TOO_LARGE' | 'CONFLICT'
   }
   /** Patch a document */
   'PATCH /store/:collection/:id': {
     body: {
-      /** Set by the server; ignored here. */
+      /** Of a document to be created: kept from service keys, and in collections with ids: client. Otherwise ignored. */
       _id?: unknown
       /** Set by the server; ignored here. */
       createdAt?: unknown

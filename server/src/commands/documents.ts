@@ -43,10 +43,20 @@ export const documents: CommandGroup = {
           description: 'skip, replace or fail, where a document has the _id of a line; by default fail',
         },
         owner: { value: 'ID', description: 'the account that documents without an owner belong to' },
+        'owner-field': {
+          value: 'FIELD',
+          description: 'the field with the account that a document belongs to, where there is no $owner',
+        },
+        'created-at': {
+          value: 'FIELD',
+          description: 'the field that becomes createdAt; _id: the time in a MongoDB ObjectId',
+        },
+        'updated-at': { value: 'FIELD', description: 'the field that becomes updatedAt' },
         'dry-run': { description: 'check all lines, and write nothing' },
         ...JSON_OPTION,
       },
-      details: 'A line that is refused is reported and keeps no other out; the command exits with 1 then.',
+      details:
+        'The file is NDJSON, an array of JSON, or CSV; values of MongoDB Extended JSON are read. A line that is refused is reported and keeps no other out; the command exits with 1 then.',
       run: ({ words: [collection, file], options }) => importFrom(collection, file, options),
     }),
   },
@@ -128,12 +138,16 @@ type ImportFlags = {
   'new-ids': boolean
   'on-conflict'?: string | undefined
   owner?: string | undefined
+  'owner-field'?: string | undefined
+  'created-at'?: string | undefined
+  'updated-at'?: string | undefined
   'dry-run': boolean
   json: boolean
 }
 
 async function importFrom(collection: string, file: string, options: ImportFlags): Promise<number> {
   const { format, owner, json, 'new-ids': newIds, 'on-conflict': what = 'fail', 'dry-run': dryRun } = options
+  const { 'owner-field': ownerField, 'created-at': createdAt, 'updated-at': updatedAt } = options
   const conflict = CONFLICTS.find((one) => one === what)
   if (conflict === undefined) throw new UsageError('--on-conflict is skip, replace or fail')
   const settings = {
@@ -142,6 +156,9 @@ async function importFrom(collection: string, file: string, options: ImportFlags
     conflict,
     dryRun,
     ...(owner !== undefined && { owner }),
+    ...(ownerField !== undefined && { ownerField }),
+    ...(createdAt !== undefined && { createdAt }),
+    ...(updatedAt !== undefined && { updatedAt }),
   } as const
   const report = await readFile(file, dryRun ? 'Check' : 'Import', (content, counted) =>
     withApp((app) => app.service('store').transfer.import(collection, content, settings, counted)),

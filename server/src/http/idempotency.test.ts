@@ -39,7 +39,7 @@ test('an answer is final unless it says "not now", "not you", "not in this state
 })
 
 test('a call that may not run now is refused with what to do', () => {
-  refuseUnlessNew({ state: 'new', recordId: 'a' })
+  refuseUnlessNew({ state: 'new', recordId: 'a', isRepeated: false })
   assert.throws(() => refuseUnlessNew({ state: 'mismatch' }), {
     code: 'IDEMPOTENCY_CONFLICT',
     status: 409,

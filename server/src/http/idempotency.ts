@@ -4,7 +4,8 @@ import { errors, invalid } from '../base/errors.ts'
 export type StoredAnswer = { status: number; headers: Record<string, string>; body: string }
 
 export type IdempotentStart =
-  | { state: 'new'; recordId: string }
+  /** `isRepeated`: whether an earlier call under the key may have created the record. */
+  | { state: 'new'; recordId: string; isRepeated: boolean }
   | { state: 'done'; answer: StoredAnswer }
   /** `retryAfter` in seconds */
   | { state: 'running'; retryAfter: number }
@@ -54,6 +55,7 @@ export function idempotencyKey(header: string | string[] | undefined): string | 
 export function refuseUnlessNew(start: Exclude<IdempotentStart, { state: 'done' }>): asserts start is {
   state: 'new'
   recordId: string
+  isRepeated: boolean
 } {
   if (start.state === 'mismatch')
     throw errors.idempotency_conflict({

@@ -22,7 +22,7 @@ export async function answerOnce(
   exchange: Exchange,
   key: string,
   content: unknown,
-  perform: (recordId: string) => Promise<StoredAnswer | Answer<unknown>>,
+  perform: (recordId: string, isRepeated: boolean) => Promise<StoredAnswer | Answer<unknown>>,
 ): Promise<StoredAnswer> {
   const { spec, server } = exchange.route
   const { idempotency } = server
@@ -39,7 +39,7 @@ export async function answerOnce(
   }
   refuseUnlessNew(start)
   try {
-    const response = await perform(start.recordId)
+    const response = await perform(start.recordId, start.isRepeated)
     if (response instanceof Answer)
       throw new Error(`${exchange.route.key} takes an Idempotency-Key and must answer JSON`)
     const { seconds } = briefReplayOf(spec) ?? {}

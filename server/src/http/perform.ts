@@ -28,7 +28,9 @@ export function handleOnce(exchange: Exchange): Promise<RenderedAnswer> {
   const header = exchange.request.headers['idempotency-key']
   const key = header === undefined ? undefined : idempotencyKey(header)
   if (key === undefined) return handle(exchange)
-  return answerOnce(exchange, key, contentOf(exchange), (recordId) => handle(exchange, { recordId }))
+  return answerOnce(exchange, key, contentOf(exchange), (recordId, isRepeated) =>
+    handle(exchange, { recordId, isRepeated }),
+  )
 }
 
 /** Calls a handler that may answer a stream. */

@@ -24,6 +24,7 @@ export const actorIn = ({ key }: RouteContext, { caller, ip, id, raw }: Admitted
 /** The parts of a call that are not read from its request. */
 export type CallExtras = {
   recordId?: string
+  isRepeated?: boolean
   once?: (fingerprint: unknown, perform: (recordId: string) => unknown) => Promise<unknown>
 }
 
@@ -35,6 +36,7 @@ export class ReceivedCall {
   readonly headers: AdmittedRequest['headers']
   readonly caller: AdmittedRequest['caller']
   readonly once: CallExtras['once']
+  readonly isRepeated: boolean
   readonly #route: RouteContext
   readonly #request: AdmittedRequest
   readonly #reply: FastifyReply
@@ -49,6 +51,7 @@ export class ReceivedCall {
     this.headers = request.headers
     this.caller = request.caller
     this.once = extras?.once
+    this.isRepeated = extras?.isRepeated === true
     this.#route = route
     this.#request = request
     this.#reply = reply

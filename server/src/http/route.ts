@@ -162,6 +162,8 @@ export type Call<S extends RouteSpec = RouteSpec> = {
    * after a crash, so creating the record again changes nothing.
    */
   recordId: string
+  /** Whether an earlier call under the same `Idempotency-Key` may have created the record. */
+  isRepeated: boolean
   /** Only if the route takes an `Idempotency-Key` with a multipart body; `recordId` is then the one of `once`. */
   once: S extends { body: MultipartBody; idempotent: true | BriefReplay } ? Once : undefined
   /** Aborts if the client disconnects before it is answered, or after the route's `timeLimitMs`. */

@@ -63,13 +63,14 @@ export function createIdempotencyStore(
 
     async begin(caller, name, request) {
       const now = clock.now()
+      const recordId = newId(now)
       const fingerprints = keys.map((one) => one.mac(request))
       const [fingerprint = ''] = fingerprints
       // Claims a key that is new or expired, and takes over the same call if its process died.
       const [claim] = await db.write<{ record_id: string }>(sql`
         insert into sixwire_idempotency as stored (caller, key, fingerprint, record_id, answer, lease_until, process,
           expires_at)
-        values (${caller}, ${name}, ${fingerprint}, ${newId(now)}, null, ${now + LEASE_MS}, ${processes.id},
+        values (${caller}, ${name}, ${fingerprint}, ${recordId}, null, ${now + LEASE_MS}, ${processes.id},
           ${now + RETENTION_MS})
         on conflict (caller, key) do update set
           fingerprint = excluded.fingerprint,
@@ -82,7 +83,7 @@ export function createIdempotencyStore(
           or (stored.answer is null and stored.lease_until <= ${now}
             and stored.fingerprint in (${sql.join(fingerprints)}))
         returning record_id`)
-      if (claim) return { state: 'new', recordId: claim.record_id }
+      if (claim) return { state: 'new', recordId: claim.record_id, isRepeated: claim.record_id !== recordId }
       const stored = await db.get<Stored>(sql`
         select fingerprint, answer, lease_until, process from sixwire_idempotency
         where caller = ${caller} and key = ${name}`)

@@ -1,4 +1,4 @@
-import { defineErrors, errors, type ApiError } from '../../base/errors.ts'
+import { defineErrors, errors, ApiError } from '../../base/errors.ts'
 
 /** The errors of the store wire. */
 export const storeErrors = defineErrors({
@@ -8,6 +8,17 @@ export const storeErrors = defineErrors({
   quota_exceeded: [413, 'There is no room for this: delete files or documents first.'],
   backup_damaged: [422, 'The backup is damaged: use another one.'],
 })
+
+/** Another document has the id that was sent for a new one. */
+export const takenId = (collection: string, id: string): ApiError =>
+  errors.conflict({
+    message: `There is a document with the _id ${id} in ${collection} already.`,
+    details: { fields: ['_id'] },
+  })
+
+/** Whether an error is `takenId`. */
+export const isTakenId = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 409 && String(error.details?.['fields']) === '_id'
 
 /** The document does not exist, or the caller has no access to it. */
 export const noDocument = (collection: string, id: string): ApiError =>

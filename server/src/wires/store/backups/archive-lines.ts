@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 
 import { ApiError } from '../../../base/errors.ts'
-import { idPattern } from '../../../base/ids.ts'
+import { idPattern, recordIdPattern } from '../../../base/ids.ts'
 import { parseStrictJson } from '../../../base/json.ts'
 import {
+  isOfItsTime,
   joinObjects,
   operatorNames,
   STORED_BYTES_MAX,
@@ -16,7 +17,8 @@ import { damaged } from './damaged-archive.ts'
 const LINE_BYTES_MAX = 2 * 1_048_576
 
 const LINE_BREAK = 0x0a
-const ID = new RegExp(idPattern)
+const FILE_ID = new RegExp(idPattern)
+const DOCUMENT_ID = new RegExp(recordIdPattern)
 const SHA256 = /^[0-9a-f]{64}$/
 // A header's value: printable ASCII (RFC 9110, section 8.3.1).
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?: *;[ -~]*)?$/
@@ -28,10 +30,10 @@ const TIME_MAX = 8.64e15
 const VERSION_MAX = 999_999_999_999_999
 // The beginning of each document that the store writes.
 const SERVICE_FIELDS =
-  /^\{"_id":"([0-9a-z]{26})","createdAt":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","updatedAt":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"[,}]/
+  /^\{"_id":"([\w-]{1,64})","createdAt":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)","updatedAt":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"[,}]/
 
 /** A document of an archive; `body` is its text as the store writes it, which is how the store wrote the archive. */
-export type ArchivedDocument = Omit<DocumentLine, 'document'> & { body: string }
+export type ArchivedDocument = Omit<DocumentLine, 'document'> & { body: string; isOfItsTime: boolean }
 
 /** A file's record of an archive; `metadata` is its text, byte for byte. */
 export type ArchivedFile = Omit<FileLine, 'metadata'> & { metadata: string }
@@ -77,17 +79,17 @@ export function readDocumentLine(line: Buffer, place: string): ArchivedDocument 
   const { head, last } = split(line, 'document', place)
   const { id, owner, version, ...others } = head
   checkNames(others, place)
-  if (!isId(id)) throw damaged(place, 'its id is not an id')
+  if (!isId(id, DOCUMENT_ID)) throw damaged(place, 'its id is not an id')
   if (!isOwner(owner)) throw damaged(place, 'its owner is not a text')
   if (!isCount(version) || version < 1 || version > VERSION_MAX)
     throw damaged(place, 'its version is not a number from 1 on')
-  const [serviceFields, documentId] = SERVICE_FIELDS.exec(last.text) ?? []
+  const [serviceFields, documentId, createdAt] = SERVICE_FIELDS.exec(last.text) ?? []
   if (documentId !== id) throw damaged(place, 'the document does not begin with _id, createdAt and updatedAt')
   const body = canonical(serviceFields!, last.value as Fields)
   const [operator] = operatorNames(last.value as Fields, body, '')
   if (operator) throw damaged(place, `${operator.message}: ${operator.path}`)
   if (Buffer.byteLength(body) > STORED_BYTES_MAX) throw damaged(place, 'the document is too large')
-  return { id, owner, version, body }
+  return { id, owner, version, body, isOfItsTime: isOfItsTime({ _id: id, createdAt: createdAt! }) }
 }
 
 /** Reads the line of a file. @throws BACKUP_DAMAGED */
@@ -95,7 +97,7 @@ export function readFileLine(line: Buffer, place: string): ArchivedFile {
   const { head, last } = split(line, 'metadata', place)
   const { id, owner, originalName, contentType, size, sha256, createdAt, ...others } = head
   checkNames(others, place)
-  if (!isId(id)) throw damaged(place, 'its id is not an id')
+  if (!isId(id, FILE_ID)) throw damaged(place, 'its id is not an id')
   if (!isOwner(owner)) throw damaged(place, 'its owner is not a text')
   if (typeof originalName !== 'string' || originalName.length > NAME_CHARACTERS)
     throw damaged(place, 'its originalName is not a short text')
@@ -116,7 +118,7 @@ export function readFileLine(line: Buffer, place: string): ArchivedFile {
 const canonical = (serviceFields: string, { _id, createdAt, updatedAt, ...fields }: Fields): string =>
   joinObjects(`${serviceFields.slice(0, -1)}}`, JSON.stringify(fields))
 
-const isId = (value: unknown): value is string => typeof value === 'string' && ID.test(value)
+const isId = (value: unknown, form: RegExp): value is string => typeof value === 'string' && form.test(value)
 const isOwner = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= OWNER_CHARACTERS
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0

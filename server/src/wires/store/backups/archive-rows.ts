@@ -20,7 +20,7 @@ const quoted = (name: string): Column =>
 const json = (name: string): Sql =>
   sql`${sql.either({ sqlite: sql.literal(name), postgres: sql.literal(`${name}::text`) })}`
 
-// Ids are those of `newId`. An owner may be that of an application's own accounts.
+// Ids are letters, digits, `_` and `-`. An owner may be that of an application's own accounts.
 const DOCUMENT: Line = [
   '{"id":"',
   column('id'),

@@ -52,7 +52,14 @@ export const restoredObjectsSql = (id: string): Sql<{ key: string }> =>
 export function createStaging(
   { db, objects }: { db: Database; objects: Objects },
   { id, signal }: { id: string; signal: AbortSignal },
-): { sink: ArchiveSink; finish(): Promise<void>; discard(): Promise<void> } {
+): {
+  sink: ArchiveSink
+  /** The collections with documents that were not created at the time of their ids. */
+  unordered: ReadonlySet<string>
+  finish(): Promise<void>
+  discard(): Promise<void>
+} {
+  const unordered = new Set<string>()
   const writes = new PendingPromises()
   /** Written, and not in the table of files yet. */
   const written: { id: string; object: NewObject }[] = []
@@ -91,8 +98,12 @@ export function createStaging(
   }
 
   return {
+    unordered,
     sink: {
-      documents: (collection, documents) => load(documentsSql(id, collection, documents)),
+      documents(collection, documents) {
+        if (documents.some((one) => !one.isOfItsTime)) unordered.add(collection)
+        return load(documentsSql(id, collection, documents))
+      },
       files: (files) => load(filesSql(id, files)),
       async content(file, bytes) {
         signal.throwIfAborted()

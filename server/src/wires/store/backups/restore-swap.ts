@@ -29,7 +29,8 @@ const isSame = sql`loaded.owner = old.owner and ${sql.either({
  * The documents that go, and those that come, for the indexes. The other table is bounded by the id as well: a merge join
  * would read it from its beginning for each page.
  */
-const replacementOf = (id: string): Replacement => ({
+const replacementOf = (id: string, { unordered }: Loaded): Replacement => ({
+  unordered,
   goneSql: (collection, after, limit) => sql`
     select id, owner, body from store_documents as old
     where collection = ${collection} and id > ${after} and not exists (
@@ -45,6 +46,13 @@ const replacementOf = (id: string): Replacement => ({
       where old.collection = loaded.collection and old.id = loaded.id and old.id > ${after} and ${isSame})
     order by id limit ${limit}`,
 })
+
+/** What was loaded of an archive. */
+export type Loaded = {
+  readonly counts: RestoredCounts
+  /** The collections with documents that were not created at the time of their ids. */
+  readonly unordered: ReadonlySet<string>
+}
 
 /** How many rows the archive holds. */
 export type RestoredCounts = { documents: number; files: number }
@@ -62,7 +70,7 @@ const lost = () =>
 export async function swap(
   { db, objects, indexes }: { db: Database; objects: Objects; indexes: Pick<Indexes, 'replace'> },
   restore: { id: string; safetyBackup: string; entrySql: Sql; now: () => number },
-  counts: RestoredCounts,
+  archive: Loaded,
 ): Promise<void> {
   const { id, safetyBackup, entrySql, now } = restore
   await db.transaction(
@@ -85,7 +93,7 @@ export async function swap(
             select key from store_unclaimed
             where storage = 'uploads' and state = 'writing' and key in (${restoredObjectsSql(id)})
             ${sql.forUpdate}) as written) as objects`)
-      const { documents, files } = counts
+      const { documents, files } = archive.counts
       if (loaded!.documents !== documents || loaded!.files !== files || loaded!.objects !== files)
         throw lost()
 
@@ -100,7 +108,7 @@ export async function swap(
         from store_documents as old
         where loaded.restore_id = ${id} and old.collection = loaded.collection and old.id = loaded.id
           and old.version >= loaded.version and not (${isSame})`)
-      await indexes.replace(tx, replacementOf(id))
+      await indexes.replace(tx, replacementOf(id, archive))
       // Documents that are the same stay: most are, and each that is written makes others wait. Not `truncate`: a backup under
       // way would lose the rows of its snapshot.
       await tx.write(sql`

@@ -22,7 +22,7 @@ import { insertSql } from './restore-rows.ts'
 import { previewOf, type RestorePreview } from './restore-preview.ts'
 import { withSha256 } from './with-sha256.ts'
 import { createStaging, restoredObjectsSql } from './restore-staging.ts'
-import { swap, type RestoredCounts } from './restore-swap.ts'
+import { swap, type Loaded } from './restore-swap.ts'
 
 const EXTEND_MS = 600_000
 const BACKUP_WAIT_MS = 1_000
@@ -96,12 +96,13 @@ export function createRestores(
     opened: Opened,
     signal: AbortSignal,
     onProgress: RestoreOptions['onProgress'],
-  ): Promise<RestoredCounts> {
+  ): Promise<Loaded> {
     const staging = createStaging({ db, objects }, { id, signal })
     try {
       const { collections, files } = await readWhole(opened, staging.sink, { signal, onProgress })
       await staging.finish()
-      return { documents: collections.reduce((sum, { lines }) => sum + lines, 0), files: files.lines }
+      const documents = collections.reduce((sum, { lines }) => sum + lines, 0)
+      return { counts: { documents, files: files.lines }, unordered: staging.unordered }
     } catch (error) {
       await staging.discard()
       throw error
@@ -144,14 +145,15 @@ export function createRestores(
     const stop = AbortSignal.any([closing.signal, lease.lapsed, ...(signal ? [signal] : [])])
     let safetyBackup: string | undefined
     try {
-      const counts = await load(id, opened, stop, onProgress)
+      const loaded = await load(id, opened, stop, onProgress)
+      const { counts } = loaded
       safetyBackup = await makeSafetyBackup(id, stop, onProgress)
       const total = counts.documents
       onProgress?.({ phase: 'Replace', done: 0, total, unit: 'documents' })
       stop.throwIfAborted()
       const after = { ...counts, safetyBackup }
       const entrySql = audit.entrySql(actor, { action: 'backup.restored', target, after })
-      await swap({ db, objects, indexes }, { id, safetyBackup, entrySql, now: () => clock.now() }, counts)
+      await swap({ db, objects, indexes }, { id, safetyBackup, entrySql, now: () => clock.now() }, loaded)
       onProgress?.({ phase: 'Replace', done: total, total, unit: 'documents' })
       log.info({ restore: id, safetyBackup, ...counts }, 'restore completed')
     } catch (error) {

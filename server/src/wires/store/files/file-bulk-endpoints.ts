@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 
 import { errors, invalid } from '../../../base/errors.ts'
-import { idPattern } from '../../../base/ids.ts'
+import { idPattern, recordIdPattern } from '../../../base/ids.ts'
 import { Type } from '../../../base/schema.ts'
 import type { Database } from '../../../db/database.ts'
 import { json } from '../../../http/bodies.ts'
@@ -93,7 +93,7 @@ export function fileBulkEndpoints({ db, bulk }: { db: Database; bulk: FileBulk }
               description: 'How many owners are listed.',
             }),
             owner: Type.Optional(
-              Type.String({ pattern: idPattern, description: 'Lists this one only, if it has files.' }),
+              Type.String({ pattern: recordIdPattern, description: 'Lists this one only, if it has files.' }),
             ),
           },
           { additionalProperties: false },

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 
-import { idPattern } from '../../../base/ids.ts'
+import { recordIdPattern } from '../../../base/ids.ts'
 import { Type } from '../../../base/schema.ts'
 import { containsSql } from '../../../db/contains.ts'
 import { sql, type Sql, type SqlScalar } from '../../../db/sql.ts'
@@ -25,7 +25,7 @@ export const FileFilterFields = {
   ),
   owner: Type.Optional(
     Type.String({
-      pattern: idPattern,
+      pattern: recordIdPattern,
       description:
         'The id of the user, or of the service key, that uploaded them. For administrators and service keys.',
     }),

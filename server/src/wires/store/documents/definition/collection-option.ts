@@ -51,6 +51,12 @@ export const CollectionOption = Type.Union([
           description: 'JSON Schema (2020-12) of the documents, without the fields of the server.',
         }),
       ),
+      ids: Type.Optional(
+        Type.Enum(['server', 'client'], {
+          description:
+            'client: whoever may create a document may send its _id. server: only service keys and imports do. Default: server.',
+        }),
+      ),
       unique: Type.Optional(UniqueOption),
       search: Type.Optional(SearchOption),
       relations: Type.Optional(Type.Record(Type.String(), RelationOption)),
@@ -73,6 +79,7 @@ export type CollectionDeclaration = {
   readonly showTo?: Readonly<Record<string, RuleOption>>
   readonly readOnly?: readonly string[]
   readonly schema?: TSchema | Readonly<Record<string, unknown>>
+  readonly ids?: 'server' | 'client'
   readonly unique?: Static<typeof UniqueOption>
   readonly search?: readonly string[]
   readonly relations?: Readonly<Record<string, RelationOption>>

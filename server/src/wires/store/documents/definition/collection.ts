@@ -35,6 +35,8 @@ export type CollectionDefinition = FieldRules & {
   readonly update: { readonly before: Rule; readonly after: Rule }
   readonly delete: Rule
   readonly readOnly: readonly Path[]
+  /** Whether everybody who creates a document may send its `_id`; service keys always may. */
+  readonly takesIds: boolean
   /** The values of `store.user` that its rules need. */
   readonly userValues: readonly string[]
   /** Whether it declares audiences at most: then an action needs no right to read. */
@@ -95,6 +97,7 @@ export function readCollection(
     hidden,
     showTo,
     readOnly: pathsOf(declared.readOnly, `${at}.readOnly`),
+    takesIds: declared.ids === 'client',
     schema: declared.schema,
     validate: declared.schema && compileSchema(declared.schema, `${at}.schema`),
     relations: relationsOf(declared, at),

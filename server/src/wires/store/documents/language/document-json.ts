@@ -1,4 +1,6 @@
+import { isoTime } from '../../../../base/clock.ts'
 import { errors, invalid, ISSUES_SHOWN, type Issue } from '../../../../base/errors.ts'
+import { idPattern, timeOfId } from '../../../../base/ids.ts'
 import { boundedPointer } from '../../../../base/json-pointer.ts'
 import { parseJson, parseStrictJson } from '../../../../base/json.ts'
 import { isObject } from './query/filter.ts'
@@ -22,6 +24,12 @@ export type DocumentRow = {
 }
 
 export type ServiceFields = { _id: string; createdAt: string; updatedAt: string }
+
+const OWN_ID = new RegExp(idPattern)
+
+/** Whether a document was created at the time of its id. If all were, ids are in the order of `createdAt`. */
+export const isOfItsTime = ({ _id, createdAt }: Pick<ServiceFields, '_id' | 'createdAt'>): boolean =>
+  OWN_ID.test(_id) && isoTime(timeOfId(_id)) === createdAt
 
 /** Where the documents are answered that relations lead to. */
 export const EXPANDED = '$expanded'

@@ -23,7 +23,7 @@ const HITS_MAX = 10_000
 // Above this share of a collection, to find an owner's documents by their index costs more than to pass over the others.
 const OWNER_SHARE = 0.4
 
-const ANY_ORDER = { keys: [], idDescending: false }
+const ANY_ORDER = { order: { keys: [], idDescending: false }, isIdOrdered: false }
 
 /** How the page of a list is read. It is chosen before, from the indexes of the collection and what they lead to. */
 export type AccessPath = {
@@ -69,8 +69,8 @@ export async function choosePath(
   const { list, owner } = source
   if (set && list.search) return searchPath(source, set, list.search)
   if (set && set.indexes.length > 0) {
-    const { filter, order, isPartial } = list
-    const plans = plansOf(set.indexes, { filter, order, owner, isPartial })
+    const { filter, order, isPartial, isIdOrdered } = list
+    const plans = plansOf(set.indexes, { filter, order, owner, isIdOrdered, isPartial })
     for (const counted of await fewestFirst(source, plans)) {
       const path = await pathOfPlan(source, counted)
       if (path) return path
@@ -171,7 +171,7 @@ async function unionOf(
   if (alternatives.length + Number(ownerAlternative !== undefined) < 2) return undefined
   const plans: Plan[] = []
   for (const filter of alternatives) {
-    const [plan] = plansOf(indexes, { filter, order: ANY_ORDER, owner: source.owner })
+    const [plan] = plansOf(indexes, { ...ANY_ORDER, filter, owner: source.owner })
     if (!plan?.ranges) return undefined
     plans.push(plan)
   }
@@ -221,7 +221,7 @@ async function fewerThanHits(
 ): Promise<Candidates | undefined> {
   const { db, list, owner, collection, options, countAll } = source
   if (areHitsOfList(source)) return undefined
-  const [plan] = plansOf(indexes, { filter: list.filter, order: ANY_ORDER, owner })
+  const [plan] = plansOf(indexes, { ...ANY_ORDER, filter: list.filter, owner })
   if (owner === undefined && !plan?.ranges && list.alternatives.length === 0) return undefined
   const [row] = await db.scan(countHitsSql(search, HITS_MAX), options)
   const { hits } = row!

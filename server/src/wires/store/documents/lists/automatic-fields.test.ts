@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { parseFilter } from '../language/query/parse-filter.ts'
-import { parseSort } from '../language/query/sort.ts'
+import { inIdOrder, parseSort } from '../language/query/sort.ts'
 import { neededIndex, serves } from './automatic-fields.ts'
 import { declaredIndexes } from '../storage/entries/index-definition.ts'
 
 const neededBy = (filter: unknown, sort: string) =>
-  neededIndex(parseFilter(JSON.stringify(filter)), parseSort(sort))
+  neededIndex(parseFilter(JSON.stringify(filter)), inIdOrder(parseSort(sort)))
 
 const dense = { isSearch: false, isSparse: false, ignoreCase: false, hasArrays: false }
 

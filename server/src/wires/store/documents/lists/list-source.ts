@@ -1,5 +1,6 @@
 import type { Key } from '../../../../base/crypto.ts'
 import { invalid } from '../../../../base/errors.ts'
+import { idPattern } from '../../../../base/ids.ts'
 import { parseJson } from '../../../../base/json.ts'
 import type { Database, ScanOptions } from '../../../../db/database.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
@@ -15,10 +16,20 @@ import {
   type ParsedList,
   type ParsedLists,
 } from './parsed-list.ts'
-import { decodeCursor, exactPosition, type Cursor } from '../language/query/cursor.ts'
+import {
+  decodeCursor,
+  exactPosition,
+  inTimeOrder,
+  isCursorOf,
+  type Cursor,
+} from '../language/query/cursor.ts'
 import type { Path } from '../language/query/path.ts'
 import type { Json } from '../language/query/filter.ts'
 import { documentsSql } from '../storage/sql/document-rows.ts'
+import { isIdOrderedSql } from '../storage/sql/index-rows.ts'
+import type { IndexSet } from '../storage/entries/index-definition.ts'
+
+const isId = new RegExp(idPattern)
 
 const LARGEST_LIMIT = 1000
 /** Of pages that hold no documents, but their ids. */
@@ -60,7 +71,7 @@ export type ListRequest = {
 export type ListContext = {
   readonly db: Database
   readonly documents: Pick<Documents, 'count'>
-  readonly indexes: Pick<Indexes, 'recent' | 'reload'>
+  readonly indexes: Pick<Indexes, 'known' | 'recent' | 'reload'>
   readonly automaticIndexes: Pick<AutomaticIndexes, 'observe' | 'used'>
   /** How long a query may take. */
   readonly limitMs: number
@@ -89,7 +100,10 @@ export type ListSource = {
   readonly isEmpty: boolean
   /** `, d.owner` if the owners of the documents are read as well. */
   readonly ownerColumn: Sql
-  /** The condition of row `d` that it is of the collection, and of the owner. */
+  /**
+   * The condition of row `d` that it is of the collection, and of the owner; and that ids are in the order of `createdAt`, if
+   * the list was made for that: else nothing is found.
+   */
   readonly scope: Sql
   readonly limit: number
   readonly offset: number
@@ -106,8 +120,15 @@ export type ListSource = {
   readonly countAll: () => Promise<number>
 }
 
-/** @throws validation_error at `/query/…` */
-export function listSourceOf(context: ListContext, request: ListRequest): ListSource {
+/**
+ * @param isIdOrdered whether the ids of the collection are in the order of `createdAt`, as far as is known
+ * @throws validation_error at `/query/…`
+ */
+export function listSourceOf(
+  context: ListContext,
+  request: ListRequest,
+  { isIdOrdered }: Pick<IndexSet, 'isIdOrdered'>,
+): ListSource {
   const { db, documents, limitMs, key, parsed, searchFieldsOf } = context
   const { collection, access, parameters, reads = 'bodies', options, makeRoom } = request
   const { rowFilter, view } = access
@@ -121,9 +142,12 @@ export function listSourceOf(context: ListContext, request: ListRequest): ListSo
     })
   if (parameters.cursor !== undefined && offset > 0)
     throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
-  const list = parsedListOf(parsed, parameters, db.dialect, access)
-  const name = `${collection} ${owner ?? ''} ${list.text}`
-  const cursor = parameters.cursor === undefined ? undefined : decodeCursor(parameters.cursor, name, key)
+  const list = parsedListOf(parsed, parameters, db.dialect, access, isIdOrdered)
+  const nameOf = (text: string): string => `${collection} ${owner ?? ''} ${text}`
+  const name = nameOf(list.text)
+  const earlierName = list.idOrderText === undefined ? undefined : nameOf(list.idOrderText)
+  const cursor =
+    parameters.cursor === undefined ? undefined : cursorOf(parameters.cursor, name, earlierName, key)
   const limit = Math.min(parameters.limit, reads === 'versions' ? MOST_VERSIONS : LARGEST_LIMIT)
   return {
     db,
@@ -136,10 +160,7 @@ export function listSourceOf(context: ListContext, request: ListRequest): ListSo
     owner,
     isEmpty: rowFilter.rows === 'none',
     ownerColumn: view && view.showTo.length > 0 ? OWNER_COLUMN : NO_COLUMN,
-    scope:
-      owner === undefined
-        ? sql`d.collection = ${collection}`
-        : sql`d.collection = ${collection} and d.owner = ${owner}`,
+    scope: scopeOf(collection, owner, isIdOrdered),
     limit,
     offset,
     isShort: limit <= SHORT_LIMIT && offset <= SHORT_OFFSET,
@@ -153,6 +174,20 @@ export function listSourceOf(context: ListContext, request: ListRequest): ListSo
     makeRoom: makeRoom ?? (async () => undefined),
     countAll: () => documents.count(collection, owner),
   }
+}
+
+function scopeOf(collection: string, owner: string | undefined, isIdOrdered: boolean): Sql {
+  const all = sql`d.collection = ${collection}`
+  const own = owner === undefined ? all : sql`${all} and d.owner = ${owner}`
+  return isIdOrdered ? sql`${own} and ${isIdOrderedSql(collection)}` : own
+}
+
+/** @param earlierName that of the list while ids were in the order of `createdAt`, if its order was another one */
+function cursorOf(text: string, name: string, earlierName: string | undefined, key: Key): Cursor {
+  if (earlierName === undefined || !isCursorOf(text, earlierName, key)) return decodeCursor(text, name, key)
+  const cursor = decodeCursor(text, earlierName, key)
+  // A foreign id is that of a list by `_id`.
+  return isId.test(cursor.position.id) ? inTimeOrder(cursor) : decodeCursor(text, name, key)
 }
 
 /** The filter, and only what comes after a cursor, whose key may be too long to be in it. */

@@ -43,8 +43,7 @@ export function createLists(context: Omit<ListContext, 'parsed'>) {
      * @throws validation_error at `/query/…`; unavailable if the query takes too long, or too many wait
      */
     list: async (request: ListRequest): Promise<DocumentList> => {
-      const source = listSourceOf(lists, request)
-      const { path, page, ms } = await read(lists, source)
+      const { source, path, page, ms } = await read(lists, request)
       if (path.kind === 'scan' && source.list.scans && !source.isEmpty)
         automaticIndexes.observe(source, { ms, total: page.total })
       return answerOf(lists, source, page)
@@ -56,10 +55,9 @@ export function createLists(context: Omit<ListContext, 'parsed'>) {
      * @throws as `list`
      */
     explain: async (request: ListRequest): Promise<Explanation> => {
-      const source = listSourceOf(lists, request)
+      const answered = await read(lists, request)
+      const { source, path } = answered
       const { db, collection, documents, options, countAll } = source
-      const answered = await read(lists, source)
-      const { path } = answered
       const [counted] =
         path.kind === 'search'
           ? await db.scan(countHitsSql(path.search, await documents.count(collection)), options)
@@ -75,25 +73,48 @@ export function createLists(context: Omit<ListContext, 'parsed'>) {
  *
  * @throws unavailable while the words that it searches for are not complete
  */
-async function read({ indexes, automaticIndexes }: ListContext, source: ListSource): Promise<ReadList> {
-  const { list, collection, isEmpty } = source
+async function read(
+  lists: ListContext,
+  request: ListRequest,
+): Promise<ReadList & { readonly source: ListSource }> {
+  const { indexes, automaticIndexes } = lists
+  const { collection } = request
   const began = performance.now()
-  let set = list.scans && !isEmpty ? await indexes.recent(collection) : undefined
+  let source = await openSource(lists, request)
+  let set = source.list.scans && !source.isEmpty ? await indexes.recent(collection) : undefined
   for (let tries = 1; ; tries++) {
+    const { list, isEmpty } = source
     const path = await choosePath(source, set)
     const page = isEmpty ? NO_DOCUMENTS : path && (await readPage(source, path))
     if (path && page) {
       if (path.kind !== 'search') for (const { index } of path.plans) automaticIndexes.used(index.id)
-      return { path, page, ms: performance.now() - began }
+      return { source, path, page, ms: performance.now() - began }
     }
-    if (tries < TRIES_MAX) set = await indexes.reload(collection)
-    else if (list.search)
+    set = await indexes.reload(collection)
+    source = listSourceOf(lists, request, set)
+    if (tries < TRIES_MAX) continue
+    if (list.search)
       throw errors.unavailable({
         message: `The words of ${collection} are still being indexed: search again later.`,
         retryAfter: RETRY_AFTER,
       })
     // A scan asks for none.
-    else set = undefined
+    set = undefined
+  }
+}
+
+/** @throws as `listSourceOf` */
+async function openSource(lists: ListContext, request: ListRequest): Promise<ListSource> {
+  const { known, reload } = lists.indexes
+  const set = known(request.collection)
+  try {
+    return listSourceOf(lists, request, set)
+  } catch (error) {
+    // The cursor may be that of another process, which knows that ids are not in the order of `createdAt` any more.
+    if (request.parameters.cursor === undefined || !set.isIdOrdered) throw error
+    const current = await reload(request.collection)
+    if (current.isIdOrdered) throw error
+    return listSourceOf(lists, request, current)
   }
 }
 

@@ -1,6 +1,7 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
 import { listFault } from '../language/query/sort.ts'
 import { isReadySql } from '../storage/sql/entries-sql.ts'
+import { isIdOrderedSql } from '../storage/sql/index-rows.ts'
 import { isSearchable } from '../storage/sql/search-sql.ts'
 import { PREVIEW_BYTES } from '../storage/preview/preview.ts'
 import { previewSql } from '../storage/preview/preview-sql.ts'
@@ -43,7 +44,7 @@ export type ListPage = { readonly total: number; readonly documents: readonly Wh
  * @throws a VALIDATION_ERROR at `/query/sort` if a document of the list cannot be sorted
  */
 export async function readPage(source: ListSource, path: AccessPath): Promise<ListPage | undefined> {
-  const { db, list, knownTotal } = source
+  const { db, list, collection, knownTotal } = source
   const { kind, plans, isQuick } = path
   const rows = await rowsOf(source, path)
   let page: ListPage
@@ -60,11 +61,12 @@ export async function readPage(source: ListSource, path: AccessPath): Promise<Li
   }
   if (kind === 'entries' && isQuick && knownTotal === undefined && page.total > FEW_ENTRIES)
     return readPage(source, { ...path, isQuick: false })
-  if (kind === 'scan') return page
-  // What an index that was dropped meanwhile led to is nothing at all.
+  if (kind === 'scan' && !list.isIdOrdered) return page
+  // What an index that was dropped meanwhile led to is nothing at all; nor is what was read in an order that is no more.
   const isCertain = page.documents.length > 0 && !('candidates' in path && path.candidates?.isUnion)
   if (isCertain) return page
   const conditions = plans.map(({ index }) => isReadySql(index))
+  if (list.isIdOrdered) conditions.push(isIdOrderedSql(collection))
   if (kind === 'search') conditions.push(isSearchable(path.search.index))
   const ready = await db.get(sql`select 1 as ready where ${sql.join(conditions, ' and ')}`)
   return ready && page

@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../../../base/bounded-map.ts'
 import { once } from '../../../../base/once.ts'
-import { allRows, type RowFilter } from '../../../../base/row-filter.ts'
+import type { RowFilter } from '../../../../base/row-filter.ts'
 import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
 import { neededIndex, type NeededIndex } from './automatic-fields.ts'
 import type { Position } from '../language/query/bound.ts'
@@ -16,7 +16,7 @@ import {
 } from '../language/query/filter.ts'
 import { parseFilter } from '../language/query/parse-filter.ts'
 import { parseSearch, type SearchQuery } from '../language/search/search-query.ts'
-import { parseSort, SCORE, scoreOrder, type Sort } from '../language/query/sort.ts'
+import { inIdOrder, parseSort, SCORE, scoreOrder, type Sort } from '../language/query/sort.ts'
 import type { RuleCondition } from '../language/rules/rule.ts'
 import { listEngines } from '../storage/sql/engines.ts'
 import { idMatches } from '../storage/sql/document-rows.ts'
@@ -44,8 +44,12 @@ export type ParsedList = ListOrder & {
   readonly order: Sort
   /** What is searched for; undefined: nothing. It is no part of `where`. */
   readonly search: SearchQuery | undefined
+  /** Whether it is of a collection whose ids are in the order of `createdAt`. */
+  readonly isIdOrdered: boolean
   /** The filter, sort and search in one form, however a request writes them. */
   readonly text: string
+  /** That of the same list while ids were in the order of `createdAt`, if that is another order. */
+  readonly idOrderText: string | undefined
   /** Whether there is a filter at all: without one, the total is known without looking. */
   readonly isFiltered: boolean
   /**
@@ -93,7 +97,8 @@ export function parsedListOf(
   lists: ParsedLists,
   parameters: ListParameters,
   dialect: Dialect,
-  access: ListAccess = EVERYTHING,
+  access: ListAccess,
+  isIdOrdered: boolean,
 ): ParsedList {
   const { sort, filter, search } = parameters
   const { rowFilter, view } = access
@@ -101,10 +106,10 @@ export function parsedListOf(
     rowFilter.rows === 'matching'
       ? { filter: or(rowFilter.condition.filters), owner: rowFilter.alsoOf }
       : undefined
-  const key = JSON.stringify([sort, filter, search, rule, view && nameOfView(view)])
+  const key = JSON.stringify([sort, filter, search, rule, view && nameOfView(view), isIdOrdered])
   const cachedList = lists.get(key)
   if (cachedList) return cachedList
-  const parsed = parseFor(parameters, dialect, rule, view)
+  const parsed = parseFor(parameters, dialect, { rule, view, isIdOrdered })
   if (key.length <= CACHED_LENGTH_MAX && parsed.text.length <= CACHED_TEXT_MAX) lists.set(key, parsed)
   return parsed
 }
@@ -112,26 +117,29 @@ export function parsedListOf(
 /** What a rule asks of documents besides their owner; with an owner, those of the owner need not match the filter. */
 type ListRule = { readonly filter: FilterTree; readonly owner: string | undefined }
 
-const EVERYTHING: ListAccess = { rowFilter: allRows, view: undefined }
-
 /** @throws as `parsedListOf`; a list for everything that is stored */
-export const parseList = (parameters: ListParameters, dialect: Dialect): ParsedList =>
-  parseFor(parameters, dialect, undefined, undefined)
+export const parseList = (parameters: ListParameters, dialect: Dialect, isIdOrdered = true): ParsedList =>
+  parseFor(parameters, dialect, { rule: undefined, view: undefined, isIdOrdered })
 
 function parseFor(
   { filter: text, sort, search: searchText }: ListParameters,
   dialect: Dialect,
-  rule: ListRule | undefined,
-  view: FieldView | undefined,
+  {
+    rule,
+    view,
+    isIdOrdered,
+  }: { rule: ListRule | undefined; view: FieldView | undefined; isIdOrdered: boolean },
 ): ParsedList {
   const asked = text === undefined ? everything : parseFilter(text)
   const search = searchText === undefined ? undefined : parseSearch(searchText)
   const isScored = searchText !== undefined && (sort ?? SCORE) === SCORE
   // A search without a word finds all documents, none better than another.
-  const order = isScored && search ? scoreOrder : parseSort(isScored ? NEWEST : (sort ?? NEWEST))
+  const sorted = isScored && search ? scoreOrder : parseSort(isScored ? NEWEST : (sort ?? NEWEST))
+  const byId = inIdOrder(sorted)
+  const order = isIdOrdered ? byId : sorted
   if (view) {
     checkFilter(view, asked)
-    checkSort(view, order)
+    checkSort(view, byId)
   }
   const engine = listEngines[dialect]
   const isPartial = rule?.owner !== undefined
@@ -156,18 +164,22 @@ function parseFor(
     order.keys.length > 0 ||
     (isFiltered && !(isOfId(asked) && asked.test.kind === 'in'))
   const readsInOrder = engine.readsInOrder && order.keys.length === 0 && !order.byScore
+  const textOf = (orderOfList: Sort): string =>
+    JSON.stringify([
+      filter,
+      orderOfList,
+      ...(isPartial ? [rule] : []),
+      ...(view ? [nameOfView(view)] : []),
+      ...(search ? [search] : []),
+    ])
   return {
     filter,
     order,
     search,
     isPartial,
-    text: JSON.stringify([
-      filter,
-      order,
-      ...(isPartial ? [rule] : []),
-      ...(view ? [nameOfView(view)] : []),
-      ...(search ? [search] : []),
-    ]),
+    isIdOrdered,
+    text: textOf(order),
+    idOrderText: order === byId ? undefined : textOf(byId),
     isFiltered,
     scans,
     alternatives,

@@ -5,6 +5,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises'
 
 import { Type } from '../../../../base/schema.ts'
 import { ApiError, errors, invalid, type Issue } from '../../../../base/errors.ts'
+import { idsWithin, newId } from '../../../../base/ids.ts'
 import { createKeyedMutex } from '../../../../base/keyed-mutex.ts'
 import { ownRows } from '../../../../base/row-filter.ts'
 import { json } from '../../../../http/bodies.ts'
@@ -12,7 +13,7 @@ import { namesEtag } from '../../../../http/conditions.ts'
 import { countedFor } from '../../../../http/limits.ts'
 import type { Caller } from '../../../../http/access.ts'
 import { answer, jsonText, NoBody, endpoint, type Call } from '../../../../http/route.ts'
-import { checkAudience } from '../definition/collection.ts'
+import { checkAudience, type CollectionDefinition } from '../definition/collection.ts'
 import type { Collections } from '../definition/collections.ts'
 import type { Viewer } from '../definition/viewer.ts'
 import { writtenAgain, type Fields as DocumentFields } from '../language/document-json.ts'
@@ -38,6 +39,7 @@ import {
   OneOrMoreFields,
   Page,
   ReplaceParameter,
+  UpsertParameter,
 } from './request-schemas.ts'
 import { countPaths } from '../language/operators/operators.ts'
 import { expand, parseExpand, withExpanded } from '../writes/relations/expand-relations.ts'
@@ -53,10 +55,11 @@ import {
 } from '../writes/shown-documents.ts'
 import { patchBy, replaceBy, updateBy } from '../writes/request-body.ts'
 import { changeDocument, type DocumentChange } from '../writes/change-document.ts'
-import { createDocument, createDocuments } from '../writes/create-document.ts'
+import { createDocument, createDocuments, type NewDocumentId } from '../writes/create-document.ts'
+import { documentIdOf } from '../language/document-id.ts'
 import { removeDocument } from '../writes/remove-document.ts'
 import type { WriteContext } from '../writes/write-context.ts'
-import { noDocument } from '../../errors.ts'
+import { isTakenId, noDocument } from '../../errors.ts'
 
 /** What the routes that change a document have in common. */
 const CHANGE = {
@@ -69,6 +72,9 @@ const CHANGE = {
 
 /** From so many paths on, the patches of one caller are worked on one after the other: each takes 5 µs of the event loop. */
 const COSTLY_PATHS = 200
+
+/** How often a PUT that creates what is not there begins again, because others create or delete it. */
+const UPSERT_TRIES = 3
 
 export function documentEndpoints({
   collections,
@@ -177,6 +183,29 @@ export function documentEndpoints({
     return one(shownAfterWrite(collection, await viewer.subjectFor(collection), written))
   }
 
+  /**
+   * Changes a document, or creates it if there is none.
+   *
+   * @throws FORBIDDEN if the caller may not send ids; NOT_FOUND if the caller may not read the document that is there
+   */
+  async function upsert(apply: DocumentChange['apply'], call: Parameters<typeof change>[1] & SentFields) {
+    const { params, caller, body } = call
+    const collection = collections.get(params.collection)
+    if (!maySendIds(collection, caller)) throw needsServerIds(collection)
+    const viewer = collections.viewer(caller)
+    const isThere = () => documents.has(collection.name, params.id)
+    for (let tries = 1; ; tries++)
+      try {
+        if (await isThere()) return await change(apply, call)
+        const id = { recordId: newId(writing.clock.now()), sent: params.id }
+        const newDocument = await createDocument(writing, collection, viewer, id, body)
+        return one(shownAfterWrite(collection, await viewer.subjectFor(collection), newDocument), 201)
+      } catch (error) {
+        const isMoved = isTakenId(error) || (isNotFound(error) && !(await isThere()))
+        if (!isMoved || tries === UPSERT_TRIES) throw error
+      }
+  }
+
   return {
     create: endpoint(
       {
@@ -190,19 +219,34 @@ export function documentEndpoints({
         params: InCollection,
         body: json(OneOrMoreFields),
         reply: { 201: OneOrMore },
-        errors: [errors.payload_too_large],
+        errors: [errors.conflict, errors.payload_too_large],
       },
-      async ({ params: { collection: name }, body, caller, recordId }) => {
+      async ({ params: { collection: name }, body, caller, recordId, isRepeated }) => {
         const collection = collections.get(name)
         const viewer = collections.viewer(caller)
         const subject = await viewer.subjectFor(collection)
+        const takesIds = maySendIds(collection, caller)
+        const idOf = (id: string, fields: DocumentFields, at: string): NewDocumentId => ({
+          recordId: id,
+          sent: takesIds && fields['_id'] !== undefined ? documentIdOf(fields['_id'], at) : undefined,
+          ifTaken: isRepeated ? 'answer-own' : 'refuse',
+        })
         if (Array.isArray(body)) {
           const list = body as DocumentFields[]
-          const newDocuments = await createDocuments(writing, collection, viewer, recordId, list)
+          const recordIds = idsWithin(recordId, list.length)
+          const ids = list.map((fields, i) => idOf(recordIds[i]!, fields, `/body/${i}/_id`))
+          refuseTwice(ids)
+          const newDocuments = await createDocuments(writing, collection, viewer, ids, list)
           const bodies = newDocuments.map((document) => shownAfterWrite(collection, subject, document).body)
           return answer<Document>(jsonText(`{"data":[${bodies.join(',')}]}`), { status: 201 })
         }
-        const newDocument = await createDocument(writing, collection, viewer, recordId, body)
+        const newDocument = await createDocument(
+          writing,
+          collection,
+          viewer,
+          idOf(recordId, body, '/body/_id'),
+          body,
+        )
         return one(shownAfterWrite(collection, subject, newDocument), 201)
       },
     ),
@@ -307,10 +351,20 @@ export function documentEndpoints({
         ...CHANGE,
         summary: 'Update a document',
         description: 'Sets the given top-level fields and keeps the others; null is stored as null.',
-        query: Type.Object({ replace: ReplaceParameter }, { additionalProperties: false }),
+        query: Type.Object(
+          { replace: ReplaceParameter, upsert: UpsertParameter },
+          { additionalProperties: false },
+        ),
         body: json(Fields),
+        reply: { 200: Document, 201: Document },
+        errors: [...CHANGE.errors, errors.conflict],
       },
-      (call) => change((call.query.replace ? replaceBy : updateBy)(call.body), call),
+      (call) => {
+        const apply = (call.query.replace ? replaceBy : updateBy)(call.body)
+        // A version that is expected is that of a document that is there.
+        const isUpsert = call.query.upsert && call.headers['if-match'] === undefined
+        return isUpsert ? upsert(apply, call) : change(apply, call)
+      },
     ),
     patch: endpoint(
       {
@@ -347,6 +401,33 @@ export function documentEndpoints({
     ),
   }
 }
+
+type SentFields = { readonly body: DocumentFields }
+
+/** Whether the `_id` is kept that somebody sends for a new document. */
+const maySendIds = ({ takesIds }: CollectionDefinition, caller: Caller | undefined): boolean =>
+  takesIds || caller?.kind === 'key'
+
+const needsServerIds = ({ name }: CollectionDefinition): ApiError =>
+  errors.forbidden({
+    message: `The server gives documents of ${name} their _id: upsert is for service keys, and for collections with ids: 'client'.`,
+  })
+
+/** @throws VALIDATION_ERROR if an id is sent for two documents */
+function refuseTwice(ids: readonly NewDocumentId[]): void {
+  const seen = new Set<string>()
+  for (const [i, { sent }] of ids.entries()) {
+    if (sent === undefined) continue
+    if (seen.has(sent))
+      throw invalid({
+        path: `/body/${i}/_id`,
+        message: `${sent} is the _id of another document of this list`,
+      })
+    seen.add(sent)
+  }
+}
+
+const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.code === 'NOT_FOUND'
 
 /** A refusal of a list's parameters, where they are in the body. */
 function inBody(error: unknown): unknown {

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 
-import { idPattern } from '../../../../base/ids.ts'
 import { Type } from '../../../../base/schema.ts'
 import { CollectionName } from '../language/collection-name.ts'
+import { DocumentId } from '../language/document-id.ts'
 
 const LARGEST_LIST = 1000
 
@@ -30,15 +30,19 @@ export const AnsweredDocument = Type.Object(
 export type AnsweredDocument = Static<typeof AnsweredDocument>
 
 const IGNORED = { description: 'Set by the server; ignored here.' }
+const OWN_ID = {
+  description:
+    'Of a document to be created: kept from service keys, and in collections with ids: client. Otherwise ignored.',
+}
 const fieldsSchema = {
   title: 'DocumentFields',
   type: 'object',
   // Named, because client generators make no class of an object without fields, and no union with it.
-  properties: { _id: IGNORED, createdAt: IGNORED, updatedAt: IGNORED },
+  properties: { _id: OWN_ID, createdAt: IGNORED, updatedAt: IGNORED },
   additionalProperties: true,
   examples: [{ title: 'Momo', year: 1973 }],
   description:
-    'Any fields. A name must not begin with $; _id, createdAt and updatedAt are set by the server and ignored.',
+    'Any fields. A name must not begin with $; createdAt and updatedAt are set by the server and ignored.',
 }
 export const Fields = Type.Unsafe<Record<string, unknown>>(fieldsSchema)
 
@@ -58,11 +62,7 @@ export const OneOrMore = Type.Unsafe<Document>(
 export const InCollection = Type.Object({ collection: CollectionName })
 export const OneDocument = Type.Object({
   collection: CollectionName,
-  id: Type.String({
-    pattern: idPattern,
-    description: 'The document’s _id.',
-    examples: ['01arz3ndektsv4rrffq69g5fav'],
-  }),
+  id: DocumentId,
 })
 export const IfMatch = Type.Object({
   'if-match': Type.Optional(
@@ -77,6 +77,12 @@ export const ReplaceParameter = Type.Boolean({
   default: false,
   description:
     'Whether the fields that the body does not have are removed: the document is then as it was sent. Fields that the caller may not see or change stay.',
+})
+
+export const UpsertParameter = Type.Boolean({
+  default: false,
+  description:
+    'Whether the document is created if there is none with this _id: 201. For service keys, and in collections with ids: client.',
 })
 
 export const FieldsParameter = Type.Optional(

@@ -13,7 +13,7 @@ import {
   gainsFromGroups,
   insertAllSql,
   insertSql,
-  selectAllSql,
+  selectIdsSql,
   selectManySql,
   selectSmallSql,
   selectSql,
@@ -28,6 +28,12 @@ import type { Json } from '../language/query/filter.ts'
 const GROUPS = 2
 const LARGEST_GROUP = 100
 const GROUP_CHARACTERS = 1_000_000
+
+/** A document to be inserted. */
+export type NewDocument = Omit<DocumentRow, 'version'> & {
+  /** Whether its `createdAt` is not the time of its id: lists of the collection are then sorted by `createdAt`. */
+  readonly breaksIdOrder?: boolean
+}
 
 /** A document that is read to be changed. */
 export type DocumentToChange = {
@@ -78,13 +84,14 @@ export function createDocuments({ db }: { db: Database }, { indexes }: { indexes
     return row!.documents
   })
 
-  async function insert(document: Omit<DocumentRow, 'version'>, others?: OtherSteps): Promise<boolean> {
-    const { collection, id, owner, body } = document
+  async function insert(document: NewDocument, others?: OtherSteps): Promise<boolean> {
+    const { collection, id, owner, body, breaksIdOrder = false } = document
     const rows = await indexes.write(
       collection,
       (set) => ({
         query: insertSql(db.dialect, document, set),
         changes: () => [{ id, owner, after: jsonOf(body) }],
+        breaksIdOrder,
       }),
       others,
     )
@@ -93,7 +100,7 @@ export function createDocuments({ db }: { db: Database }, { indexes }: { indexes
 
   async function insertAll(
     collection: string,
-    list: readonly Omit<DocumentRow, 'collection' | 'version'>[],
+    list: readonly Omit<NewDocument, 'collection'>[],
     pathOf: (i: number) => string = () => '/body',
     others?: OtherSteps,
   ): Promise<boolean> {
@@ -103,6 +110,7 @@ export function createDocuments({ db }: { db: Database }, { indexes }: { indexes
         query: insertAllSql(collection, list, set),
         changes: () =>
           list.map(({ id, owner, body }, i) => ({ id, owner, after: jsonOf(body), path: pathOf(i) })),
+        breaksIdOrder: list.some((one) => one.breaksIdOrder),
       }),
       others,
     )
@@ -110,7 +118,7 @@ export function createDocuments({ db }: { db: Database }, { indexes }: { indexes
   }
 
   // Documents that arrive together are inserted by one write, which costs PostgreSQL half as much where they have index entries.
-  const groups = new Coalescer<Omit<DocumentRow, 'version'>, boolean>({
+  const groups = new Coalescer<NewDocument, boolean>({
     laneOf: ({ collection }) => collection,
     groups: GROUPS,
     largest: LARGEST_GROUP,
@@ -121,8 +129,7 @@ export function createDocuments({ db }: { db: Database }, { indexes }: { indexes
       const alone = () => group.map((document) => insert(document))
       if (group.length === 1) return alone()
       try {
-        const documents = group.map(({ id, owner, body }) => ({ id, owner, body }))
-        return (await insertAll(group[0]!.collection, documents)) ? group.map(() => true) : alone()
+        return (await insertAll(group[0]!.collection, group)) ? group.map(() => true) : alone()
       } catch (error) {
         // Nothing was written: it is wrong with one of them, and may be right for the others.
         if (error instanceof ApiError && error.status < 500) return alone()
@@ -151,6 +158,10 @@ export function createDocuments({ db }: { db: Database }, { indexes }: { indexes
       return db.get(selectSql(collection, id))
     },
 
+    /** Whether a collection has a document. */
+    has: async (collection: string, id: string): Promise<boolean> =>
+      (await db.get(selectIdsSql(collection, [id]))) !== undefined,
+
     /** Documents of several collections by their ids, in one query, in no order. */
     findMany: (wanted: readonly { collection: string; id: string }[]) =>
       db.all(selectManySql(wanted)) as Promise<DocumentRow[]>,
@@ -167,10 +178,10 @@ export function createDocuments({ db }: { db: Database }, { indexes }: { indexes
     /**
      * Inserts a document.
      *
-     * @returns false if there is one with its id: a repeated call
+     * @returns false if there is one with its id
      * @throws CONFLICT naming the fields that must be unique
      */
-    insert(document: Omit<DocumentRow, 'version'>, others?: OtherSteps): Promise<boolean> {
+    insert(document: NewDocument, others?: OtherSteps): Promise<boolean> {
       const isAlone =
         others !== undefined ||
         !gainsFromGroups(db.dialect) ||
@@ -180,14 +191,6 @@ export function createDocuments({ db }: { db: Database }, { indexes }: { indexes
 
     /** Inserts documents, all or none; false if there is one with an id of theirs. */
     insertAll,
-
-    /** Those of an owner that exist, in the order of their ids. */
-    findAll: (
-      collection: string,
-      owner: string,
-      ids: readonly string[],
-    ): Promise<Pick<DocumentRow, 'id' | 'body' | 'version'>[]> =>
-      db.all(selectAllSql(collection, owner, ids)),
 
     /** Writes in several collections, all or none; undefined if a document is not what was read any more. */
     writeAll: indexes.writeAll,

@@ -1,5 +1,7 @@
+import { isoTime } from '../../../../../base/clock.ts'
 import { isSameSecret, sha256, type Key } from '../../../../../base/crypto.ts'
 import { invalid } from '../../../../../base/errors.ts'
+import { timeOfId } from '../../../../../base/ids.ts'
 import { sortKeyOf } from './sort-key.ts'
 import type { Bound, Position } from './bound.ts'
 import type { Json } from './filter.ts'
@@ -91,20 +93,38 @@ type Content = [
 
 const MAC_LENGTH = 43
 
+/** Whether `encodeCursor` wrote a cursor for a list. */
+export const isCursorOf = (cursor: string, list: string, key: Key): boolean =>
+  cursor.length <= MAX_LENGTH &&
+  isSameSecret(cursor.slice(0, MAC_LENGTH), key.mac(`${list}\n${cursor.slice(MAC_LENGTH)}`))
+
+/** The key of the time of an id, as `createdAt` has it. @param id one of `newId` */
+export const timeKeyOf = (id: string): Buffer => sortKeyOf(isoTime(timeOfId(id)))
+
+/** A cursor of a list in the order of ids, in the same list in the order of `createdAt`, whose last key that is. */
+export const inTimeOrder = ({ position, ...others }: Cursor): Cursor => ({
+  ...others,
+  position: {
+    ...position,
+    bounds: [...position.bounds, { bytes: timeKeyOf(position.id), isCut: false }],
+  },
+})
+
 /**
  * Reads a cursor that `encodeCursor` wrote for the same list.
  *
  * @throws VALIDATION_ERROR at `/query/cursor` for a forged one, one of another list, and one from before the secret changed
  */
 export function decodeCursor(cursor: string, list: string, key: Key): Cursor {
-  const text = cursor.slice(MAC_LENGTH)
-  if (cursor.length > MAX_LENGTH || !isSameSecret(cursor.slice(0, MAC_LENGTH), key.mac(`${list}\n${text}`)))
+  if (!isCursorOf(cursor, list, key))
     throw invalid({
       path: '/query/cursor',
       message:
         'This is not a cursor of this list: send the nextCursor of the previous page, with the same collection, filter and sort.',
     })
-  const [id, total, print, bounds, score] = JSON.parse(Buffer.from(text, 'base64url').toString()) as Content
+  const [id, total, print, bounds, score] = JSON.parse(
+    Buffer.from(cursor.slice(MAC_LENGTH), 'base64url').toString(),
+  ) as Content
   return {
     position: {
       id,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { ApiError } from '../../../../../base/errors.ts'
+import { allRows } from '../../../../../base/row-filter.ts'
 import { sql } from '../../../../../db/sql.ts'
 import { eachEngine } from '../../../../../testing/engines.ts'
 import { cursorKey, openDocuments, type Document, type Documents } from './documents.fixture.ts'
@@ -210,7 +211,13 @@ test('only what the primary key answers does not scan', () => {
 test('a list that is asked for again is parsed once, if it is short', () => {
   const lists = createParsedLists()
   const filterOf = (filter: object) =>
-    parsedListOf(lists, { filter: JSON.stringify(filter) }, 'sqlite').filter
+    parsedListOf(
+      lists,
+      { filter: JSON.stringify(filter) },
+      'sqlite',
+      { rowFilter: allRows, view: undefined },
+      true,
+    ).filter
   assert.equal(filterOf({ 'a.b': { $gt: 5 }, c: null }), filterOf({ 'a.b': { $gt: 5 }, c: null }))
   for (const long of [{ name: 'x'.repeat(1000) }, { name: { $regex: '\\pL'.repeat(20) } }])
     assert.notEqual(filterOf(long), filterOf(long))

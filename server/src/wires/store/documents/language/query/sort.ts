@@ -31,7 +31,8 @@ const refused = (message: string): ApiError => invalid({ path: AT, message })
 
 /**
  * Reads a sort: dotted paths joined by commas, each with a minus before it where it descends, or MongoDB's form, an object
- * of paths with 1 or -1. Documents that are equal in all of it follow their `_id`, in the direction of the first key.
+ * of paths with 1 or -1. Documents that are equal in all of it follow their `_id`, in the direction of the last key if that is
+ * `createdAt`, else of the first.
  *
  * @param text for example `-createdAt,name` or `{"createdAt":-1,"name":1}`
  * @throws VALIDATION_ERROR at `/query/sort`
@@ -52,11 +53,24 @@ export function parseSort(text: string): Sort {
     names.push(name)
     keys.push({ path, descending })
   }
-  // `_id` ends the sort wherever it stands. Ids sort by time of making, so `createdAt` at the end is `_id` too.
-  let end = names.indexOf('_id')
-  if (end === -1 && names.at(-1) === 'createdAt') end = names.length - 1
-  return { keys: end === -1 ? keys : keys.slice(0, end), idDescending: (keys[end] ?? keys[0]!).descending }
+  // `_id` ends the sort wherever it stands.
+  const end = names.indexOf('_id')
+  const last = keys.at(-1)!
+  if (end === -1) return { keys, idDescending: (isCreatedAt(last) ? last : keys[0]!).descending }
+  return { keys: keys.slice(0, end), idDescending: keys[end]!.descending }
 }
+
+/** A sort where ids are in the order of `createdAt`: at its end that is `_id` too. */
+export function inIdOrder(sort: Sort): Sort {
+  const last = sort.keys.at(-1)
+  return last && isCreatedAt(last) && last.descending === sort.idDescending
+    ? { ...sort, keys: sort.keys.slice(0, -1) }
+    : sort
+}
+
+/** Whether a field is `createdAt`. */
+export const isCreatedAt = ({ path }: Pick<SortKey, 'path'>): boolean =>
+  path.length === 1 && path[0] === 'createdAt'
 
 const DIRECTIONS = new Map<unknown, boolean>([
   [1, false],

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 
 import { invalid } from '../../../../../base/errors.ts'
-import { idPattern } from '../../../../../base/ids.ts'
+import { recordIdPattern } from '../../../../../base/ids.ts'
 import { Type } from '../../../../../base/schema.ts'
 import { readFilterOf } from '../../language/query/parse-filter.ts'
 import type { Json } from '../../language/query/filter.ts'
@@ -23,7 +23,7 @@ export const BulkBody = Type.Object(
       }),
     ),
     ids: Type.Optional(
-      Type.Array(Type.String({ pattern: idPattern }), {
+      Type.Array(Type.String({ pattern: recordIdPattern }), {
         minItems: 1,
         maxItems: IDS_MAX,
         description: 'The _id of each document.',
@@ -58,7 +58,7 @@ export const BulkBody = Type.Object(
     ),
     cursor: Type.Optional(
       Type.String({
-        pattern: idPattern,
+        pattern: recordIdPattern,
         description: 'The nextCursor of the last answer: goes on behind the documents that are done.',
       }),
     ),

@@ -35,6 +35,9 @@ export const CollectionOverview = Type.Object(
     }),
     readOnly: Paths('Fields that only hooks, administrators and service keys write.'),
     schema: Type.Boolean({ description: 'Whether documents are checked by a JSON Schema.' }),
+    ids: Type.Enum(['server', 'client'], {
+      description: 'Whether clients may send the _id of a document that they create.',
+    }),
     unique: Type.Array(Type.Object({ fields: Type.Array(Type.String()), ignoreCase: Type.Boolean() }), {
       description: 'Fields of which no two documents have the same values.',
     }),
@@ -106,6 +109,7 @@ function declarationOf(option: CollectionOption = {}, policy: PolicyName) {
     hidden = [],
     showTo = {},
     readOnly = [],
+    ids = 'server',
     unique = [],
     search = [],
     relations = {},
@@ -123,6 +127,7 @@ function declarationOf(option: CollectionOption = {}, policy: PolicyName) {
     showTo,
     readOnly: [...readOnly],
     schema: declared.schema !== undefined,
+    ids,
     unique: unique.map((one) =>
       typeof one === 'object' && 'fields' in one
         ? { fields: [...one.fields], ignoreCase: one.ignoreCase ?? false }

@@ -14,8 +14,9 @@ import type { Audit } from '../../../../../kernel/audit/audit.ts'
 import { SERVICE_FIELDS } from '../../language/document-json.ts'
 import { parseProjection, project, type Projection } from '../../language/fields/projection.ts'
 import { gatheredRows } from '../../lists/page-rows.ts'
-import { parseList } from '../../lists/parsed-list.ts'
+import { parseList, type ParsedList } from '../../lists/parsed-list.ts'
 import { listFault } from '../../language/query/sort.ts'
+import { selectSetSql, setOf } from '../../storage/sql/index-rows.ts'
 import { cellOf, headingOf, valueAt, type CsvColumn } from './csv-cells.ts'
 
 const COLUMNS_MAX = 1000
@@ -60,25 +61,20 @@ export async function exportDocuments(
 ): Promise<Readable> {
   const hasOwners = query.owners === true
   const projection = projectionOf(query)
-  const list = parseList(query, db.dialect)
+  const { order } = parseList(query, db.dialect)
   const owned = query.owner === undefined ? sql`` : sql`and d.owner = ${query.owner}`
   const scope = sql`d.collection = ${collection} ${owned}`
-  const { from, where, orderBy } = list.callsFunctions
-    ? {
-        // The limit keeps it apart, so that SQLite sorts ids and keys, not documents.
-        from: sql`(select * from temp.gathered as m order by ${list.orderByColumns} limit -1) as m cross join store_documents d`,
-        where: sql`d.collection = ${collection} and d.id = m.id`,
-        orderBy: list.orderByColumns,
-      }
-    : { from: DOCUMENTS, where: sql`${scope} and ${list.where}`, orderBy: list.orderBy }
-  const rows = sql<{ line: string }>`
-    select ${hasOwners ? OWNED_TEXT : TEXT} as line from ${from} where ${where} order by ${orderBy}`
   await db.batch([
     audit.entrySql(actor, { action: 'documents.exported', target: `collection:${collection}`, after: query }),
   ])
   const out = new PassThrough({ highWaterMark: BUFFER_BYTES })
   const begun = Promise.withResolvers<void>()
   const parts = async function* (snapshot: Snapshot): AsyncGenerator<string> {
+    const { isIdOrdered } = setOf(collection, await snapshot.all(selectSetSql(collection)))
+    const list = parseList(query, db.dialect, isIdOrdered)
+    const { from, where, orderBy } = rowsOf(list, collection, scope)
+    const rows = sql<{ line: string }>`
+      select ${hasOwners ? OWNED_TEXT : TEXT} as line from ${from} where ${where} order by ${orderBy}`
     if (list.callsFunctions) {
       const matching = gatheredRows(list, { from: DOCUMENTS, where: scope, condition: list.where })
       await snapshot.all(sql.gathering(sql`select 1`, matching))
@@ -102,7 +98,7 @@ export async function exportDocuments(
   exporting
     .run(() => db.snapshot((snapshot) => pipeline(watched(snapshot), out)))
     .catch((error: unknown) => {
-      const fault = listFault(error, list.order) as Error
+      const fault = listFault(error, order) as Error
       begun.reject(fault)
       out.destroy(fault)
     })
@@ -111,6 +107,17 @@ export async function exportDocuments(
   await begun.promise
   return out
 }
+
+/** The documents of an export, and their order. */
+const rowsOf = (list: ParsedList, collection: string, scope: Sql) =>
+  list.callsFunctions
+    ? {
+        // The limit keeps it apart, so that SQLite sorts ids and keys, not documents.
+        from: sql`(select * from temp.gathered as m order by ${list.orderByColumns} limit -1) as m cross join store_documents d`,
+        where: sql`d.collection = ${collection} and d.id = m.id`,
+        orderBy: list.orderByColumns,
+      }
+    : { from: DOCUMENTS, where: sql`${scope} and ${list.where}`, orderBy: list.orderBy }
 
 const DOCUMENTS = sql`store_documents d`
 const FIELDS = sql.either({

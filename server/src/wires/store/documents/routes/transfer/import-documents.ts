@@ -1,8 +1,7 @@
 import type { Static } from 'typebox'
 
 import { CSV_SEPARATORS } from '../../../../../base/csv-records.ts'
-import { ApiError, errors, invalid } from '../../../../../base/errors.ts'
-import { idPattern, newId } from '../../../../../base/ids.ts'
+import { ApiError, errors } from '../../../../../base/errors.ts'
 import { Type } from '../../../../../base/schema.ts'
 import { requireRow, type Database } from '../../../../../db/database.ts'
 import { sql } from '../../../../../db/sql.ts'
@@ -11,20 +10,15 @@ import type { Audit } from '../../../../../kernel/audit/audit.ts'
 import { messageOf } from '../bulk/bulk.ts'
 import type { CollectionDefinition } from '../../definition/collection.ts'
 import type { Viewer } from '../../definition/viewer.ts'
-import {
-  readDocument,
-  withoutServiceFields,
-  type Fields,
-  type ServiceFields,
-} from '../../language/document-json.ts'
-import { isObject } from '../../language/query/filter.ts'
+import { readDocument } from '../../language/document-json.ts'
 import { checkReferences } from '../../writes/relations/check-references.ts'
 import { selectIdsSql } from '../../storage/sql/document-rows.ts'
 import { changeDocument } from '../../writes/change-document.ts'
 import { growthOf, prepareDocument, type PreparedDocument } from '../../writes/create-document.ts'
 import { checkAction, checkResult, type AccessRequest } from '../../writes/access-checks.ts'
 import { stepsAround, type WriteContext } from '../../writes/write-context.ts'
-import { OWNER, type TransferFormat } from './export-documents.ts'
+import type { TransferFormat } from './export-documents.ts'
+import { importedDocument, type ImportedDocument, type ImportedFields } from './imported-document.ts'
 import { recordsOf, type ImportRecord } from './import-records.ts'
 
 /** Documents that are written together, and how many characters of JSON they may have. */
@@ -32,10 +26,8 @@ const BATCH = 100
 const BATCH_CHARACTERS = 1_048_576
 const ERRORS_SHOWN = 20
 
-export type ImportOptions = {
+export type ImportOptions = ImportedFields & {
   readonly format: TransferFormat
-  /** Whether `_id`, the times and the owner of a line are kept. */
-  readonly ids: 'keep' | 'new'
   /** What is done about a line whose `_id` a document has already. */
   readonly conflict: 'skip' | 'replace' | 'fail'
   /** Checks all lines, and writes nothing. */
@@ -81,12 +73,9 @@ type Import = {
 }
 
 /** A line that can be read, and with which `_id` and for whom its document is created. */
-type Line = {
+type Line = Omit<ImportedDocument, 'owner'> & {
   readonly line: number
-  readonly id: string
   readonly viewer: Viewer
-  readonly fields: Fields
-  readonly times: Omit<ServiceFields, '_id'> | undefined
 }
 
 /**
@@ -122,7 +111,7 @@ export async function importDocuments(
     if (record.separator) report.separator = record.separator
     const line = lineOf(running, record)
     if (line) {
-      if (batch.some(({ id }) => id === line.id)) await flush()
+      if (batch.some((one) => idOf(one) === idOf(line))) await flush()
       batch.push(line)
       characters += JSON.stringify(line.fields).length
       if (batch.length === BATCH || characters > BATCH_CHARACTERS) await flush()
@@ -133,66 +122,29 @@ export async function importDocuments(
   return report
 }
 
-const entryOf = (collection: string, { format, ids, conflict }: ImportOptions) => ({
+const entryOf = (collection: string, { format, ids, conflict, dryRun: _, ...named }: ImportOptions) => ({
   action: 'documents.imported',
   target: `collection:${collection}`,
-  after: { format, ids, conflict },
+  after: { format, ids, conflict, ...named },
 })
 
 const withoutHook: WriteContext['hooks']['runBefore'] = async (_collection, _name, _viewer, _id, { next }) =>
   next ?? {}
 
-const isId = new RegExp(idPattern)
-
-/** An export writes it into JSON as it is. None is the owner of all in the counts. */
-const OWNER_NAME = /^[\w.:-]{1,64}$/
+const idOf = ({ service }: Line): string => service._id
 
 /** Undefined if the line is refused. */
 function lineOf(
   { report, options, viewer, context }: Import,
   { line, fields }: ImportRecord,
 ): Line | undefined {
-  if (fields instanceof ApiError) return noteFault(report, line, fields)
-  const { [OWNER]: owner, ...others } = fields
-  const isKept = options.ids === 'keep'
-  const { _id: id = newId(context.clock.now()), createdAt, updatedAt } = isKept ? others : {}
-  if (typeof id !== 'string' || !isId.test(id))
-    return noteFault(report, line, invalid({ path: '/_id', message: faultOfId(id) }))
-  if (owner !== undefined && !(typeof owner === 'string' && OWNER_NAME.test(owner)))
-    return noteFault(
-      report,
-      line,
-      invalid({ path: `/${OWNER}`, message: 'must be the id of an account or a service key, or system' }),
-    )
-  for (const [name, time] of Object.entries({ createdAt, updatedAt }))
-    if (time !== undefined && !isTime(time))
-      return noteFault(
-        report,
-        line,
-        invalid({ path: `/${name}`, message: 'must be a time as documents have it' }),
-      )
-  const times =
-    createdAt === undefined
-      ? undefined
-      : { createdAt: createdAt as string, updatedAt: (updatedAt ?? createdAt) as string }
-  return {
-    line,
-    id,
-    viewer: owner === undefined ? viewer : { ...viewer, owner },
-    fields: withoutServiceFields(others),
-    times,
+  try {
+    if (fields instanceof ApiError) throw fields
+    const { owner, ...others } = importedDocument(fields, options, context.clock.now())
+    return { line, viewer: owner === undefined ? viewer : { ...viewer, owner }, ...others }
+  } catch (error) {
+    return noteFault(report, line, error)
   }
-}
-
-const faultOfId = (id: unknown): string =>
-  isObject(id) && Object.hasOwn(id, '$oid')
-    ? 'is an $oid of MongoDB: import with ids=new, or send text'
-    : 'is no _id of Sixwire'
-
-const isTime = (value: unknown): boolean => {
-  if (typeof value !== 'string') return false
-  const time = new Date(value)
-  return !Number.isNaN(time.getTime()) && time.toISOString() === value
 }
 
 function noteFault(report: ImportReport, line: number, error: unknown): undefined {
@@ -206,17 +158,12 @@ function noteFault(report: ImportReport, line: number, error: unknown): undefine
 async function writeBatch(running: Import, batch: readonly Line[]): Promise<void> {
   if (batch.length === 0) return
   const { db, collection, report } = running
-  const rows = await db.all(
-    selectIdsSql(
-      collection.name,
-      batch.map(({ id }) => id),
-    ),
-  )
+  const rows = await db.all(selectIdsSql(collection.name, batch.map(idOf)))
   const there = new Set(rows.map(({ id }) => id))
   const newDocuments: (PreparedDocument & { of: Line })[] = []
   for (const one of batch) {
     try {
-      if (!there.has(one.id)) newDocuments.push({ ...(await prepare(running, one)), of: one })
+      if (!there.has(idOf(one))) newDocuments.push({ ...(await prepare(running, one)), of: one })
       else await meet(running, one)
     } catch (error) {
       noteFault(report, one.line, error)
@@ -235,9 +182,9 @@ async function writeBatch(running: Import, batch: readonly Line[]): Promise<void
 }
 
 async function prepare({ context, collection }: Import, line: Line): Promise<PreparedDocument> {
-  const { viewer, id, fields, times } = line
+  const { viewer, fields, service } = line
   const request = { collection, subject: await viewer.subjectFor(collection) }
-  return prepareDocument(context, request, viewer, id, fields, '', times)
+  return prepareDocument(context, request, viewer, fields, { service, at: '' })
 }
 
 /** @returns false if each has to be written for itself */
@@ -263,7 +210,10 @@ async function insert(
   const { viewer } = made[0]!.of
   const first = made.flatMap((one) => one.first)
   const events = made.map(({ document: { id, body } }) => ({ action: 'create' as const, id, after: body }))
-  const documents = made.map(({ document }) => document)
+  // Nothing of a dry run stays, so the collection keeps its order.
+  const documents = made.map(({ document }) =>
+    options.dryRun ? { ...document, breaksIdOrder: false } : document,
+  )
   const last = options.dryRun
     ? { last: [requireRow(sql`select 1 as row where 1 = 0`, () => rolledBack)] }
     : {}
@@ -291,19 +241,17 @@ async function meet(running: Import, line: Line): Promise<void> {
     return
   }
   if (options.conflict === 'fail')
-    throw errors.conflict({ message: `There is a document with the _id ${line.id} already.` })
+    throw errors.conflict({ message: `There is a document with the _id ${idOf(line)} already.` })
   if (options.dryRun) await checkReplacement(running, line)
-  else await changeDocument(context, collection, line.viewer, line.id, { apply: () => line.fields })
+  else await changeDocument(context, collection, line.viewer, idOf(line), { apply: () => line.fields })
   report.replaced++
 }
 
 /** The checks of a replacement, without the write. */
-async function checkReplacement(
-  { context, collection }: Import,
-  { viewer, id, fields }: Line,
-): Promise<void> {
+async function checkReplacement({ context, collection }: Import, line: Line): Promise<void> {
+  const { viewer, fields } = line
   const request: AccessRequest = { collection, subject: await viewer.subjectFor(collection) }
-  const old = await context.documents.find(collection.name, id)
+  const old = await context.documents.find(collection.name, idOf(line))
   if (!old) return
   const stored = { ...readDocument(old.body), owner: old.owner }
   checkResult(request, stored, { ...stored, fields }, '')

@@ -6,6 +6,7 @@ import type { Collections } from '../../definition/collections.ts'
 import { FieldsParameter, InCollection, Page } from '../request-schemas.ts'
 import { exportDocuments, type ExportContext } from './export-documents.ts'
 import { importDocuments, ImportReport, type ImportContext } from './import-documents.ts'
+import { OWNER_PATTERN } from './imported-document.ts'
 
 const FILE_MAX = 4_294_967_296
 const RECEIVE_MS = 4 * 3_600_000
@@ -19,8 +20,10 @@ const CONTENT_TYPES = {
 const Format = Type.Enum(['ndjson', 'csv'], {
   default: 'ndjson',
   description:
-    'ndjson: a document of JSON on each line. csv: a table with headings; what is neither text nor a number is JSON in its cell.',
+    'ndjson: a document of JSON on each line; an import also takes an array of them, and values of MongoDB Extended JSON. csv: a table with headings; what is neither text nor a number is JSON in its cell.',
 })
+const FieldName = (description: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }))
 const Lines = Type.Unsafe<Blob>({ type: 'string', contentMediaType: 'application/x-ndjson, text/csv' })
 
 /** Documents as files, out and in. */
@@ -86,6 +89,20 @@ export function transferEndpoints(context: ExportContext & ImportContext & { col
               description:
                 'What happens to a line with the _id of a document: it is skipped, replaces all fields of the document, or is refused.',
             }),
+            createdAt: FieldName(
+              'The field that becomes createdAt: a time in ISO 8601 or milliseconds since 1970. _id: the time in an ObjectId of MongoDB. Default: createdAt, if ids are kept.',
+            ),
+            updatedAt: FieldName('The field that becomes updatedAt, likewise.'),
+            owner: Type.Optional(
+              Type.String({
+                pattern: OWNER_PATTERN,
+                description:
+                  'The account that documents belong to that name no owner. Default: that of the caller.',
+              }),
+            ),
+            ownerField: FieldName(
+              'The field with the id of the account that a document belongs to, where there is no $owner. It stays in the document.',
+            ),
           },
           { additionalProperties: false },
         ),
@@ -93,8 +110,9 @@ export function transferEndpoints(context: ExportContext & ImportContext & { col
         reply: { 200: ImportReport },
         errors: [errors.unavailable],
       },
-      async ({ params: { collection }, query, body, caller, actor }) => {
-        const viewer = collections.viewer(caller)
+      async ({ params: { collection }, query: { owner, ...query }, body, caller, actor }) => {
+        const own = collections.viewer(caller)
+        const viewer = owner === undefined ? own : { ...own, owner }
         const report = await importDocuments(
           context,
           collections.get(collection),

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { COMMAND_LINE } from '../../../../../http/actor.ts'
 import type { Collections } from '../../definition/collections.ts'
 import { systemViewer } from '../../definition/viewer.ts'
+import { ownerOf } from './imported-document.ts'
 import { exportDocuments, type ExportContext, type ExportQuery } from './export-documents.ts'
 import {
   importDocuments,
@@ -35,7 +36,7 @@ export const openTransfer = (
     importDocuments(
       context,
       context.collections.get(collection),
-      systemViewer(0, owner),
+      systemViewer(0, ownerOf(owner, 'owner')),
       bytes,
       options,
       COMMAND_LINE,

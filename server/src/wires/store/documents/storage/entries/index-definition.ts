@@ -98,6 +98,8 @@ export type Index = Omit<Definition, 'requiredBy'> & {
 export type IndexSet = {
   readonly collection: string
   readonly version: number
+  /** Whether the ids of all documents are in the order of `createdAt`, as those of `newId` are. Once false it stays so. */
+  readonly isIdOrdered: boolean
   readonly indexes: readonly Index[]
   /** Those of words. */
   readonly searches: readonly Index[]
@@ -168,6 +170,17 @@ function pathOf(name: string, at: string): Path {
     throw new StartError(`${at}: ${issue.message}`)
   }
 }
+
+/** The index by which lists in the order of `createdAt` are read, where ids are not in that order. */
+export const timeIndex = (collection: string, byOwner: boolean): Definition => ({
+  collection,
+  fields: [{ path: ['createdAt'], descending: false }],
+  isUnique: false,
+  byOwner,
+  isSearch: false,
+  isSparse: false,
+  ignoreCase: false,
+})
 
 /** Whether two indexes, as they are wanted or as they are, have the same entries: one of them is enough. */
 export const haveSameEntries = (

@@ -26,6 +26,8 @@ export type DocumentWrite<R extends Row> = {
   readonly query: Sql<R>
   /** Asked only if there are indexes. */
   readonly changes: () => readonly Change[]
+  /** Whether it inserts documents whose `createdAt` is not the time of their ids. */
+  readonly breaksIdOrder?: boolean
 }
 
 /** A write in a collection, made for a set of indexes. */
@@ -47,10 +49,13 @@ export function createUpkeep(
   { db }: { db: Database },
   {
     giveUp,
+    leaveIdOrder,
     requireIndexes,
   }: {
     /** Gives up an index that this server made by itself and that a document does not fit into. */
     giveUp: (index: Index, reason: string) => Promise<void>
+    /** Has lists of a collection read in the order of `createdAt` from now on. */
+    leaveIdOrder: (collection: string) => Promise<void>
     /** Refuses writes while an index is not there without which a rule would not hold; undefined if none is missing. */
     requireIndexes: (set: IndexSet) => Promise<void> | undefined
   },
@@ -126,6 +131,12 @@ export function createUpkeep(
           const set = current.get(collection)!
           newWrites.push({ ...(await make(set)), set })
         }
+        const leaving = newWrites.filter(({ breaksIdOrder, set }) => breaksIdOrder && set.isIdOrdered)
+        if (leaving.length > 0) {
+          for (const { set } of leaving) await leaveIdOrder(set.collection)
+          await reloadAll(current)
+          continue
+        }
         const rows = await runOnce(newWrites, others)
         if (rows) db.notify(CHANGES)
         if (rows || !(await reloadAll(current))) return rows
@@ -136,7 +147,7 @@ export function createUpkeep(
           if (error.index.source === 'declared') throw error.answer
           await giveUp(error.index, error.message)
           await reload(error.index.collection)
-        } else if (!(error instanceof Released)) throw error
+        } else if (!(error instanceof Released || isTaken(error))) throw error
       }
     }
     throw errors.unavailable({
@@ -195,6 +206,9 @@ class Refusal extends Error {
 
 /** A key of a unique index that was taken, and is not any more. */
 class Released extends Error {}
+
+/** The id of a document, which another transaction has inserted meanwhile. */
+const isTaken = (error: unknown): boolean => error instanceof ConstraintError && error.kind === 'unique'
 
 /** The statements behind that of the documents, and the entries that they leave. */
 function entrySteps(

@@ -2,12 +2,13 @@ import { BoundedMap } from '../../../../../base/bounded-map.ts'
 import type { Clock } from '../../../../../base/clock.ts'
 import { StartError } from '../../../../../base/start-error.ts'
 import { cachedUntilWrite } from '../../../../../db/cached-until-write.ts'
-import type { Database, Transaction } from '../../../../../db/database.ts'
+import type { Database, Step, Transaction } from '../../../../../db/database.ts'
 import type { WireContext } from '../../../../../kernel/wire/wire.ts'
 import { createBuilds } from './index-builds.ts'
 import {
   haveSameEntries,
   mergeDefinitions,
+  timeIndex,
   type Definition,
   type IndexSet,
 } from '../entries/index-definition.ts'
@@ -20,8 +21,10 @@ import {
   indexOf,
   insertIndexSql,
   isSame,
+  leaveIdOrderSql,
   selectIndexesSql,
   selectUnfinishedSql,
+  selectUnorderedSql,
   type IndexRow,
 } from '../sql/index-rows.ts'
 import { replaceEntries, type Replacement } from './replace-entries.ts'
@@ -47,6 +50,8 @@ export function createIndexes(
     { db },
     {
       giveUp: (index, reason) => builds.fail(index, reason),
+      leaveIdOrder: (collection) =>
+        changeIndexes(db, collection, leaveIdOrder(collection)).then(() => undefined),
       requireIndexes: (set) => {
         const missing = unique.find(
           (one) =>
@@ -60,6 +65,11 @@ export function createIndexes(
   const builds = createBuilds(context, { countWrites: () => upkeep.countWrites() })
   let incomplete: readonly Definition[] = []
   let added: readonly Definition[] = []
+
+  const leaveIdOrder = (collection: string): Step[] => [
+    ...leaveIdOrderSql(collection, isByOwner(collection), clock.now()),
+    builds.kind.enqueueSql({ collection }),
+  ]
 
   /** Drops what a start that is refused has added: other servers are not to keep it up. What has failed is not kept up. */
   async function withdraw(): Promise<void> {
@@ -81,7 +91,11 @@ export function createIndexes(
 
     /** Adds and drops indexes until they are those that the configuration declares, and goes on with what was interrupted. */
     async declare(wanted: readonly Definition[]): Promise<void> {
-      const definitions = mergeDefinitions(wanted)
+      const unordered = await db.all(selectUnorderedSql)
+      const definitions = mergeDefinitions([
+        ...wanted,
+        ...unordered.map(({ collection }) => timeIndex(collection, isByOwner(collection))),
+      ])
       unique = definitions.filter(({ isUnique, requiredBy }) => isUnique && requiredBy !== undefined)
       const rows = await db.all(selectIndexesSql())
       const isDeclared = (row: IndexRow): boolean => definitions.some((one) => isSame(one, row))
@@ -142,6 +156,7 @@ export function createIndexes(
     async replace(tx: Transaction, replacement: Replacement): Promise<void> {
       const failed = await replaceEntries(tx, replacement, {
         now: clock.now(),
+        leaveIdOrder,
         deleteEntries: (collection) => builds.kind.enqueueSql({ collection }),
       })
       for (const [{ collection, fields }, reason] of failed)

@@ -32,19 +32,33 @@ type Line = { id: string; owner: string; body: string }
 type PageSql = (collection: string, after: string, limit: number) => Sql<Line>
 
 /** The documents of all collections that go, and those that come in their place. */
-export type Replacement = { readonly goneSql: PageSql; readonly freshSql: PageSql }
+export type Replacement = {
+  readonly goneSql: PageSql
+  readonly freshSql: PageSql
+  /** The collections in which documents come whose `createdAt` is not the time of their ids. */
+  readonly unordered: ReadonlySet<string>
+}
 
 /**
  * Changes the entries of all indexes, in the transaction that replaces documents and before it does; nothing else may write
  * documents meanwhile. An index that cannot hold the new documents fails: they are what the operator wants back.
  *
+ * @param leaveIdOrder the steps that have lists of a collection read in the order of `createdAt`
  * @param deleteEntries the step that has the entries of a failed index deleted later
  * @returns the indexes that have failed, with the reasons
  */
 export async function replaceEntries(
   tx: Transaction,
-  { goneSql, freshSql }: Replacement,
-  { now, deleteEntries }: { now: number; deleteEntries: (collection: string) => Step },
+  { goneSql, freshSql, unordered }: Replacement,
+  {
+    now,
+    leaveIdOrder,
+    deleteEntries,
+  }: {
+    now: number
+    leaveIdOrder: (collection: string) => readonly Step[]
+    deleteEntries: (collection: string) => Step
+  },
 ): Promise<Map<Index, string>> {
   const failed = new Map<Index, string>()
   // This writes entries in the order of documents, and a build in that of keys: they would wait for each other in a circle.
@@ -90,6 +104,11 @@ export async function replaceEntries(
     }
   }
 
+  for (const collection of unordered) {
+    const { isIdOrdered } = setOf(collection, await tx.all(selectSetSql(collection)))
+    if (isIdOrdered)
+      for (const step of [changedSql(collection), ...leaveIdOrder(collection)]) await tx.write(step)
+  }
   for (const { collection } of await tx.all(selectCollectionsSql))
     await replaceIn(setOf(collection, await tx.all(selectSetSql(collection))))
   for (const [index, reason] of failed) {

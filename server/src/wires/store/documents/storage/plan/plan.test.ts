@@ -7,7 +7,7 @@ import type { Index } from '../entries/index-definition.ts'
 import { entriesOf, namesOf } from '../entries/entries.ts'
 import type { Json } from '../../language/query/filter.ts'
 import { parseFilter } from '../../language/query/parse-filter.ts'
-import { parseSort } from '../../language/query/sort.ts'
+import { inIdOrder, parseSort } from '../../language/query/sort.ts'
 import { sortKeyOf } from '../../language/query/sort-key.ts'
 import { plansOf, type Plan } from './plan.ts'
 
@@ -38,7 +38,12 @@ function plans(
   owner?: string,
 ): Plan[] {
   const made = indexes.map((one) => (typeof one === 'string' ? indexOf(one) : one))
-  return plansOf(made, { filter: parseFilter(JSON.stringify(filter)), order: parseSort(sort), owner })
+  return plansOf(made, {
+    filter: parseFilter(JSON.stringify(filter)),
+    order: inIdOrder(parseSort(sort)),
+    owner,
+    isIdOrdered: true,
+  })
 }
 
 const plan = (index: string | Index, filter: unknown, sort?: string): Plan | undefined =>

@@ -28,19 +28,21 @@ export type Asked = {
   readonly order: Sort
   /** The owner of all documents of the list, if it is one. */
   readonly owner: string | undefined
+  /** Whether ids are in the order of `createdAt`. */
+  readonly isIdOrdered: boolean
   /** Whether a document that the filter matches may not be in the list. */
   readonly isPartial?: boolean
 }
 
 /** The ways to answer a list from the indexes of its collection, the best one first. */
-export function plansOf(indexes: readonly Index[], { filter, order, owner, isPartial }: Asked): Plan[] {
-  const found = conditionsOf(filter)
-  const conditions = isPartial ? { ...found, isWhole: false } : found
+export function plansOf(indexes: readonly Index[], asked: Asked): Plan[] {
+  const found = conditionsOf(asked.filter)
+  const conditions = asked.isPartial ? { ...found, isWhole: false } : found
   return (
     indexes
       // The filter takes texts as they are.
       .filter(({ state, ignoreCase }) => state === 'ready' && !ignoreCase)
-      .flatMap((index) => planWith(index, conditions, order, owner) ?? [])
+      .flatMap((index) => planWith(index, conditions, asked) ?? [])
       .toSorted((a, b) => scoreOf(b) - scoreOf(a) || a.index.fields.length - b.index.fields.length)
   )
 }
@@ -48,8 +50,7 @@ export function plansOf(indexes: readonly Index[], { filter, order, owner, isPar
 function planWith(
   index: Index,
   filter: PlanConditions,
-  order: Sort,
-  owner: string | undefined,
+  { order, owner, isIdOrdered }: Asked,
 ): Plan | undefined {
   const isOwners = owner === undefined || index.byOwner
   const { bounds, isComplete } = boundsOf(index, filter)
@@ -58,7 +59,7 @@ function planWith(
     // An index that serves the order only would lead to all documents.
     if (filter.conditions.length > 0 || !filter.isWhole || !isOwners || order.keys.length === 0)
       return undefined
-    const served = servedOrder(index, [], order)
+    const served = servedOrder(index, [], order, isIdOrdered)
     const { hasArrays: hasRepeats } = index
     return served && { index, bounds, ranges: undefined, isExact: true, hasRepeats, order: served }
   }
@@ -72,7 +73,7 @@ function planWith(
     ranges,
     isExact: isComplete && isOwners,
     hasRepeats: index.hasArrays && !(ranges.length === 1 && ranges[0]!.isKey),
-    order: servedOrder(index, bounds, order),
+    order: servedOrder(index, bounds, order, isIdOrdered),
   }
 }
 

@@ -1,10 +1,8 @@
-import { isoTime } from '../../../../../base/clock.ts'
-import { timeOfId } from '../../../../../base/ids.ts'
 import type { Index } from '../entries/index-definition.ts'
 import { inverted, type IndexField } from '../entries/entries.ts'
 import type { Position } from '../../language/query/bound.ts'
-import type { Sort } from '../../language/query/sort.ts'
-import { sortKeyOf } from '../../language/query/sort-key.ts'
+import { isCreatedAt, type Sort } from '../../language/query/sort.ts'
+import { timeKeyOf } from '../../language/query/cursor.ts'
 import { descending, type IntervalBound } from './interval.ts'
 import { storedKey } from './key-range.ts'
 
@@ -19,11 +17,16 @@ export type ServedOrder = {
   readonly keyOf: (position: Position) => Buffer | undefined
 }
 
-/** Whether entries within bounds are in a list's order, and how. */
+/**
+ * Whether entries within bounds are in a list's order, and how.
+ *
+ * @param isIdOrdered whether ids are in the order of `createdAt`
+ */
 export function servedOrder(
   index: Index,
   bounds: readonly IntervalBound[],
   order: Sort,
+  isIdOrdered: boolean,
 ): ServedOrder | undefined {
   if (bounds.some(({ intervals }) => intervals.length !== 1)) return undefined
   const fixed = bounds.filter(({ intervals }) => intervals[0]!.point)
@@ -37,7 +40,7 @@ export function servedOrder(
   // The ends of keys that are cut do not compare; and within bounds it is not the first key of a document that is found.
   if (index.hasCutKeys || (index.hasArrays && bounds.length > 0)) return undefined
   for (let from = fixed.length; from >= 0; from--) {
-    const isBackward = isReadBackward(index.fields.slice(from), order)
+    const isBackward = isReadBackward(index.fields.slice(from), order, isIdOrdered)
     if (isBackward === undefined) continue
     const beginning = beginningOf(fixed.slice(0, from))
     return {
@@ -57,11 +60,15 @@ const beginningOf = (bounds: readonly IntervalBound[]): Buffer =>
 
 /**
  * Whether fields are in the order of a list if they are read backward; undefined if in neither direction. Behind the sort's
- * keys there may be `createdAt`, which is in the order of ids.
+ * keys there may be `createdAt`, if that is in the order of ids.
  */
-function isReadBackward(fields: readonly IndexField[], { keys, idDescending }: Sort): boolean | undefined {
+function isReadBackward(
+  fields: readonly IndexField[],
+  { keys, idDescending }: Sort,
+  isIdOrdered: boolean,
+): boolean | undefined {
   const wanted = [...keys]
-  if (fields.length === keys.length + 1 && isCreatedAt(fields.at(-1)!))
+  if (isIdOrdered && fields.length === keys.length + 1 && isCreatedAt(fields.at(-1)!))
     wanted.push({ path: ['createdAt'], descending: idDescending })
   if (fields.length !== wanted.length || wanted.length === 0) return undefined
   const isBackward = fields[0]!.descending !== wanted[0]!.descending
@@ -72,8 +79,6 @@ function isReadBackward(fields: readonly IndexField[], { keys, idDescending }: S
   return isServed ? isBackward : undefined
 }
 
-const isCreatedAt = ({ path }: IndexField): boolean => path.length === 1 && path[0] === 'createdAt'
-
 function positionKey(
   beginning: Buffer,
   fields: readonly IndexField[],
@@ -82,7 +87,7 @@ function positionKey(
 ): Buffer | undefined {
   if (bounds.some(({ isCut }) => isCut)) return undefined
   const parts = bounds.map(({ bytes }) => bytes)
-  if (fields.length > keys.length) parts.push(sortKeyOf(isoTime(timeOfId(id))))
+  if (fields.length > keys.length) parts.push(timeKeyOf(id))
   return Buffer.concat([
     beginning,
     ...parts.map((bytes, i) => (fields[i]!.descending ? inverted(bytes) : bytes)),

@@ -62,7 +62,7 @@ export function idMatches(filter: FilterTree): Sql | undefined {
   return ids.length === 1 ? sql`d.id = ${ids[0]!}` : isOneOf('d.id', ids)
 }
 
-/** Inserts documents; no rows if there is one with an id of theirs. */
+/** Inserts documents; no rows if there is one with an id of theirs. Fails if another transaction inserts such a one meanwhile. */
 export const insertAllSql = (
   collection: string,
   documents: readonly Omit<DocumentRow, 'collection' | 'version'>[],
@@ -82,17 +82,7 @@ export const insertAllSql = (
       'id',
       documents.map(({ id }) => id),
     )})
-  on conflict (collection, id) do nothing
   returning id`
-
-/** Those of the documents that exist, in the order of their ids. */
-export const selectAllSql = (
-  collection: string,
-  owner: string,
-  ids: readonly string[],
-): Sql<Pick<DocumentRow, 'id' | 'body' | 'version'>> => sql`
-  select id, body, version from store_documents
-  where collection = ${collection} and owner = ${owner} and ${isOneOf('id', ids)} order by id`
 
 /** Which of the ids documents of a collection have. */
 export const selectIdsSql = (collection: string, ids: readonly string[]): Sql<{ id: string }> => sql`

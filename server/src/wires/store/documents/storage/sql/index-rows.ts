@@ -7,6 +7,7 @@ import { TOKEN_FORMAT } from '../../language/search/tokens.ts'
 import { lockTable } from '../../../../../db/tables.ts'
 import {
   haveSameEntries,
+  timeIndex,
   type Definition,
   type Index,
   type IndexSet,
@@ -22,6 +23,7 @@ const BUILDS_LOCK = 6_946_174
 export const withoutIndexes = (collection: string): IndexSet => ({
   collection,
   version: 0,
+  isIdOrdered: true,
   indexes: [],
   searches: [],
 })
@@ -46,7 +48,7 @@ export type IndexRow = {
 }
 
 /** A version with an index, or without one. */
-type VersionedRow = { version: number } & { [C in keyof IndexRow]: IndexRow[C] | null }
+type VersionedRow = { version: number; id_ordered: number } & { [C in keyof IndexRow]: IndexRow[C] | null }
 
 const columns = sql.literal(
   `i.id, i.collection, i.fields, i.is_unique, i.by_owner, i.is_search, i.is_sparse, i.ignore_case, i.source, i.state, i.format,
@@ -87,7 +89,7 @@ export const outdateWordsSql: Sql = sql`update store_indexes set format = 0 wher
 
 /** The version, in each row, and the indexes: one statement, so that both are of one moment. */
 export const selectSetSql = (collection: string): Sql<VersionedRow> => sql`
-  select s.version, ${columns} from store_index_sets s
+  select s.version, s.id_ordered, ${columns} from store_index_sets s
   left join store_indexes i on i.collection = s.collection and i.state in ('building', 'ready')
   where s.collection = ${collection} order by i.id`
 
@@ -96,6 +98,7 @@ export function setOf(collection: string, rows: readonly VersionedRow[]): IndexS
   return {
     collection,
     version: rows[0]?.version ?? 0,
+    isIdOrdered: rows[0]?.id_ordered !== 0,
     indexes: all.filter(({ isSearch }) => !isSearch),
     searches: all.filter(({ isSearch }) => isSearch),
   }
@@ -126,6 +129,20 @@ export const selectCollectionsSql: Sql<{ collection: string }> = sql`
 /** The collections with an index that is not finished, or not deleted. */
 export const selectUnfinishedSql: Sql<{ collection: string }> = sql`
   select distinct collection from store_indexes where state in ('building', 'dropped')`
+
+/** Whether the ids of a collection are in the order of `createdAt`, as a condition; what is false never comes true again. */
+export const isIdOrderedSql = (collection: string): Sql => sql`
+  (select 1 from store_index_sets where collection = ${collection} and not id_ordered) is null`
+
+/** The collections whose ids are not. */
+export const selectUnorderedSql: Sql<{ collection: string }> = sql`
+  select collection from store_index_sets where not id_ordered`
+
+/** Has lists of a collection read in the order of `createdAt` by an index, which is to be built. Part of `changeIndexes`. */
+export const leaveIdOrderSql = (collection: string, byOwner: boolean, now: number): Sql[] => [
+  sql`update store_index_sets set id_ordered = false where collection = ${collection}`,
+  insertIndexSql(timeIndex(collection, byOwner), 'declared', now),
+]
 
 /** Counts a change of a collection's indexes. */
 export const changedSql = (collection: string): Sql => sql`
