@@ -40,12 +40,19 @@ export type JsonLine = { readonly line: number; readonly value: Record<string, u
  * The objects of NDJSON, each on a line of its own; empty lines are left out. A line that cannot be read keeps no other out.
  *
  * @param options.noun what is on each line
+ * @param options.instead what else may be sent, for the error
+ * @param options.parse reads the JSON of a line
  * @throws PAYLOAD_TOO_LARGE for a line of more than so many bytes; VALIDATION_ERROR at `/body/file` if the first line has no
  *   object, as in an array or an object on several lines
  */
 export async function* jsonLinesIn(
   bytes: AsyncIterable<Buffer>,
-  { lineMax, noun, instead = '' }: { lineMax: number; noun: string; instead?: string },
+  {
+    lineMax,
+    noun,
+    instead = ', without an array around them',
+    parse,
+  }: { lineMax: number; noun: string; instead?: string; parse?: (text: string) => unknown },
 ): AsyncGenerator<JsonLine> {
   const fault = (line: number) =>
     errors.payload_too_large({ message: `Line ${line} has more than ${lineMax} bytes.` })
@@ -54,24 +61,30 @@ export async function* jsonLinesIn(
   for await (const lines of linesIn(bytes, { bytes: lineMax, fault }))
     for (const one of lines) {
       line++
-      const value = objectOrFault(() => decodeUtf8(one, ''))
+      const value = objectOrFault(() => decodeUtf8(one, ''), parse)
       if (!value) continue
       if (isFirst && !/^\s*\{\s*\S/.test(one.toString()))
         throw invalid({
           path: '/body/file',
-          message: `has no ${noun} of JSON on its first line: write each ${noun} on one line, without an array around them${instead}`,
+          message: `has no ${noun} of JSON on its first line: write each ${noun} on one line${instead}`,
         })
       isFirst = false
       yield { line, value }
     }
 }
 
+/** Reads the JSON of a record. */
+export const parseRecord = (text: string): unknown => parseStrictJson(text, { at: '', takesRounded: true })
+
 /** The object of a text, or what is wrong with it; undefined for blanks. */
-export function objectOrFault(read: () => string): JsonLine['value'] | undefined {
+export function objectOrFault(
+  read: () => string,
+  parse: (text: string) => unknown = parseRecord,
+): JsonLine['value'] | undefined {
   try {
     const text = read()
     if (text.trim() === '') return undefined
-    const value: unknown = parseStrictJson(text, { at: '', takesRounded: true })
+    const value = parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>
     throw invalid({ path: '', message: 'must be an object' })

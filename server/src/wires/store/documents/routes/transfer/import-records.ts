@@ -1,10 +1,13 @@
-import { type ApiError, invalid } from '../../../../../base/errors.ts'
+import { errors, invalid, type ApiError } from '../../../../../base/errors.ts'
 import { csvRecords, type CsvSeparator } from '../../../../../base/csv-records.ts'
-import { jsonLinesIn, objectOrFault } from '../../../../../base/json-lines.ts'
+import { jsonLinesIn, objectOrFault, parseRecord } from '../../../../../base/json-lines.ts'
+import { decodeUtf8 } from '../../../../../base/json.ts'
 import { STORED_BYTES_MAX, type Fields } from '../../language/document-json.ts'
 import { typesAt } from '../../language/schema/schema-types.ts'
 import { columnOf, fieldsOf, type CsvColumn, type TypedColumn } from './csv-cells.ts'
 import type { TransferFormat } from './export-documents.ts'
+import { plainJson } from './extended-json.ts'
+import { elementsIn, openArray } from './json-elements.ts'
 
 /** A document may be written with more white space than it is stored with. */
 const RECORD_MAX = 4 * STORED_BYTES_MAX
@@ -28,12 +31,33 @@ export const recordsOf = (
   format: TransferFormat,
   bytes: AsyncIterable<Buffer>,
   schema: unknown,
-): AsyncGenerator<ImportRecord> => (format === 'csv' ? ofCsv(bytes, schema) : ofNdjson(bytes))
+): AsyncGenerator<ImportRecord> => (format === 'csv' ? ofCsv(bytes, schema) : ofJson(bytes))
 
-async function* ofNdjson(bytes: AsyncIterable<Buffer>): AsyncGenerator<ImportRecord> {
-  const instead = ', or send format=csv for a table'
-  for await (const { line, value } of jsonLinesIn(bytes, { lineMax: RECORD_MAX, noun: 'document', instead }))
-    yield { line, fields: value }
+async function* ofJson(bytes: AsyncIterable<Buffer>): AsyncGenerator<ImportRecord> {
+  const { isArray, pieces } = await openArray(bytes)
+  yield* isArray ? ofArray(pieces) : ofLines(pieces)
+}
+
+async function* ofArray(bytes: AsyncIterable<Buffer>): AsyncGenerator<ImportRecord> {
+  const fault = (line: number) =>
+    errors.payload_too_large({ message: `The document on line ${line} has more than ${RECORD_MAX} bytes.` })
+  for await (const elements of elementsIn(bytes, { bytes: RECORD_MAX, fault }))
+    for (const { line, bytes: text } of elements) {
+      const fields = objectOrFault(() => decodeUtf8(text, ''), parseDocument)
+      if (fields) yield { line, fields }
+    }
+}
+
+async function* ofLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<ImportRecord> {
+  const instead = ', or an array of them, or send format=csv for a table'
+  const lines = jsonLinesIn(bytes, { lineMax: RECORD_MAX, noun: 'document', instead, parse: parseDocument })
+  for await (const { line, value } of lines) yield { line, fields: value }
+}
+
+/** Also the values of MongoDB's Extended JSON. */
+function parseDocument(text: string): unknown {
+  const sent = parseRecord(text)
+  return text.includes('"$') ? plainJson(sent) : sent
 }
 
 async function* ofCsv(bytes: AsyncIterable<Buffer>, schema: unknown): AsyncGenerator<ImportRecord> {

@@ -203,7 +203,7 @@ someEngine((engine) => {
         { title: 'Lost', author: newId() },
         { title: 'x', $set: 1 },
         [1],
-        { _id: 'x', title: 'y' },
+        { _id: 'x y', title: 'y' },
         { title: 'Jim' },
       )
     const dry = await imported('books/import?dryRun=true', file)
@@ -294,28 +294,125 @@ someEngine((engine) => {
   })
 
   test('a file of another format is refused before anything is written', async () => {
-    for (const file of ['a,b\n1,2\n{"a":1}\n', '[\n{"a":1},\n{"a":2}\n]', '{\n"a": 1\n}\n']) {
+    for (const file of ['a,b\n1,2\n{"a":1}\n', '{\n"a": 1\n}\n']) {
       const { status, text } = await imported('others/import', file)
       assert.equal(status, 400, text)
       assert.match(text, /write each document on one line, .* or send format=csv for a table/)
     }
-    const { body } = await imported(
-      'others/import',
-      lines(
-        { _id: { $oid: '60f6' } },
-        { at: { $date: '2026-01-01T00:00:00Z' } },
-        { n: { $numberLong: '1' } },
-      ),
-    )
+    assert.deepEqual(await all('others'), [])
+  })
+
+  test('an array is imported as its documents would be, one for itself', async () => {
+    const array = '\ufeff\n [\n  {"_id": "a", "n": 1},\n  {"n": tru},{"n": "]}\\","}\n, 7\n]\n'
+    const { status, body, text } = await imported('arrays/import', array)
+    assert.equal(status, 200, text)
+    assert.deepEqual([body.created, body.errors.map(({ line }: Loose) => line)], [2, [4, 5]])
     assert.deepEqual(
-      body.errors.map(({ message }: Loose) => message),
+      (await all('arrays')).map(({ n }) => n).toSorted(),
+      [1, ']}",'],
+    )
+    assert.equal((await imported('arrays/import', '[]')).body.created, 0)
+    for (const [file, reason] of [
+      ['[{"n":1},\n{"n":2}', /Line 2: the file ends, and its array does not/],
+      ['[{"n":1}]\n{"n":2}', /Line 2: the array of the file has ended, and more comes behind it/],
+    ] as const) {
+      const refused = await imported('arrays/import', file)
+      assert.equal(refused.status, 400)
+      assert.match(refused.text, reason)
+    }
+    assert.equal((await imported('arrays/import', `[{"text":"${'x'.repeat(5_000_000)}"}]`)).status, 413)
+  })
+
+  test('values of MongoDB Extended JSON become values of JSON, or are refused with the reason', async () => {
+    const values: [extended: unknown, plain: unknown][] = [
+      [{ $oid: '507f1f77bcf86cd799439011' }, '507f1f77bcf86cd799439011'],
+      [{ $uuid: '8f14e45f-ceea-467f-a83d-0242ac120002' }, '8f14e45f-ceea-467f-a83d-0242ac120002'],
+      [{ $date: '2026-01-01T01:00:00+01:00' }, '2026-01-01T00:00:00.000Z'],
+      [{ $date: { $numberLong: '-1' } }, '1969-12-31T23:59:59.999Z'],
+      [{ $date: 0 }, '1970-01-01T00:00:00.000Z'],
+      [{ $numberInt: '-7' }, -7],
+      [{ $numberLong: '9007199254740991' }, 9007199254740991],
+      [{ $numberLong: '9007199254740993' }, '9007199254740993'],
+      [{ $numberDouble: '0.1' }, 0.1],
+      [{ $numberDouble: '1.0E+300' }, 1e300],
+      [{ $numberDecimal: '19.90' }, 19.9],
+      [{ $numberDecimal: '-0.000' }, 0],
+      [{ $numberDecimal: '12345678901234567.89' }, '12345678901234567.89'],
+      [{ a: [{ $oid: '507f1f77bcf86cd799439011' }] }, { a: ['507f1f77bcf86cd799439011'] }],
+    ]
+    const { body } = await imported('extended/import', lines(...values.map(([v], n) => ({ n, v }))))
+    assert.deepEqual(body.errors, [])
+    const stored = await ask('GET', 'extended?sort=n&limit=100')
+    assert.deepEqual(
+      stored.body.data.map(({ v }: Loose) => v),
+      values.map(([, plain]) => plain),
+    )
+    const refused: [value: unknown, path: string, reason: RegExp][] = [
+      [{ $binary: { base64: 'AA==', subType: '00' } }, '/v/$binary', /upload them as a file/],
+      [{ $regularExpression: { pattern: 'a', options: '' } }, '/v/$regularExpression', /send its pattern/],
+      [{ $timestamp: { t: 1, i: 1 } }, '/v/$timestamp', /replication/],
+      [{ $ref: 'users', $id: { $oid: '507f1f77bcf86cd799439011' } }, '/v/$ref', /declare a relation/],
+      [{ $minKey: 1 }, '/v/$minKey', /no value of JSON/],
+      [{ $oid: 'x' }, '/v/$oid', /is no \$oid/],
+      [{ $date: 'soon' }, '/v/$date', /is no \$date/],
+      [{ $date: null }, '/v/$date', /is no \$date/],
+      [{ $numberDecimal: 'NaN' }, '/v/$numberDecimal', /is no \$numberDecimal/],
+      [{ $numberDouble: 'Infinity' }, '/v/$numberDouble', /is no \$numberDouble/],
+      [{ $numberInt: '' }, '/v/$numberInt', /is no \$numberInt/],
+      [{ $oid: '507f1f77bcf86cd799439011', a: 1 }, '/v/$oid', /is not read|must not begin/],
+      [{ $other: 1 }, '/v/$other', /must not begin with \$/],
+    ]
+    const report = (await imported('extended/import', lines(...refused.map(([v]) => ({ v }))))).body
+    const errors = report.errors.toSorted((a: Loose, b: Loose) => a.line - b.line)
+    for (const [i, [, path, reason]] of refused.entries()) {
+      assert.equal(errors[i].line, i + 1)
+      assert.ok(errors[i].message.startsWith(`${path}: `), errors[i].message)
+      assert.match(errors[i].message, reason)
+    }
+  })
+
+  test('fields of other names become createdAt, updatedAt and the owner', async () => {
+    const oid = '507f1f77bcf86cd799439011'
+    const file = lines(
+      { _id: { $oid: oid }, made: { $date: '2020-01-01T00:00:00Z' }, user: { $oid: oid } },
+      { _id: 'sql', made: '2021-01-01 01:00:00.123456+01', changed: '2021-01-02', user: null },
+      { _id: 'number', made: 1_640_995_200_000, changed: null, $owner: ann!._id, user: 'other' },
+      { _id: 'none' },
+    )
+    const path = 'timed/import?createdAt=made&updatedAt=changed&ownerField=user&owner=system'
+    const { body } = await imported(path, file)
+    assert.deepEqual(
+      [body.created, body.errors.map(({ message }: Loose) => message)],
       [
-        '/_id: is an $oid of MongoDB: import with ids=new, or send text',
-        '/at/$date: $date of MongoDB Extended JSON is not read: send plain text or a number',
-        '/n/$numberLong: $numberLong of MongoDB Extended JSON is not read: send plain text or a number',
+        3,
+        [
+          '/changed: must be a time in ISO 8601, such as 2026-01-01T00:00:00.000Z, or milliseconds since 1970',
+        ],
       ],
     )
-    assert.deepEqual(await all('others'), [])
+    const again = await imported(
+      path,
+      lines({ _id: 'sql', made: '2021-01-01 01:00:00.123456+01', user: null }),
+    )
+    assert.equal(again.body.created, 1)
+    const exportedLines = (await exported('timed/export?owners=true&sort=createdAt')).text.trim().split('\n')
+    const [mongo, sqlLine, number, none] = exportedLines.map((line) => JSON.parse(line))
+    const at = '2020-01-01T00:00:00.000Z'
+    assert.deepEqual(mongo, { $owner: oid, _id: oid, createdAt: at, updatedAt: at, user: oid })
+    assert.deepEqual([sqlLine.createdAt, sqlLine.$owner], ['2021-01-01T00:00:00.123Z', 'system'])
+    assert.deepEqual(
+      [number.createdAt, number.updatedAt, number.$owner, number.user],
+      ['2022-01-01T00:00:00.000Z', '2022-01-01T00:00:00.000Z', ann!._id, 'other'],
+    )
+    assert.equal(none._id, 'none')
+    const objectId = await imported('aged/import?createdAt=_id', lines({ _id: { $oid: oid } }, { _id: 'x' }))
+    assert.deepEqual([objectId.body.created, objectId.body.failed], [1, 1])
+    assert.equal((await ask('GET', `aged/${oid}`)).body.createdAt, '2012-10-17T21:13:27.000Z')
+    // With new ids, only the times that are asked for are kept.
+    await imported('anew/import?ids=new&createdAt=made', file)
+    assert.equal((await ask('GET', 'anew?sort=createdAt')).body.data[0].createdAt, at)
+    for (const query of ['owner=a b', 'owner=', 'ownerField=', 'createdAt='])
+      assert.equal((await imported(`timed/import?${query}`, file)).status, 400, query)
   })
 
   test('a table brings nothing that a request could not', async () => {
