@@ -40,7 +40,12 @@ export async function seed(
   { note }: Bench,
   { base, token }: Server,
   collection: string,
-  { from = 0, to, of = to }: { from?: number; to: number; of?: number },
+  {
+    from = 0,
+    to,
+    of = to,
+    bodyOf = documentBody,
+  }: { from?: number; to: number; of?: number; bodyOf?: typeof documentBody },
 ): Promise<{ ids: string[]; perSecond: number }> {
   const begun = performance.now()
   const ids: string[] = []
@@ -50,7 +55,7 @@ export async function seed(
       const first = next
       next += BATCH
       const count = Math.min(BATCH, to - first)
-      const bodies = Array.from({ length: count }, (_, i) => documentBody(first + i, of))
+      const bodies = Array.from({ length: count }, (_, i) => bodyOf(first + i, of))
       const sent = { token, body: `[${bodies.join()}]` }
       const { data } = await askFor<{ data: { _id: string }[] }>(base, `POST /store/${collection}`, sent)
       ids.push(...data.map(({ _id }) => _id))

@@ -208,7 +208,7 @@ someEngine((engine) => {
     })
 
     test('is created, duplicated, shown as code and deleted', async () => {
-      await console.go('#/data/books/new')
+      await console.go('#/data/books/.new')
       await button('Add a field').click()
       await page.locator('.pane input:focus').waitFor()
       await page.keyboard.type('title')

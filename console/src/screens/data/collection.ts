@@ -1,6 +1,9 @@
 import type { Api, CallReply } from '../../../../client/src/index.ts'
 import { six } from '../../parts/session.ts'
 
+/** The last part of the address of a document that is not created yet: no id has a dot. */
+export const NEW = '.new'
+
 /** A collection as operators see it. */
 export type CollectionSummary = CallReply<Api, 'GET /store/collections'>['data'][number]
 

@@ -6,7 +6,7 @@ import { List } from '../../parts/list.tsx'
 import { go, href, place, setQuery } from '../../parts/router.tsx'
 import { canWrite, six } from '../../parts/session.ts'
 import { Badge, bytes, Text } from '../../parts/text.tsx'
-import { ruleText, type CollectionSummary } from './collection.ts'
+import { NEW, ruleText, type CollectionSummary } from './collection.ts'
 
 /** What a name begins with, up to the first `_` or `-`. */
 const groupOf = (name: string): string => /^[^_-]+(?=[_-])/.exec(name)?.[0] ?? ''
@@ -133,7 +133,7 @@ const NewCollection = ({ close }: { close: () => void }) => (
     <Form
       send={async (value) => {
         close()
-        go(href(['data', value('name'), 'new']))
+        go(href(['data', value('name'), NEW]))
       }}
       submit="Continue with the first document"
       buttons={

@@ -7,6 +7,7 @@ import { go, href, Link, place } from '../../parts/router.tsx'
 import { canWrite } from '../../parts/session.ts'
 import { Cell, isEditable, loadCellEditor } from './cell.tsx'
 import { editing } from './edited-cell.ts'
+import { NEW } from './collection.ts'
 import { gridQueryOf, loadFields, loadRows, type GridQuery, type GridRow } from './documents.ts'
 import { isFilterText } from './filter.ts'
 import { Late, openLate } from '../../parts/late.tsx'
@@ -15,6 +16,7 @@ import { choicesOf, keepChoices } from './views.ts'
 
 /** Columns that are shown until others are chosen. */
 const COLUMNS_SHOWN = 4
+const SHORT_ID = 12
 const DOUBLE_CLICK_MS = 250
 
 type FieldSample = { path: string; documents: number }
@@ -59,7 +61,13 @@ export default function Grid({ collection }: { collection: string }) {
       ]}
       canBeLive
       columns={[
-        { name: '_id', title: '_id', cell: ({ _id }) => `…${_id.slice(-8)}`, width: '120px', sort: '_id' },
+        {
+          name: '_id',
+          title: '_id',
+          cell: ({ _id }) => (_id.length > SHORT_ID ? `…${_id.slice(-8)}` : _id),
+          width: '120px',
+          sort: '_id',
+        },
         ...columns.map((path, at) => ({ ...columnOf(collection, path), isMinor: at > 0 })),
         { ...columnOf(collection, 'updatedAt'), title: 'Updated', width: '132px' },
       ]}
@@ -67,7 +75,7 @@ export default function Grid({ collection }: { collection: string }) {
         <>
           <p>This collection has no documents.</p>
           <p>
-            <Link to={href(['data', collection, 'new'])}>Create the first one</Link>, or import a file.
+            <Link to={href(['data', collection, NEW])}>Create the first one</Link>, or import a file.
           </p>
         </>
       }
@@ -217,7 +225,7 @@ function Tools({ collection, query, columns, fields, choose, again }: ToolsProps
         type="button"
         class="small primary"
         disabled={!canWrite.value}
-        onClick={() => go(href(['data', collection, 'new']))}
+        onClick={() => go(href(['data', collection, NEW]))}
       >
         New
       </button>

@@ -12,8 +12,13 @@ type Options = { format: 'ndjson' | 'csv'; ids: 'keep' | 'new'; conflict: 'skip'
 type Plan = { file: File; options: Options; report: Report }
 
 const ERRORS_SHOWN = 20
+const BEGINNING_BYTES = 1_000
 
-/** Sends a file in parts of whole records. */
+/** Whether a file has an array of JSON, which cannot be cut into lines. */
+const beginsArray = async (file: File): Promise<boolean> =>
+  /^[\s\ufeff]*\[/.test(await file.slice(0, BEGINNING_BYTES).text())
+
+/** Sends a file in parts of whole records, or an array as it is. */
 async function sendFile(
   collection: string,
   file: File,
@@ -21,7 +26,10 @@ async function sendFile(
   show: (bytes: number) => void,
 ): Promise<Report> {
   const sum: Report = { created: 0, replaced: 0, skipped: 0, failed: 0, errors: [] }
-  for await (const part of partsOf(textOf(file), options.format === 'csv')) {
+  const isCsv = options.format === 'csv'
+  const isArray = !isCsv && (await beginsArray(file))
+  const parts = isArray ? [{ text: file, line: 1, bytes: file.size }] : partsOf(textOf(file), isCsv)
+  for await (const part of parts) {
     const body = new FormData()
     body.set('file', new Blob([part.text]), file.name)
     const one = await six.call('POST /store/:collection/import', {
@@ -105,7 +113,7 @@ export default function Import(props: { collection: string; again: () => void; c
           }
         >
           <label class="field">
-            <span>File of NDJSON or CSV</span>
+            <span>File of NDJSON or CSV, or an array of JSON</span>
             <input type="file" name="file" accept=".ndjson,.jsonl,.json,.csv,.txt" required />
           </label>
           <Choice

@@ -3,7 +3,8 @@ import { go, href, place } from '../../../parts/router.tsx'
 import { canWrite, six } from '../../../parts/session.ts'
 import { toast } from '../../../parts/toast.tsx'
 import { drafts, ownFields, textOfFields, type DocumentFields } from './draft.ts'
-import { addressOf, NEW, type CurrentDocument } from './use-document.ts'
+import { NEW } from '../collection.ts'
+import { addressOf, type CurrentDocument } from './use-document.ts'
 
 /** What can be done with a document besides changing it. */
 export default function More({

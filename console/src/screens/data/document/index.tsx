@@ -19,7 +19,8 @@ import {
   type DocumentFields,
 } from './draft.ts'
 import type { TreeNode } from './tree.ts'
-import { NEW, useDocument, type OpenDocument, type CurrentDocument } from './use-document.ts'
+import { NEW } from '../collection.ts'
+import { useDocument, type OpenDocument, type CurrentDocument } from './use-document.ts'
 
 const loadFaults = async () => ({ default: (await import('./faults.tsx')).Faults })
 const loadSaveProblem = async () => ({ default: (await import('./faults.tsx')).SaveProblem })

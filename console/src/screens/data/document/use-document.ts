@@ -7,9 +7,6 @@ import { canWrite, six } from '../../../parts/session.ts'
 import { toast } from '../../../parts/toast.tsx'
 import { draftOf, drafts, draftValue, ownFields, type DocumentDraft, type DocumentFields } from './draft.ts'
 
-/** The last part of the address of a document that is not created yet. */
-export const NEW = 'new'
-
 export type CurrentDocument = DocumentFields & { _id: string; createdAt: string; updatedAt: string }
 
 type State = {

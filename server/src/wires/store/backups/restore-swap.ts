@@ -29,7 +29,7 @@ const isSame = sql`loaded.owner = old.owner and ${sql.either({
  * The documents that go, and those that come, for the indexes. The other table is bounded by the id as well: a merge join
  * would read it from its beginning for each page.
  */
-const replacementOf = (id: string, { unordered }: Loaded): Replacement => ({
+const replacementOf = (id: string, { unordered }: LoadedArchive): Replacement => ({
   unordered,
   goneSql: (collection, after, limit) => sql`
     select id, owner, body from store_documents as old
@@ -48,7 +48,7 @@ const replacementOf = (id: string, { unordered }: Loaded): Replacement => ({
 })
 
 /** What was loaded of an archive. */
-export type Loaded = {
+export type LoadedArchive = {
   readonly counts: RestoredCounts
   /** The collections with documents that were not created at the time of their ids. */
   readonly unordered: ReadonlySet<string>
@@ -70,7 +70,7 @@ const lost = () =>
 export async function swap(
   { db, objects, indexes }: { db: Database; objects: Objects; indexes: Pick<Indexes, 'replace'> },
   restore: { id: string; safetyBackup: string; entrySql: Sql; now: () => number },
-  archive: Loaded,
+  archive: LoadedArchive,
 ): Promise<void> {
   const { id, safetyBackup, entrySql, now } = restore
   await db.transaction(

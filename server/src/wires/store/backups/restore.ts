@@ -22,7 +22,7 @@ import { insertSql } from './restore-rows.ts'
 import { previewOf, type RestorePreview } from './restore-preview.ts'
 import { withSha256 } from './with-sha256.ts'
 import { createStaging, restoredObjectsSql } from './restore-staging.ts'
-import { swap, type Loaded } from './restore-swap.ts'
+import { swap, type LoadedArchive } from './restore-swap.ts'
 
 const EXTEND_MS = 600_000
 const BACKUP_WAIT_MS = 1_000
@@ -96,7 +96,7 @@ export function createRestores(
     opened: Opened,
     signal: AbortSignal,
     onProgress: RestoreOptions['onProgress'],
-  ): Promise<Loaded> {
+  ): Promise<LoadedArchive> {
     const staging = createStaging({ db, objects }, { id, signal })
     try {
       const { collections, files } = await readWhole(opened, staging.sink, { signal, onProgress })

@@ -29,7 +29,7 @@ import { documentsSql } from '../storage/sql/document-rows.ts'
 import { isIdOrderedSql } from '../storage/sql/index-rows.ts'
 import type { IndexSet } from '../storage/entries/index-definition.ts'
 
-const isId = new RegExp(idPattern)
+const OWN_ID = new RegExp(idPattern)
 
 const LARGEST_LIMIT = 1000
 /** Of pages that hold no documents, but their ids. */
@@ -143,11 +143,12 @@ export function listSourceOf(
   if (parameters.cursor !== undefined && offset > 0)
     throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
   const list = parsedListOf(parsed, parameters, db.dialect, access, isIdOrdered)
-  const nameOf = (text: string): string => `${collection} ${owner ?? ''} ${text}`
-  const name = nameOf(list.text)
-  const earlierName = list.idOrderText === undefined ? undefined : nameOf(list.idOrderText)
-  const cursor =
-    parameters.cursor === undefined ? undefined : cursorOf(parameters.cursor, name, earlierName, key)
+  const scopeName = `${collection} ${owner ?? ''}`
+  const name = `${scopeName} ${list.text}`
+  const { cursor: sent } = parameters
+  const cursor = sent === undefined ? undefined : cursorOf(sent, { list, scopeName }, key)
+  const all = sql`d.collection = ${collection}`
+  const own = owner === undefined ? all : sql`${all} and d.owner = ${owner}`
   const limit = Math.min(parameters.limit, reads === 'versions' ? MOST_VERSIONS : LARGEST_LIMIT)
   return {
     db,
@@ -160,7 +161,7 @@ export function listSourceOf(
     owner,
     isEmpty: rowFilter.rows === 'none',
     ownerColumn: view && view.showTo.length > 0 ? OWNER_COLUMN : NO_COLUMN,
-    scope: scopeOf(collection, owner, isIdOrdered),
+    scope: isIdOrdered ? sql`${own} and ${isIdOrderedSql(collection)}` : own,
     limit,
     offset,
     isShort: limit <= SHORT_LIMIT && offset <= SHORT_OFFSET,
@@ -176,18 +177,19 @@ export function listSourceOf(
   }
 }
 
-function scopeOf(collection: string, owner: string | undefined, isIdOrdered: boolean): Sql {
-  const all = sql`d.collection = ${collection}`
-  const own = owner === undefined ? all : sql`${all} and d.owner = ${owner}`
-  return isIdOrdered ? sql`${own} and ${isIdOrderedSql(collection)}` : own
-}
-
-/** @param earlierName that of the list while ids were in the order of `createdAt`, if its order was another one */
-function cursorOf(text: string, name: string, earlierName: string | undefined, key: Key): Cursor {
-  if (earlierName === undefined || !isCursorOf(text, earlierName, key)) return decodeCursor(text, name, key)
-  const cursor = decodeCursor(text, earlierName, key)
-  // A foreign id is that of a list by `_id`.
-  return isId.test(cursor.position.id) ? inTimeOrder(cursor) : decodeCursor(text, name, key)
+/** A cursor of the list, also one from before a document came whose id is not of its time. */
+function cursorOf(
+  text: string,
+  { list, scopeName }: { list: ParsedList; scopeName: string },
+  key: Key,
+): Cursor {
+  const earlierName = `${scopeName} ${list.idOrderText}`
+  if (list.idOrderText !== undefined && isCursorOf(text, earlierName, key)) {
+    const cursor = decodeCursor(text, earlierName, key)
+    // A foreign id is that of a list by `_id`.
+    if (OWN_ID.test(cursor.position.id)) return inTimeOrder(cursor)
+  }
+  return decodeCursor(text, `${scopeName} ${list.text}`, key)
 }
 
 /** The filter, and only what comes after a cursor, whose key may be too long to be in it. */

@@ -10,6 +10,7 @@ import { readPage, type ListPage } from './page.ts'
 import { scoreOf } from '../language/search/search-query.ts'
 import { wordsOf } from '../language/search/words.ts'
 import type { Json } from '../language/query/filter.ts'
+import type { IndexSet } from '../storage/entries/index-definition.ts'
 import { createParsedLists } from './parsed-list.ts'
 import { cursorBehind, encodeCursor } from '../language/query/cursor.ts'
 
@@ -80,7 +81,13 @@ async function read(
   const { indexes, automaticIndexes } = lists
   const { collection } = request
   const began = performance.now()
-  let source = await openSource(lists, request)
+  const known = indexes.known(collection)
+  let source: ListSource
+  try {
+    source = listSourceOf(lists, request, known)
+  } catch (error) {
+    source = await openAgain(lists, request, known, error)
+  }
   let set = source.list.scans && !source.isEmpty ? await indexes.recent(collection) : undefined
   for (let tries = 1; ; tries++) {
     const { list, isEmpty } = source
@@ -103,19 +110,21 @@ async function read(
   }
 }
 
-/** @throws as `listSourceOf` */
-async function openSource(lists: ListContext, request: ListRequest): Promise<ListSource> {
-  const { known, reload } = lists.indexes
-  const set = known(request.collection)
-  try {
-    return listSourceOf(lists, request, set)
-  } catch (error) {
-    // The cursor may be that of another process, which knows that ids are not in the order of `createdAt` any more.
-    if (request.parameters.cursor === undefined || !set.isIdOrdered) throw error
-    const current = await reload(request.collection)
-    if (current.isIdOrdered) throw error
-    return listSourceOf(lists, request, current)
-  }
+/**
+ * Opens a list whose cursor may be that of another process, which knows that ids are not in the order of `createdAt` any more.
+ *
+ * @throws the error, if it is not
+ */
+async function openAgain(
+  { indexes, ...lists }: ListContext,
+  request: ListRequest,
+  { isIdOrdered }: IndexSet,
+  error: unknown,
+): Promise<ListSource> {
+  if (request.parameters.cursor === undefined || !isIdOrdered) throw error
+  const set = await indexes.reload(request.collection)
+  if (set.isIdOrdered) throw error
+  return listSourceOf({ indexes, ...lists }, request, set)
 }
 
 const NO_DOCUMENTS: ListPage = { total: 0, documents: [] }

@@ -16,11 +16,11 @@ export async function openArray(
   const read: Buffer[] = []
   let first: number | undefined
   while (first === undefined) {
-    const { done, value } = await iterator.next()
-    if (done) break
+    const next = await iterator.next()
+    if (next.done) break
     // The bytes may be used again for what comes next.
-    read.push(Buffer.from(value))
-    first = value.find((byte) => !BLANK.has(byte))
+    read.push(Buffer.from(next.value))
+    first = next.value.find((byte) => !BLANK.has(byte))
   }
   async function* all(): AsyncGenerator<Buffer> {
     try {

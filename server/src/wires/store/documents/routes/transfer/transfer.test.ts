@@ -307,10 +307,7 @@ someEngine((engine) => {
     const { status, body, text } = await imported('arrays/import', array)
     assert.equal(status, 200, text)
     assert.deepEqual([body.created, body.errors.map(({ line }: Loose) => line)], [2, [4, 5]])
-    assert.deepEqual(
-      (await all('arrays')).map(({ n }) => n).toSorted(),
-      [1, ']}",'],
-    )
+    assert.deepEqual(new Set((await all('arrays')).map(({ n }) => n)), new Set([1, ']}",']))
     assert.equal((await imported('arrays/import', '[]')).body.created, 0)
     for (const [file, reason] of [
       ['[{"n":1},\n{"n":2}', /Line 2: the file ends, and its array does not/],
