@@ -18,6 +18,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   pay: async () => (await import('./pay.ts')).pay,
   transaction: async () => (await import('./transaction.ts')).transaction,
   documents: async () => (await import('./documents.ts')).documents,
+  files: async () => (await import('./files.ts')).files,
   backup: async () => (await import('./backup.ts')).backup,
   move: async () => (await import('./move.ts')).move,
   secret: async () => (await import('./secret.ts')).secret,

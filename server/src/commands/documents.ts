@@ -55,8 +55,8 @@ export const documents: CommandGroup = {
         'dry-run': { description: 'check all lines, and write nothing' },
         ...JSON_OPTION,
       },
-      details:
-        'The file is NDJSON, an array of JSON, or CSV; values of MongoDB Extended JSON are read. A line that is refused is reported and keeps no other out; the command exits with 1 then.',
+      details: `The file is NDJSON, an array of JSON, or CSV; values of MongoDB Extended JSON are read.
+A line that is refused is reported and keeps no other out; the command exits with 1 then.`,
       run: ({ words: [collection, file], options }) => importFrom(collection, file, options),
     }),
   },

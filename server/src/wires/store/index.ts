@@ -23,6 +23,7 @@ import { createFileBulk } from './files/file-bulk.ts'
 import { createFileList } from './files/file-list.ts'
 import { createFiles, createFilesAccess } from './files/files.ts'
 import { createLinks } from './files/links.ts'
+import { createFileImports } from './files/file-imports.ts'
 import { createUploads } from './files/upload.ts'
 import { createVariants } from './files/variants.ts'
 import { createHealth } from './health.ts'
@@ -49,6 +50,7 @@ export type {
 export type { RelationOption } from './documents/definition/relation.ts'
 export type { RuleFilter, RuleOption } from './documents/language/rules/rule.ts'
 export type { ImportReport } from './documents/routes/transfer/import-documents.ts'
+export { messageOf } from './documents/routes/bulk/bulk.ts'
 export { readArchive } from './backups/archive-reader.ts'
 export type { Manifest as ArchiveManifest } from './backups/archive-format.ts'
 export type { RestorePreview } from './backups/restore-preview.ts'
@@ -156,6 +158,7 @@ export const store = defineWire({
         list: lists.list,
         decide,
         files,
+        fileImports: createFileImports({ upload }),
         backups,
         restores,
         indexes,

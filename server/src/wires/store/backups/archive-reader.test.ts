@@ -309,7 +309,7 @@ describe('an archive', () => {
       [books, '"version":7', '"version":7,"more":1', /unknown field "more"/],
       [books, '"owner":"a\\"b"', '"owner":null', /line 1: its owner/],
       [books, '"owner":"a\\"b"', '"owner":""', /line 1: its owner/],
-      [books, /\{"id":"./, '{"id":"U', /line 1: its id/],
+      [books, /\{"id":"./, '{"id":" ', /line 1: its id/],
       [books, /"_id":"./, '"_id":"1', /does not begin with _id/],
       [books, /"document":\{.*/, '"document":[]}', /does not begin with _id/],
       [books, '"":1', '"":1,"":2', /line 1: it is not JSON/],

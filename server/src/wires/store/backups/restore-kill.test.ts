@@ -19,6 +19,7 @@ const AT_ONCE = 4
 /** A program that restores a file and stands still at its `step`th step; it prints how many it has taken. */
 const program = (given: { url: string; dataDir: string; file: string; step: number }): string => `
   import { openDatabase } from ${urlLiteral('db/open.ts')}
+  import { sql } from ${urlLiteral('db/sql.ts')}
   import { systemClock as clock } from ${urlLiteral('base/clock.ts')}
   import { createObjects } from ${urlLiteral('wires/store/objects/objects.ts')}
   import { openStorages } from ${urlLiteral('wires/store/objects/storages.ts')}
@@ -51,10 +52,10 @@ const program = (given: { url: string; dataDir: string; file: string; step: numb
   const log = { warn: console.error, error: console.error, info() {} }
   const storages = await openStorages({ clock, log, settings: { dataDir } }, { backups: {} })
   storages.uploads = paused(storages.uploads, ['write'])
-  const context = { db, clock, log, audit: createAudit(clock), jobs: { every() {}, define() {} }, processes: { id: 'p', onEnd() {} } }
+  const context = { db, clock, log, audit: createAudit(clock), jobs: { every() {}, define: () => ({ enqueueSql: () => sql\`select 1\` }) }, processes: { id: 'p', onEnd() {} } }
   const objects = createObjects(context, { storages })
   const backups = createBackups(context, { objects })
-  const indexes = createIndexes(context, {})
+  const indexes = createIndexes(context, { isByOwner: () => false, hasAutomatic: false })
   const restores = createRestores(context, { objects, backups, indexes })
   await restores.restore({ file })
   process.stdout.write('restored in ' + steps + ' steps\\n')

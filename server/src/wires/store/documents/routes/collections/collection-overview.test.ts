@@ -76,6 +76,7 @@ eachEngine((engine) => {
       showTo: {},
       readOnly: [],
       schema: false,
+      ids: 'server',
       unique: [],
       search: [],
       relations: {},
@@ -92,6 +93,7 @@ eachEngine((engine) => {
       showTo: { phone: 'owner' },
       readOnly: ['votes'],
       schema: true,
+      ids: 'server',
       unique: [
         { fields: ['slug'], ignoreCase: false },
         { fields: ['team', 'number'], ignoreCase: false },
