@@ -185,13 +185,16 @@ async function readLines(file: string, isMap = false): Promise<Record<string, un
     if (line.trim() === '') return []
     try {
       const value = parseJson(line)
-      if (typeof value === 'object' && value !== null) return [value as Record<string, unknown>]
+      if (isRecord(value)) return [value]
     } catch {
       // Told below.
     }
     throw new StartError(`${file}: line ${i + 1} is no object of JSON`)
   })
 }
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
 
 /** Opens a map to be continued. A line that was cut off by a crash goes: its file is found again by its bytes. */
 async function openMap(file: string): Promise<FileHandle> {
