@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 
 import type { Database } from './database.ts'
 import { StartError } from '../base/start-error.ts'
+import type { TableLoader } from './table-loader.ts'
 
 export type DatabaseOptions = {
   /**
@@ -44,4 +45,16 @@ export async function openDatabase(
   throw new StartError(
     `DATABASE_URL: write sqlite:path/to/file.db or postgres://user:password@host:port/name`,
   )
+}
+
+/**
+ * Begins a new database.
+ *
+ * @param url as `openDatabase` takes it
+ * @throws StartError if there is a database with tables of Sixwire already, or none can be made there
+ */
+export async function openTableLoader(url: string): Promise<TableLoader> {
+  const file = sqliteFileOf(url)
+  if (file !== undefined) return (await import('./sqlite-loader.ts')).openSqliteLoader(file)
+  return (await import('./postgres-loader.ts')).openPostgresLoader(url)
 }

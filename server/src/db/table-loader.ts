@@ -1,8 +1,5 @@
-import { resolve } from 'node:path'
-
 import { StartError } from '../base/start-error.ts'
 import type { Migration, Snapshot } from './database.ts'
-import { sqliteFileOf } from './open.ts'
 import type { Dialect } from './sql.ts'
 
 /** A table that is filled. Bytes come as hexadecimal text, integers as text. */
@@ -43,18 +40,6 @@ export type TableLoader = Pick<Snapshot, 'all' | 'lines'> & {
 
   /** Ends it; what is not committed is gone. */
   close(): Promise<void>
-}
-
-/**
- * Begins a new database.
- *
- * @param url as `openDatabase` takes it
- * @throws StartError if there is a database with tables of Sixwire already, or none can be made there
- */
-export async function openTableLoader(url: string): Promise<TableLoader> {
-  const file = sqliteFileOf(url)
-  if (file !== undefined) return (await import('./sqlite-loader.ts')).openSqliteLoader(resolve(file))
-  return (await import('./postgres-loader.ts')).openPostgresLoader(url)
 }
 
 /** The error for a database that is not empty. */

@@ -2,9 +2,9 @@ import type { Clock } from '../../base/clock.ts'
 import { StartError } from '../../base/start-error.ts'
 import { readCatalogue } from '../../db/catalogue.ts'
 import type { Database } from '../../db/database.ts'
-import { openDatabase, sqliteFileOf } from '../../db/open.ts'
+import { openDatabase, openTableLoader, sqliteFileOf } from '../../db/open.ts'
 import type { Dialect } from '../../db/sql.ts'
-import { NotEmptyError, openTableLoader, type TableLoader } from '../../db/table-loader.ts'
+import { NotEmptyError, type TableLoader } from '../../db/table-loader.ts'
 import { closedTables, closeSource, findMove, markMoved, openSource, type Move } from './closed-source.ts'
 import {
   copyTables,
