@@ -39,6 +39,7 @@ import type { ShownScreen } from './wires/core/screens/shown-screen.ts'
 import type { CoreContext } from './wires/core/server-status.ts'
 import { settingsInForce, type SettingInForce } from './wires/core/settings-in-force.ts'
 import type { Tables } from './kernel/move/copy-tables.ts'
+import { refuseMoved } from './kernel/move/closed-source.ts'
 import { FRAME_COPIES } from './kernel/move/frame-copies.ts'
 import { createProcesses } from './kernel/lifecycle/processes.ts'
 import { checkSchedules } from './kernel/schedule/schedule-option.ts'
@@ -115,8 +116,8 @@ export type App = {
    * @throws StartError if the wire is not loaded
    */
   service<N extends keyof BuiltIn>(name: N): ServiceOf<BuiltIn[N]>
-  /** Runs the migrations, and does nothing else. */
-  migrate(): Promise<void>
+  /** Runs the migrations, and does nothing else. @throws StartError if the data was moved, unless that does not matter */
+  migrate(options?: { evenIfMoved?: boolean }): Promise<void>
   /** Runs the migrations and starts every wire, without opening a port: enough for the command line. */
   start(): Promise<void>
   /** Opens the port, then starts; returns the address. `/ready` is true once this resolves. */
@@ -352,8 +353,11 @@ async function assemble(parts: ServerParts): Promise<App> {
       if (!wiresSetUp.services.has(name)) throw new StartError(`SIXWIRE_WIRES: ${name} is not loaded`)
       return wiresSetUp.services.get(name) as never
     },
-    async migrate() {
-      await begin(() => migrate(parts))
+    async migrate({ evenIfMoved = false } = {}) {
+      await begin(async () => {
+        if (!evenIfMoved) await refuseMoved(db)
+        await migrate(parts)
+      })
     },
     start: () => begin(() => start(assembled)),
     listen: () => begin(() => listen(assembled)),

@@ -78,8 +78,8 @@ async function endIfOutdated(
 
 /** Starts without a port: enough for the command line. */
 export async function start(assembled: AssembledServer): Promise<void> {
-  const migrated = await migrate(assembled.parts)
   await refuseMoved(assembled.parts.db)
+  const migrated = await migrate(assembled.parts)
   await startWires(assembled, migrated)
 }
 
@@ -90,8 +90,8 @@ export async function listen(assembled: AssembledServer): Promise<string> {
   const address = await server.listen({ host, port }).catch((error: unknown) => {
     throw listenError(error, host, port)
   })
-  const migrated = await migrate(parts)
   await refuseMoved(parts.db)
+  const migrated = await migrate(parts)
   await recordServedPolicy(parts.db, parts.settings)
   await startWires(assembled, migrated)
   await assembled.schedule.start()

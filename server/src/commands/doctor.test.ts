@@ -70,7 +70,7 @@ describe('sixwire doctor', () => {
       const { ok, of } = await examine(folder, variables)
       assert.equal(ok, false)
       assert.match(of('move')[0]!.problem, /^the data was moved to \S+ at 20/)
-      assert.match(of('move')[0]!.remedy, /^set DATABASE_URL to it, or run sixwire move --cancel/)
+      assert.match(of('move')[0]!.remedy, /^set DATABASE_URL to it; .* sixwire move --reopen/)
     })
 
     test('finds nothing in a healthy installation, and changes nothing', async (t) => {

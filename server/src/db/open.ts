@@ -56,5 +56,6 @@ export async function openDatabase(
 export async function openTableLoader(url: string): Promise<TableLoader> {
   const file = sqliteFileOf(url)
   if (file !== undefined) return (await import('./sqlite-loader.ts')).openSqliteLoader(file)
-  return (await import('./postgres-loader.ts')).openPostgresLoader(url)
+  if (/^postgres(ql)?:\/\/./.test(url)) return (await import('./postgres-loader.ts')).openPostgresLoader(url)
+  throw new StartError(`--to: write sqlite:path/to/file.db or postgres://user:password@host:port/name`)
 }

@@ -1,7 +1,5 @@
 import type pg from 'pg'
 
-import { errorOf } from './postgres-faults.ts'
-
 type Connection = {
   query(text: string): void
   sendCopyFromChunk(chunk: Buffer): void
@@ -58,7 +56,7 @@ export class CopyIn {
 
   /** After it `pg` tells nothing more. An own fault comes first: the server answers it with one of its own. */
   handleError(error: unknown): void {
-    this.#fault ??= { error: errorOf(error) }
+    this.#fault ??= { error }
     this.#done.reject(this.#fault.error)
   }
 

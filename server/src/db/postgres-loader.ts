@@ -6,8 +6,7 @@ import { withChecksum } from './migrations.ts'
 import { failedMigration, migrationsTable } from './pending-migrations.ts'
 import { connectLimitOf } from './postgres-connection.ts'
 import { CopyIn } from './postgres-copy-in.ts'
-import { errorOf } from './postgres-faults.ts'
-import { readLines, readRows } from './postgres-snapshot.ts'
+import { FORMS, readLines, readRows } from './postgres-snapshot.ts'
 import { types } from './postgres-values.ts'
 import type { Row, Sql } from './sql.ts'
 import { NotEmptyError, type LoadedRow, type LoadedTable, type TableLoader } from './table-loader.ts'
@@ -22,15 +21,18 @@ set local statement_timeout = 0;
 set local lock_timeout = 0;
 set local idle_in_transaction_session_timeout = 0;
 set local standard_conforming_strings = on;
-set local synchronous_commit = on`
+set local synchronous_commit = on;
+${FORMS}`
 
-type TriggerRow = { table: string; name: string }
+type TriggerRow = { table: string; name: string; mode: 'O' | 'A' }
 type IndexRow = { name: string; definition: string }
 
 /** Fills a database in one transaction: PostgreSQL undoes all of it if the process or the connection ends. */
 export async function openPostgresLoader(url: string): Promise<TableLoader> {
-  if (!URL.canParse(url))
-    throw new StartError('this is not an address: write postgres://user:password@host:port/name')
+  if (!URL.canParse(url) || new URL(url).hash !== '')
+    throw new StartError(
+      'this is not an address: write postgres://user:password@host:port/name, with special characters of the password in percent-encoding',
+    )
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: connectLimitOf(url),
@@ -62,19 +64,22 @@ export async function openPostgresLoader(url: string): Promise<TableLoader> {
       },
     )
   }
-  return createPostgresLoader(client)
+  return createPostgresLoader(client, place)
 }
 
-function createPostgresLoader(client: pg.Client): TableLoader {
+function createPostgresLoader(client: pg.Client, place: string): TableLoader {
   let triggers: TriggerRow[] = []
   let indexes: IndexRow[] = []
 
   async function run(statements: readonly string[]): Promise<void> {
-    try {
-      for (const text of statements) await client.query(text)
-    } catch (error) {
-      throw errorOf(error)
-    }
+    for (const text of statements) await client.query(text).catch(refused)
+  }
+
+  /** Nothing is committed whenever this is thrown. */
+  function refused(error: unknown): never {
+    throw new StartError(`${place} refused it: ${(error as Error).message}. Nothing was changed`, {
+      cause: error,
+    })
   }
 
   return {
@@ -94,9 +99,9 @@ function createPostgresLoader(client: pg.Client): TableLoader {
       // Not those that are switched off already.
       triggers = (
         await client.query<TriggerRow>(`
-          select c.relname as "table", t.tgname as name from pg_trigger t join pg_class c on c.oid = t.tgrelid
+          select c.relname as "table", t.tgname as name, t.tgenabled as mode from pg_trigger t join pg_class c on c.oid = t.tgrelid
           where c.relnamespace = (select oid from pg_namespace where nspname = current_schema())
-            and not t.tgisinternal and t.tgenabled = 'O' order by c.relname, t.tgname`)
+            and not t.tgisinternal and t.tgenabled in ('O', 'A') order by c.relname, t.tgname`)
       ).rows
       // What is indexed afterwards takes a fraction of the time.
       indexes = (
@@ -121,7 +126,10 @@ function createPostgresLoader(client: pg.Client): TableLoader {
         copyText(table, rows),
       )
       client.query(copy as unknown as pg.Submittable)
-      await copy.done
+      await copy.done.catch((error: unknown) => {
+        if (error instanceof pg.DatabaseError) refused(error)
+        throw error
+      })
     },
 
     run,
@@ -131,17 +139,23 @@ function createPostgresLoader(client: pg.Client): TableLoader {
     lines: (query) => readLines(client, query),
 
     async complete() {
+      const { rows: views } = await client.query<{ name: string }>(
+        'select matviewname as name from pg_matviews where schemaname = current_schema()',
+      )
       await run([
         ...indexes.map(({ definition }) => definition),
         ...triggers.map(
-          ({ table, name }) => `alter table ${identifier(table)} enable trigger ${identifier(name)}`,
+          ({ table, name, mode }) =>
+            `alter table ${identifier(table)} enable ${mode === 'A' ? 'always' : ''} trigger ${identifier(name)}`,
         ),
+        ...views.map(({ name }) => `refresh materialized view ${identifier(name)}`),
         'analyze',
       ])
     },
 
+    // Whether it was done is open if the connection is lost.
     async commit() {
-      await run(['commit'])
+      await client.query('commit')
     },
 
     async close() {

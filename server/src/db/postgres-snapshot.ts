@@ -8,11 +8,19 @@ import { types } from './postgres-values.ts'
 import type { SnapshotConnection } from './snapshot.ts'
 import type { Row, Sql, SqlScalar } from './sql.ts'
 
+/** Whatever the server, the database and the role have as their defaults: forms of text that another one reads alike, and no limit. */
+export const FORMS = `set local datestyle = 'ISO, YMD';
+set local timezone = 'UTC';
+set local intervalstyle = 'iso_8601';
+set local extra_float_digits = 1;
+select set_config(name, '0', true) from pg_settings where name = 'transaction_timeout'`
+
 // The first read, behind the settings, takes the snapshot. Limits may come from the server or the role as well.
 const BEGIN = `begin isolation level repeatable read read only;
 set local statement_timeout = 0;
 set local idle_in_transaction_session_timeout = 0;
 set local standard_conforming_strings = on;
+${FORMS};
 select 1`
 
 /** A connection of its own with a transaction, because it may be open for hours. */

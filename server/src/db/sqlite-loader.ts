@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { link, mkdir, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -9,6 +9,7 @@ import { identifier } from './catalogue.ts'
 import type { Migration } from './database.ts'
 import { withChecksum } from './migrations.ts'
 import { failedMigration, migrationsTable } from './pending-migrations.ts'
+import { tryLock } from './file-lock.ts'
 import { createPrivate } from './private-file.ts'
 import { joinLines } from './sqlite-lines.ts'
 import { NotEmptyError, type LoadedRow, type LoadedTable, type TableLoader } from './table-loader.ts'
@@ -21,24 +22,38 @@ const PIECES_A_TURN = 8
 type Kept = { name: string; sql: string }
 
 /**
- * Fills a file beside the one that is to be, and renames it in the end. Until then nothing of it need survive, so there is no
- * journal; what an interrupted one has left is removed by the next.
+ * Fills a file beside the one that is to be, which gets its name in the end, unless somebody has taken that meanwhile. Until then
+ * nothing of it need survive, so there is no journal; what an interrupted one has left is removed by the next.
  */
 export async function openSqliteLoader(file: string): Promise<TableLoader> {
-  if (SUFFIXES.some((suffix) => existsSync(file + suffix)))
-    throw new NotEmptyError(file, 'name a file that does not exist, or remove it with its -wal and -shm')
+  refuseTaken(file)
   const draft = `${file}.moving`
+  let unlock: (() => void) | undefined
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    unlock = tryLock(`${draft}-lock`)
+    if (!unlock)
+      throw new StartError(`${file} is being filled by another command: let it end, or name another file`)
     for (const suffix of SUFFIXES) await rm(draft + suffix, { force: true })
     createPrivate(draft)
-    return createSqliteLoader(draft, file)
+    return createSqliteLoader({ draft, file }, unlock)
   } catch (error) {
+    unlock?.()
+    if (error instanceof StartError) throw error
     throw new StartError(`${file} can't be created: ${(error as Error).message}`, { cause: error })
   }
 }
 
-function createSqliteLoader(draft: string, file: string): TableLoader {
+/** A database with its logs: what is left of one would be taken for that of the new one. */
+function refuseTaken(file: string): void {
+  if (SUFFIXES.some((suffix) => existsSync(file + suffix)))
+    throw new NotEmptyError(file, 'name a file that does not exist, or remove it with its -wal and -shm')
+}
+
+function createSqliteLoader(
+  { draft, file }: { draft: string; file: string },
+  unlock: () => void,
+): TableLoader {
   const db = new DatabaseSync(draft, { enableForeignKeyConstraints: false })
   db.exec(`
     pragma journal_mode = off;
@@ -49,7 +64,7 @@ function createSqliteLoader(draft: string, file: string): TableLoader {
   // Called with a number in migrations of large tables, which are empty here.
   db.function('sixwire_progress', { directOnly: true }, (total) => total)
   let kept: Kept[] = []
-  let isDone = false
+  let isOpen = true
 
   const prepare = ({ text, params }: { text: string; params: SqlScalar[] }) => {
     const statement = db.prepare(text)
@@ -117,20 +132,30 @@ function createSqliteLoader(draft: string, file: string): TableLoader {
           `a row of ${String(broken['table'])} names a row of ${String(broken['parent'])} that is not there`,
         )
       db.exec('commit; pragma optimize = 0x10002')
+      await flush(draft)
+      refuseTaken(file)
     },
 
     async commit() {
       db.close()
-      isDone = true
-      await flush(draft)
-      await rename(draft, file)
-      await flush(dirname(file))
+      isOpen = false
+      refuseTaken(file)
+      try {
+        // Not a rename, which would put it in the place of a database that a server has just created.
+        await link(draft, file)
+      } catch (error) {
+        throw new StartError(`${file} can't be created: ${(error as Error).message}. Nothing was changed`, {
+          cause: error,
+        })
+      }
+      await flush(dirname(file)).catch(() => undefined) // not every system can flush a folder
     },
 
     async close() {
-      if (isDone) return
-      db.close()
+      if (isOpen) db.close()
       await rm(draft, { force: true })
+      unlock()
+      await rm(`${draft}-lock`, { force: true })
     },
   }
 }
@@ -158,6 +183,9 @@ const bindable = (value: SqlScalar): SQLInputValue => (Number.isSafeInteger(valu
 
 async function flush(path: string): Promise<void> {
   const handle = await open(path, 'r')
-  await handle.sync().catch(() => undefined) // not every system can flush a folder
-  await handle.close()
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
 }

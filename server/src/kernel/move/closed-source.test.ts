@@ -2,12 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { Type } from '../../base/schema.ts'
-import { readCatalogue } from '../../db/catalogue.ts'
 import { eachEngine } from '../../testing/engines.ts'
 import { until } from '../../testing/until.ts'
 import { setUp } from '../jobs/jobs.fixture.ts'
-import { closedTables, closeSource, openSource } from './closed-source.ts'
-import { FRAME_COPIES } from './frame-copies.ts'
+import { beginMove, closeTables, endMove } from './closed-source.ts'
 
 eachEngine((engine) => {
   test('a database that is closed begins no job, and lets those under way end before', async (t) => {
@@ -23,20 +21,24 @@ eachEngine((engine) => {
     await kind.enqueue('long')
     await runner.start()
     await until(() => begun.length === 1)
-    const tables = closedTables(await readCatalogue(db, db.dialect), FRAME_COPIES)
     const waiting: number[] = []
-    await closeSource({ db, clock }, tables, {
-      target: 'elsewhere',
-      now: clock.now(),
-      drainMs: 30_000,
-      signal: new AbortController().signal,
-      onProgress({ total }) {
-        waiting.push(total)
-        if (waiting.length > 1) return
-        // It is written down, and not begun.
-        void kind.enqueue('next').then(() => under.resolve())
+    const { signal } = new AbortController()
+    await beginMove(
+      { db, clock },
+      {
+        owner: 'me',
+        target: 'elsewhere',
+        drainMs: 30_000,
+        signal,
+        onProgress({ total }) {
+          waiting.push(total)
+          if (waiting.length > 1) return
+          // It is written down, and not begun.
+          void kind.enqueue('next').then(() => under.resolve())
+        },
       },
-    })
+    )
+    await closeTables(db, { owner: 'me', tables: ['sixwire_jobs'], signal })
     assert.equal(waiting[0], 1)
     assert.deepEqual(
       (await stored()).map(({ payload, claimed_by: claim }) => [payload, claim]),
@@ -44,7 +46,7 @@ eachEngine((engine) => {
     )
     await assert.rejects(kind.enqueue('late'), { code: 'UNAVAILABLE', retryAfter: 5 })
     assert.deepEqual(begun, ['long'])
-    await openSource(db, tables)
+    await endMove(db, { owner: 'me' })
     await until(() => {
       clock.advance(5_000)
       return begun.length === 2

@@ -1,21 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Clock } from '../../base/clock.ts'
+import { ApiError, errors } from '../../base/errors.ts'
 import type { Progress } from '../../base/progress.ts'
 import { StartError } from '../../base/start-error.ts'
-import type { CatalogueTable } from '../../db/catalogue.ts'
-import { closeTablesSql, reopenTablesSql } from '../../db/closed-tables.ts'
-import type { Database } from '../../db/database.ts'
+import { CLOSED_FUNCTION, closeTableSql, reopenTablesSql } from '../../db/closed-tables.ts'
+import { requireRow, type Database, type StepWith } from '../../db/database.ts'
 import { sql, type Dialect, type Sql } from '../../db/sql.ts'
-import type { TableCopies } from '../wire/table-copy.ts'
 
 const LOOK_MS = 100
 
-export type Move = { target: string; started_at: number; moved_at: number | null }
+/** A move of this database. Of several commands the last one owns it; all others find out, and change nothing. */
+export type Move = { owner: string; target: string; started_at: number; moved_at: number | null }
 
-/** The move of this database that has begun, or is done; undefined if there is none. */
+/** The move that has begun, or is done; undefined if there is none. */
 export const findMove = (db: Pick<Database, 'get'>): Promise<Move | undefined> =>
-  db.get(sql<Move>`select target, started_at, moved_at from sixwire_moves`)
+  db.get(sql<Move>`select owner, target, started_at, moved_at from sixwire_moves`).catch((error: unknown) => {
+    if (error instanceof ApiError) throw error
+    return undefined // the database has no tables yet, or older ones
+  })
 
 /** @throws StartError if this database was moved, or is being moved */
 export async function refuseMoved(db: Pick<Database, 'get'>): Promise<void> {
@@ -26,7 +29,10 @@ export async function refuseMoved(db: Pick<Database, 'get'>): Promise<void> {
 }
 
 /** What is wrong with serving a database with a move, and what to do. */
-export const problemOf = ({ target, moved_at: movedAt }: Move): [problem: string, remedy: string] =>
+export const problemOf = ({
+  target,
+  moved_at: movedAt,
+}: Pick<Move, 'target' | 'moved_at'>): [problem: string, remedy: string] =>
   movedAt === null
     ? [
         `the data is being moved to ${target}, or a move was cut off`,
@@ -34,38 +40,50 @@ export const problemOf = ({ target, moved_at: movedAt }: Move): [problem: string
       ]
     : [
         `the data was moved to ${target} at ${new Date(movedAt).toISOString()}`,
-        'set DATABASE_URL to it, or run sixwire move --cancel to go on with this database as it was then',
+        'set DATABASE_URL to it; if that one is not used, sixwire move --reopen goes on with this database as it was then',
       ]
 
-/** The tables that a move closes: those that servers need not write while only reads are answered. */
-export const closedTables = (tables: ReadonlyMap<string, CatalogueTable>, copies: TableCopies): string[] =>
-  [...tables.keys()].filter((name) => copies[name]?.isOpen !== true)
+const taken = (): ApiError =>
+  errors.conflict({
+    message: 'the move was cancelled, or another command has taken it over. This one changed nothing',
+  })
+
+/** Fails a batch unless the move is still that of its owner, and holds others up until its end. */
+const ownedSql = (owner: string): StepWith =>
+  requireRow(
+    sql`update sixwire_moves set owner = owner where owner = ${owner} and moved_at is null returning id`,
+    taken,
+  )
 
 /**
- * Closes the tables of a database for the time of a move, and beyond it: whoever writes is refused. Before that, no job is begun
- * any more, and those under way may end; one that does not end in time is as one whose process has died.
+ * Begins a move, or takes over one that is not finished. No job is begun from then on, and those under way may end; one that does
+ * not end in time is as one whose process has died.
  *
  * @param options.target what is shown as the address of the other database
  * @param options.drainMs how long jobs under way are waited for
  */
-export async function closeSource(
+export async function beginMove(
   { db, clock }: { db: Database; clock: Pick<Clock, 'now'> },
-  tables: readonly string[],
   options: {
+    owner: string
     target: string
-    now: number
     drainMs: number
     onProgress: (progress: Progress) => void
     signal: AbortSignal
   },
 ): Promise<void> {
-  const { target, now, drainMs, onProgress, signal } = options
+  const { owner, target, drainMs, onProgress, signal } = options
   await db.batch([
-    [
-      sql`insert into sixwire_moves (id, target, started_at, moved_at) values (1, ${target}, ${now}, null)
-          on conflict (id) do update set target = excluded.target, started_at = excluded.started_at, moved_at = null`,
-      ...PAUSE_JOBS[db.dialect],
-    ],
+    requireRow(
+      sql`insert into sixwire_moves (id, owner, target, started_at, moved_at)
+          values (1, ${owner}, ${target}, ${clock.now()}, null)
+          on conflict (id) do update set
+            owner = excluded.owner, target = excluded.target, started_at = excluded.started_at, moved_at = null
+          where sixwire_moves.moved_at is null or sixwire_moves.target = excluded.target
+          returning id`,
+      taken,
+    ),
+    PAUSE_JOBS[db.dialect],
   ])
   const until = performance.now() + drainMs
   for (let most = 0; performance.now() < until;) {
@@ -75,27 +93,64 @@ export async function closeSource(
     const running = row!.running
     most = Math.max(most, running)
     if (running === 0) break
-    onProgress({ phase: 'Wait for jobs', done: most - running, total: most, unit: 'rows' })
-    await delay(LOOK_MS, undefined, { signal })
+    onProgress({ phase: 'Wait for jobs', done: most - running, total: most, unit: 'jobs' })
+    signal.throwIfAborted()
+    await delay(LOOK_MS)
   }
   signal.throwIfAborted()
-  await db.batch([closeTablesSql(db.dialect, tables)])
 }
 
-/** Lets writes into the database again. */
-export const openSource = (db: Database, tables: readonly string[]): Promise<unknown> =>
-  db.batch([
-    [...reopenTablesSql(db.dialect, tables), ...RESUME_JOBS[db.dialect], sql`delete from sixwire_moves`],
+/**
+ * Closes tables for the time of a move, and beyond it: whoever writes is refused. Each in a batch of its own, since writers lock
+ * tables in any order.
+ */
+export async function closeTables(
+  db: Database,
+  { owner, tables, signal }: { owner: string; tables: readonly string[]; signal: AbortSignal },
+): Promise<void> {
+  if (db.dialect === 'sqlite')
+    return void (await db.batch([ownedSql(owner), tables.flatMap((table) => closeTableSql('sqlite', table))]))
+  await db.batch([ownedSql(owner), CLOSED_FUNCTION])
+  for (const table of tables) {
+    signal.throwIfAborted()
+    await db.batch([ownedSql(owner), closeTableSql('postgres', table)])
+  }
+}
+
+/**
+ * Ends a move: the database takes writes again.
+ *
+ * @param which whose it must be: of one owner and not finished, of anybody and not finished, or any
+ * @throws CONFLICT if it is not
+ */
+export async function endMove(db: Database, which: { owner: string } | 'unfinished' | 'any'): Promise<void> {
+  const condition =
+    which === 'any'
+      ? sql`true`
+      : which === 'unfinished'
+        ? sql`moved_at is null`
+        : sql`moved_at is null and owner = ${which.owner}`
+  const reopening = await reopenTablesSql(db, db.dialect)
+  await db.batch([
+    requireRow(sql`delete from sixwire_moves where ${condition} returning id`, taken),
+    reopening,
+    RESUME_JOBS[db.dialect],
   ])
-
-/** Notes that the other database takes over. @throws StartError if the move was cancelled meanwhile */
-export async function markMoved(db: Database, startedAt: number, now: number): Promise<void> {
-  const rows = await db.write(
-    sql`update sixwire_moves set moved_at = ${now} where started_at = ${startedAt} returning id`,
-  )
-  if (rows.length === 0)
-    throw new StartError('the move was cancelled by another command. Nothing was changed')
 }
+
+/** Notes that the other database takes over. @throws CONFLICT if the move is another command's by now */
+export async function markMoved(db: Database, owner: string, now: number): Promise<void> {
+  await db.batch([
+    requireRow(
+      sql`update sixwire_moves set moved_at = ${now} where owner = ${owner} and moved_at is null returning id`,
+      taken,
+    ),
+  ])
+}
+
+/** Takes the mark back, if the other database is certainly not there. */
+export const unmarkMoved = (db: Database, owner: string): Promise<unknown> =>
+  db.write(sql`update sixwire_moves set moved_at = null where owner = ${owner}`)
 
 // A claim is passed over, and not refused: the batch of a claim also writes how jobs have ended.
 const PAUSE_JOBS: Record<Dialect, readonly Sql[]> = {
@@ -110,10 +165,11 @@ const PAUSE_JOBS: Record<Dialect, readonly Sql[]> = {
     sql`create or replace trigger sixwire_jobs_paused before update of claimed_by on sixwire_jobs
         for each row when (new.claimed_by is not null and new.claimed_by is distinct from old.claimed_by)
         execute function sixwire_pause_jobs()`,
+    sql`alter table sixwire_jobs enable trigger sixwire_jobs_paused`,
   ],
 }
 
 const RESUME_JOBS: Record<Dialect, readonly Sql[]> = {
   sqlite: [sql`drop trigger if exists sixwire_jobs_paused`],
-  postgres: [sql`drop trigger if exists sixwire_jobs_paused on sixwire_jobs`],
+  postgres: [sql`alter table sixwire_jobs disable trigger sixwire_jobs_paused`],
 }

@@ -17,38 +17,43 @@ type Catalogue = ReadonlyMap<string, CatalogueTable>
  *
  * @param from the tables of the one
  * @param to those of the other one, which the same migrations have created
- * @throws StartError with a table or column that only one of them has, and that nothing is declared of
+ * @throws StartError with a column that is not the same in both, and that nothing is declared of
  */
 export function copiedTables(from: Catalogue, to: Catalogue, copies: TableCopies): CopiedTable[] {
-  const copied = [...from.values()].filter(({ name }) => to.has(name) && copies[name]?.isLeftOut !== true)
+  const copied = [...from.values()].filter(
+    ({ name, isVirtual }) => !isVirtual && to.has(name) && copies[name]?.isLeftOut !== true,
+  )
   return inOrder(copied.map(({ name }) => to.get(name)!)).map(({ name }) => {
     const copy = copies[name] ?? {}
     return { name, copy, columns: columnsOf(from.get(name)!, to.get(name)!, copy) }
   })
 }
 
-/** The tables that hold rows of nobody: no wire has them, so they are not copied. */
-export const strayTables = (from: Catalogue, to: Catalogue, copies: TableCopies): string[] =>
-  [...from.keys()].filter((name) => !to.has(name) && copies[name]?.isLeftOut !== true)
+/** The tables that would stay behind without anybody saying so: of no wire, or of one whose engines have other tables. */
+export const strayTables = (from: Catalogue, to: Catalogue, copies: TableCopies): CatalogueTable[] =>
+  [...from.values()].filter(
+    ({ name, isVirtual }) => (isVirtual || !to.has(name)) && copies[name]?.isLeftOut !== true,
+  )
 
 function columnsOf(from: CatalogueTable, to: CatalogueTable, { columns }: TableCopy): CopiedTable['columns'] {
   if (columns) return Object.entries(columns).map(([name, kind]) => ({ name, kind }))
-  const taken = new Map(to.columns.map((one) => [one.name, one]))
-  return from.columns
-    .filter(({ isGenerated }) => !isGenerated)
-    .map(({ name, kind }) => {
-      const other = taken.get(name)
-      const common = other && !other.isGenerated ? commonKind(kind, other.kind) : undefined
-      if (common) return { name, kind: common }
-      throw new StartError(
-        `the column ${name} of the table ${from.name} is not the same in the other database: its wire must say in tableCopies how it is copied`,
-      )
-    })
+  const [own, others] = [from, to].map(
+    (table) => new Map(table.columns.filter((one) => !one.isGenerated).map(({ name, kind }) => [name, kind])),
+  ) as [Map<string, ColumnKind>, Map<string, ColumnKind>]
+  return [...new Set([...own.keys(), ...others.keys()])].map((name) => {
+    const [kind, other] = [own.get(name), others.get(name)]
+    const common = kind && other && commonKind(kind, other)
+    if (common) return { name, kind: common }
+    throw new StartError(
+      `the column ${name} of the table ${from.name} is not the same in the other database: its wire must say in tableCopies how it is copied`,
+    )
+  })
 }
 
 /** SQLite has no type of its own for what is true or false. */
 const commonKind = (one: ColumnKind, other: ColumnKind): ColumnKind | undefined => {
   if (one === other) return one
+  if ([one, other].toSorted().join() === 'any,text') return 'text'
   const isFlag = [one, other].every((kind) => kind === 'boolean' || kind === 'integer')
   return isFlag ? 'boolean' : undefined
 }
@@ -61,7 +66,7 @@ function inOrder(tables: readonly CatalogueTable[]): CatalogueTable[] {
     const next = [...waiting.values()].filter(
       ({ references }) => !references.some((name) => waiting.has(name)),
     )
-    // Tables that refer to each other come together: their keys are checked when all is there.
+    // Tables that refer to each other come together: SQLite checks keys when all is there, PostgreSQL if they are deferred.
     for (const table of next.length > 0 ? next : waiting.values()) {
       waiting.delete(table.name)
       ordered.push(table)

@@ -1,12 +1,19 @@
 import type { Progress } from '../../base/progress.ts'
 import { StartError } from '../../base/start-error.ts'
-import { identifier, readCatalogue, type CatalogueTable } from '../../db/catalogue.ts'
+import { identifier, readCatalogue } from '../../db/catalogue.ts'
 import type { Migration, Snapshot } from '../../db/database.ts'
-import type { Dialect } from '../../db/sql.ts'
+import { sql, type Dialect } from '../../db/sql.ts'
 import type { LoadedRow, TableLoader } from '../../db/table-loader.ts'
 import type { TableCopies } from '../wire/table-copy.ts'
 import { copiedTables, strayTables, type CopiedTable } from './copied-tables.ts'
-import { countRowsSql, readRows, RowSums, selectLinesSql, type TableSum } from './table-rows.ts'
+import {
+  countRowsSql,
+  ForeignValueError,
+  readRows,
+  RowSums,
+  selectLinesSql,
+  type TableSum,
+} from './table-rows.ts'
 
 /** Where rows are read: a snapshot, with the engine that it is of. */
 export type RowSource = Pick<Snapshot, 'all' | 'lines'> & { readonly dialect: Dialect }
@@ -16,11 +23,59 @@ export type Tables = { readonly migrations: readonly Migration[]; readonly copie
 
 export type Copied = {
   readonly tables: readonly { readonly name: string; readonly rows: number }[]
-  /** Those that no wire has. */
+  /** Those that no wire has, and that stay behind. */
   readonly stray: readonly string[]
 }
 
 export type CopyOptions = { readonly onProgress: (progress: Progress) => void; readonly signal: AbortSignal }
+
+/** What is copied, once the other database has its tables. */
+export type CopyPlan = {
+  readonly tables: readonly CopiedTable[]
+  readonly stray: readonly string[]
+  /** The tables that no server may write meanwhile: all that are copied, but those that reads write. */
+  readonly closed: readonly string[]
+  readonly copies: TableCopies
+  /** The columns that engines count up, by their tables. */
+  readonly counted: ReadonlyMap<string, string>
+}
+
+/**
+ * Finds what is to be copied.
+ *
+ * @param options.leave tables that may stay behind with their rows
+ * @throws StartError with a table or column that nobody knows how to copy
+ */
+export async function planCopy(
+  { source, loader }: { source: Pick<RowSource, 'all' | 'dialect'>; loader: TableLoader },
+  { copies }: Tables,
+  { leave = [] }: { readonly leave?: readonly string[] | undefined },
+): Promise<CopyPlan> {
+  const from = await readCatalogue(source, source.dialect)
+  const to = await readCatalogue(loader, loader.dialect)
+  const tables = copiedTables(from, to, copies)
+  const stray: string[] = []
+  for (const { name } of strayTables(from, to, copies)) {
+    const [first] = await source.all(sql`select 1 as found from ${sql.literal(identifier(name))} limit 1`)
+    if (!first) continue
+    if (!leave.includes(name))
+      throw new StartError(
+        `the table ${name} has rows, and the other database has no such table: no wire has it there. Copy it yourself, and add --leave ${name}`,
+      )
+    stray.push(name)
+  }
+  return {
+    tables,
+    stray,
+    closed: tables.filter(({ copy }) => copy.isOpen !== true).map(({ name }) => name),
+    copies,
+    counted: new Map(
+      [...to.values()].flatMap(({ name, columns }) =>
+        columns.filter(({ isCounted }) => isCounted).map((column) => [name, column.name] as const),
+      ),
+    ),
+  }
+}
 
 /**
  * Copies all rows of all tables, and then reads them again on both sides: each table must have as many rows, and the same ones.
@@ -30,25 +85,22 @@ export type CopyOptions = { readonly onProgress: (progress: Progress) => void; r
 export async function copyTables(
   source: RowSource,
   loader: TableLoader,
-  { migrations, copies }: Tables,
+  { tables, stray, copies, counted }: CopyPlan,
   options: CopyOptions,
 ): Promise<Copied> {
-  await loader.migrate(migrations)
-  const from = await readCatalogue(source, source.dialect)
-  const to = await readCatalogue(loader, loader.dialect)
-  const tables = copiedTables(from, to, copies)
   const copying = await progressOf('Copy', source, tables, options)
   const sums = new Map<string, TableSum>()
   for (const table of tables) sums.set(table.name, await copyTable(source, loader, table, copying))
   for (const { after } of Object.values(copies)) await loader.run(after?.[loader.dialect] ?? [])
-  await loader.run(tables.flatMap(({ name }) => countOnSql(loader.dialect, to.get(name)!)))
+  for (const { name } of tables) {
+    const column = counted.get(name)
+    if (column !== undefined)
+      await loader.run(countOnSql(loader.dialect, { name, column, last: await lastOf(source, name) }))
+  }
   await loader.complete()
   const checking = await progressOf('Check', source, tables, options)
   for (const table of tables) refuseOther(table, sums.get(table.name)!, await sumOf(loader, table, checking))
-  return {
-    tables: tables.map(({ name }) => ({ name, rows: sums.get(name)!.rows })),
-    stray: strayTables(from, to, copies),
-  }
+  return { tables: tables.map(({ name }) => ({ name, rows: sums.get(name)!.rows })), stray }
 }
 
 /**
@@ -102,16 +154,29 @@ async function copyTable(
 ): Promise<TableSum> {
   const sums = new RowSums()
   const rows = readRows(source, selectLinesSql(table, source.dialect), report)
-  await loader.load(
-    {
-      name: table.name,
-      columns: table.columns.map(({ name }) => name),
-      bytes: new Set(table.columns.filter(({ kind }) => kind === 'bytes').map(({ name }) => name)),
-      sqliteInsert: table.copy.sqliteInsert,
-    },
-    added(rows, sums),
+  await refusingForeign(
+    table,
+    loader.load(
+      {
+        name: table.name,
+        columns: table.columns.map(({ name }) => name),
+        bytes: new Set(table.columns.filter(({ kind }) => kind === 'bytes').map(({ name }) => name)),
+        sqliteInsert: table.copy.sqliteInsert,
+      },
+      added(rows, sums),
+    ),
   )
   return sums.total
+}
+
+async function refusingForeign({ name }: CopiedTable, loading: Promise<void>): Promise<void> {
+  return loading.catch((error: unknown) => {
+    throw error instanceof ForeignValueError
+      ? new StartError(
+          `${name} has a row with bytes in a column of text, or text in one of bytes: change it before`,
+        )
+      : error
+  })
 }
 
 async function* added(rows: AsyncIterable<LoadedRow[]>, sums: RowSums): AsyncGenerator<LoadedRow[]> {
@@ -137,18 +202,41 @@ function refuseOther({ name }: CopiedTable, own: TableSum, other: TableSum): voi
   )
 }
 
-/** The statements with which PostgreSQL counts on behind the rows that were copied; SQLite does so by itself. */
-const countOnSql = (dialect: Dialect, { name, columns }: CatalogueTable): string[] =>
-  dialect === 'sqlite'
-    ? []
-    : columns
-        .filter(({ isIdentity }) => isIdentity)
-        .map(
-          (column) => `
-            select setval(pg_get_serial_sequence('${identifier(name)}', '${column.name}'),
-              coalesce(max(${identifier(column.name)}), 0) + 1, false)
-            from ${identifier(name)}`,
-        )
+/** The last number that an engine has given to a row of a table, which may be deleted; 0 if it does not count there. */
+async function lastOf(source: RowSource, table: string): Promise<number> {
+  if (source.dialect === 'sqlite') {
+    const [counts] = await source.all(
+      sql`select 1 as found from sqlite_schema where name = 'sqlite_sequence'`,
+    )
+    if (!counts) return 0
+    const [row] = await source.all(
+      sql<{ seq: number }>`select seq from sqlite_sequence where name = ${table}`,
+    )
+    return row?.seq ?? 0
+  }
+  const [row] = await source.all(sql<{ last: number | null }>`
+    select max(pg_sequence_last_value(pg_get_serial_sequence(quote_ident(${table}), attname)::regclass)) as last
+    from pg_attribute where attrelid = quote_ident(${table})::regclass and attnum > 0 and not attisdropped`)
+  return row?.last ?? 0
+}
+
+/** The statements with which an engine counts on behind the rows that were copied, and behind those that were deleted before. */
+function countOnSql(
+  dialect: Dialect,
+  { name, column, last }: { name: string; column: string; last: number },
+): string[] {
+  const [table, text] = [identifier(name), `'${name.replaceAll("'", "''")}'`]
+  const next = `max(${identifier(column)})`
+  return dialect === 'sqlite'
+    ? [
+        `delete from sqlite_sequence where name = ${text}`,
+        `insert into sqlite_sequence (name, seq) select ${text}, max(coalesce(${next}, 0), ${last}) from ${table}`,
+      ]
+    : [
+        `select setval(pg_get_serial_sequence(quote_ident(${text}), '${column.replaceAll("'", "''")}'),
+           greatest(coalesce(${next}, 0), ${last}) + 1, false) from ${table}`,
+      ]
+}
 
 /** A loader or snapshot as the source of rows. */
 export const sourceOf = (dialect: Dialect, snapshot: Pick<Snapshot, 'all' | 'lines'>): RowSource => ({

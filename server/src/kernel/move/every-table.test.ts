@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { createApp, type App } from '../../app.ts'
-import { identifier, readCatalogue, type CatalogueColumn } from '../../db/catalogue.ts'
+import { identifier, readCatalogue, type CatalogueColumn, type CatalogueTable } from '../../db/catalogue.ts'
 import type { Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import { testClock } from '../../testing/clock.ts'
@@ -87,9 +87,13 @@ const NOT_FILLED = [
   'store_usage',
 ]
 
+/** Those of SQLite that hold rows of their own. */
+const tablesOf = async (db: Database): Promise<Map<string, CatalogueTable>> =>
+  new Map([...(await readCatalogue(db, 'sqlite'))].filter(([, { isVirtual }]) => !isVirtual))
+
 /** Puts a row into each table of SQLite that is empty. */
 async function fill(db: Database): Promise<void> {
-  const waiting = await readCatalogue(db, 'sqlite')
+  const waiting = await tablesOf(db)
   while (waiting.size > 0)
     for (const { name, columns, references } of waiting.values()) {
       if (references.some((other) => waiting.has(other))) continue
@@ -108,7 +112,7 @@ async function fill(db: Database): Promise<void> {
 /** All rows of SQLite, by table: what is in the file, and not how a move reads it. */
 async function rowsOf(db: Database): Promise<Record<string, string[]>> {
   const tables: Record<string, string[]> = {}
-  for (const { name, columns } of (await readCatalogue(db, 'sqlite')).values()) {
+  for (const { name, columns } of (await tablesOf(db)).values()) {
     const texts = columns.map((one) => `quote(${identifier(one.name)}) as ${identifier(one.name)}`)
     const rows = await db.all(
       sql`select ${sql.literal(texts.join(', '))} from ${sql.literal(identifier(name))}`,

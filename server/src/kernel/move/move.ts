@@ -1,14 +1,25 @@
+import { randomToken } from '../../base/crypto.ts'
 import type { Clock } from '../../base/clock.ts'
+import { ApiError, errors } from '../../base/errors.ts'
 import { StartError } from '../../base/start-error.ts'
-import { readCatalogue } from '../../db/catalogue.ts'
 import type { Database } from '../../db/database.ts'
 import { openDatabase, openTableLoader, sqliteFileOf } from '../../db/open.ts'
 import type { Dialect } from '../../db/sql.ts'
 import { NotEmptyError, type TableLoader } from '../../db/table-loader.ts'
-import { closedTables, closeSource, findMove, markMoved, openSource, type Move } from './closed-source.ts'
+import {
+  beginMove,
+  closeTables,
+  endMove,
+  findMove,
+  markMoved,
+  problemOf,
+  unmarkMoved,
+  type Move,
+} from './closed-source.ts'
 import {
   copyTables,
   haveSameRows,
+  planCopy,
   sourceOf,
   type Copied,
   type CopyOptions,
@@ -27,6 +38,8 @@ export type MoveOptions = CopyOptions & {
   readonly to: string
   /** How long jobs under way may take to end. */
   readonly drainMs: number
+  /** Tables with rows that no wire has, and that may stay behind. */
+  readonly leave?: readonly string[]
   /** Called when nothing is written into this database any more, before its rows are copied. */
   readonly whenClosed?: () => Promise<void>
 }
@@ -41,52 +54,73 @@ export type Moved = Copied & { readonly wasDone: boolean }
  * @throws StartError with one line that says why nothing was moved
  */
 export async function moveDatabase(context: MoveContext, options: MoveOptions): Promise<Moved> {
-  const { db, clock, tablesOf } = context
-  const { to, drainMs, signal, onProgress } = options
-  const earlier = await findMove(db)
-  if (earlier?.moved_at && earlier.target !== shownAddress(to))
-    throw new StartError(
-      `the data was moved to ${earlier.target} already: run sixwire move there, or sixwire move --cancel here to go on with this database as it was then`,
-    )
-  const own = await tablesOf(db.dialect)
-  const closed = closedTables(await readCatalogue(db, db.dialect), own.copies)
+  const target = shownAddress(options.to)
+  const earlier = await findMove(context.db)
+  if (earlier?.moved_at && earlier.target !== target) throw new StartError(problemOf(earlier).join(': '))
   let loader: TableLoader
   try {
-    loader = await openTableLoader(to)
+    loader = await openTableLoader(options.to)
   } catch (error) {
-    if (error instanceof NotEmptyError && earlier) return finishMove(context, options, earlier, error)
+    if (error instanceof NotEmptyError && earlier?.target === target)
+      return finishMove(context, options, earlier, error)
     throw error
   }
+  const owner = randomToken()
+  try {
+    return await moveInto(context, loader, owner, options)
+  } finally {
+    await loader.close()
+  }
+}
+
+async function moveInto(
+  { db, clock, tablesOf }: MoveContext,
+  loader: TableLoader,
+  owner: string,
+  options: MoveOptions,
+): Promise<Moved> {
+  const { signal } = options
+  const tables = await tablesOf(loader.dialect)
+  await loader.migrate(tables.migrations)
+  const plan = await planCopy({ source: db, loader }, tables, options)
+  await beginMove({ db, clock }, { ...options, owner, target: shownAddress(options.to) })
   let isMarked = false
   try {
-    const startedAt = clock.now()
-    await closeSource({ db, clock }, closed, {
-      target: shownAddress(to),
-      now: startedAt,
-      drainMs,
-      onProgress,
-      signal,
-    })
+    await closeTables(db, { owner, tables: plan.closed, signal })
     await options.whenClosed?.()
     const copied = await db.snapshot(async (snapshot) =>
-      copyTables(sourceOf(db.dialect, snapshot), loader, await tablesOf(loader.dialect), options),
+      copyTables(sourceOf(db.dialect, snapshot), loader, plan, options),
     )
     signal.throwIfAborted()
     // In this order: a database that was taken over must not take writes, and one that was not can be moved again.
-    await markMoved(db, startedAt, clock.now())
+    await markMoved(db, owner, clock.now())
     isMarked = true
     await loader.commit()
     return { ...copied, wasDone: false }
   } catch (error) {
-    if (isMarked)
+    // A loader says by a StartError that it has certainly not committed.
+    if (isMarked && !(error instanceof StartError))
       throw new StartError(
         `nobody knows whether the other database is complete (${(error as Error).message}): run the same command again. Until then this one takes no writes`,
         { cause: error },
       )
-    await openSource(db, closed)
+    if (isMarked) await unmarkMoved(db, owner)
+    await reopen(db, owner, error as Error)
     throw error
-  } finally {
-    await loader.close()
+  }
+}
+
+/** Lets writes in again after a fault. @throws StartError with both faults if that fails */
+async function reopen(db: Database, owner: string, fault: Error): Promise<void> {
+  try {
+    await endMove(db, { owner })
+  } catch (error) {
+    // It was cancelled, or is another command's: then that one says whether writes are let in.
+    if (error instanceof ApiError && error.code === errors.conflict.code) return
+    throw new StartError(
+      `${fault.message}; and this database still refuses writes (${(error as Error).message}): see it with sixwire doctor, and open it with sixwire move --cancel`,
+      { cause: fault },
+    )
   }
 }
 
@@ -106,18 +140,27 @@ async function finishMove(
       ),
     )
     if (!isSame) throw notEmpty
-    await markMoved(db, move.started_at, clock.now())
+    if (move.moved_at === null) await markMoved(db, move.owner, clock.now())
     return { tables: [], stray: [], wasDone: true }
   } finally {
     await other.close()
   }
 }
 
-/** Ends a move that was cut off, or one that is not wanted any more: this database takes writes again. */
-export async function cancelMove({ db, tablesOf }: Pick<MoveContext, 'db' | 'tablesOf'>): Promise<void> {
-  if (!(await findMove(db))) throw new StartError('there is no move of this database to cancel')
-  const { copies } = await tablesOf(db.dialect)
-  await openSource(db, closedTables(await readCatalogue(db, db.dialect), copies))
+/**
+ * Ends a move: this database takes writes again.
+ *
+ * @param options.isMoved whether it is one that is finished: then the other database must not be used
+ * @throws StartError if there is none
+ */
+export async function cancelMove(
+  { db }: Pick<MoveContext, 'db'>,
+  { isMoved = false }: { isMoved?: boolean } = {},
+): Promise<void> {
+  const move = await findMove(db)
+  if (!move) throw new StartError('there is no move of this database to cancel')
+  if (move.moved_at !== null && !isMoved) throw new StartError(problemOf(move).join(': '))
+  await endMove(db, isMoved ? 'any' : 'unfinished')
 }
 
 /** An address without its password and parameters. */

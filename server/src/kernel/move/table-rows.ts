@@ -11,16 +11,21 @@ const LINE_BREAK = 0x0a
 /** A column as JSON has it: integers as text, because JSON's numbers end at 2^53, and bytes as hexadecimal text. */
 const TEXT: Record<Dialect, Record<ColumnKind, (column: string) => string>> = {
   sqlite: {
-    // What functions of JSON have made would be put in as JSON.
-    text: (column) => `'' || ${column}`,
+    // What functions of JSON have made would be put in as JSON. Bytes are no text: a list is refused when it is read.
+    text: (column) => `iif(typeof(${column}) = 'blob', json_array(hex(${column})), '' || ${column})`,
+    any: (column) => `
+      case typeof(${column}) when 'blob' then json_array(hex(${column}))
+      when 'integer' then iif(abs(${column}) > 9007199254740991, cast(${column} as text), ${column}) else ${column} end`,
     // SQLite keeps what it is given.
     integer: (column) => `iif(typeof(${column}) = 'real', ${column}, cast(${column} as text))`,
     boolean: (column) => `cast(${column} as text)`,
     real: (column) => column,
-    bytes: (column) => `iif(${column} is null, null, lower(hex(${column})))`,
+    bytes: (column) =>
+      `iif(typeof(${column}) in ('blob', 'null'), iif(${column} is null, null, lower(hex(${column}))), json_array(0))`,
   },
   postgres: {
     text: (column) => `${column}::text`,
+    any: (column) => `${column}::text`,
     integer: (column) => `${column}::text`,
     boolean: (column) => `${column}::int::text`,
     real: (column) => column,
@@ -40,6 +45,9 @@ export function selectLinesSql(table: CopiedTable, dialect: Dialect): Sql<{ line
 
 export const countRowsSql = (table: CopiedTable, dialect: Dialect): Sql<{ count: number }> =>
   sql.literal(`select count(*) as count from ${sourceOf(table, dialect)}`) as Sql<{ count: number }>
+
+/** SQLite keeps bytes in a column of text, and text in one of bytes, which no other engine could take. */
+export class ForeignValueError extends Error {}
 
 /** What is in a table, in whatever order: how many rows, and a sum of their hashes. */
 export type TableSum = { readonly rows: number; readonly sum: string }
@@ -82,6 +90,8 @@ export async function* readRows(
     begun = end + 1 < piece.length ? [piece.subarray(end + 1)] : []
     // JSON has no line break within a row.
     const rows = text.split('\n').map((line) => JSON.parse(line) as LoadedRow)
+    for (const row of rows)
+      if (row.some((value) => typeof value === 'object' && value !== null)) throw new ForeignValueError()
     report({ rows: rows.length, bytes: piece.length })
     yield rows
   }

@@ -2,6 +2,7 @@ import type { TableCopies } from '../../kernel/wire/table-copy.ts'
 
 /** How tables of the accounts are copied that are not the same on both engines. */
 export const AUTH_COPIES: TableCopies = {
+  auth_user_search: { isLeftOut: true },
   // What accounts are found by on SQLite; PostgreSQL has an index.
   auth_user_places: {
     isLeftOut: true,

@@ -90,6 +90,7 @@ export const STORE_COPIES: TableCopies = {
   },
   store_indexes: { rows: { sqlite: INDEXES, postgres: INDEXES } },
   store_search: { isLeftOut: true },
+  store_search_words: { isLeftOut: true },
   // What a restore under way has loaded.
   store_restored_documents: { isLeftOut: true },
   store_restored_files: { isLeftOut: true },

@@ -105,7 +105,7 @@ someEngine((engine) => {
         [{ expected: 1 }, '/body'],
         [{ ids, filter: {}, expected: 1 }, '/body'],
         [{ filter: { onwer: ann!._id }, expected: 1 }, '/body/filter/onwer'],
-        [{ filter: { owner: 'ann' }, expected: 1 }, '/body/filter/owner'],
+        [{ filter: { owner: 'of ann' }, expected: 1 }, '/body/filter/owner'],
       ] as const) {
         const answered = await bulk(body)
         assert.deepEqual(

@@ -1,5 +1,7 @@
-// A move whose process is killed at any step: nothing is lost, nothing is there twice, and the same command finishes it.
+// What goes wrong in a move: its process is killed at any step, others interfere, rows differ. Nothing is lost, nothing is there twice.
 import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { createApp, type App } from '../../app.ts'
@@ -58,6 +60,7 @@ const countBooks = async ({ db }: Pick<App, 'db'>): Promise<number> =>
 const SCRIPT = `
   import { createApp } from ${urlLiteral('app.ts')}
   import { systemClock } from ${urlLiteral('base/clock.ts')}
+  import { findMove } from ${urlLiteral('kernel/move/closed-source.ts')}
   import { moveDatabase } from ${urlLiteral('kernel/move/move.ts')}
   const [step, to] = process.argv.slice(2)
   const die = () => process.kill(process.pid, 'SIGKILL')
@@ -65,11 +68,10 @@ const SCRIPT = `
   await app.migrate()
   const db = new Proxy(app.db, {
     get(target, name) {
-      const value = target[name]
-      if (name !== 'write') return typeof value === 'function' ? value.bind(target) : value
-      return async (query) => {
-        const rows = await target.write(query)
-        if (step === 'marked') die()
+      if (name !== 'batch') return typeof target[name] === 'function' ? target[name].bind(target) : target[name]
+      return async (steps) => {
+        const rows = await target.batch(steps)
+        if (step === 'marked' && (await findMove(target))?.moved_at) die()
         return rows
       }
     },
@@ -109,22 +111,65 @@ eachEngine((from) =>
 )
 
 eachEngine((engine) => {
-  test('a move that was cut off can be cancelled: the database takes writes again', async (t) => {
+  test('a move that is finished is reopened only by those who say so, and one that was cut off is cancelled', async (t) => {
     const app = await openApplication(t, await engine.migratedUrl())
     await addDocuments(app, 1)
     const target = await engine.freshUrl()
+    await assert.rejects(cancelMove(app), { message: 'there is no move of this database to cancel' })
     await move(app, { to: target })
+    await assert.rejects(app.migrate(), { message: /^DATABASE_URL: the data was moved to / })
+    await assert.rejects(cancelMove(app), { message: /^the data was moved to .* sixwire move --reopen/ })
+    await assert.rejects(move(app, { to: await engine.freshUrl() }), { message: /^the data was moved to / })
     await assert.rejects(addDocuments(app, 1), { code: 'UNAVAILABLE' })
-    await cancelMove(contextOf(app))
+    await cancelMove(app, { isMoved: true })
     await app.db.write(sql`delete from store_documents`)
     assert.equal(await countBooks(app), 0)
-    await assert.rejects(cancelMove(contextOf(app)), {
-      message: 'there is no move of this database to cancel',
-    })
     await assert.rejects(move(app, { to: target }), {
       message: /holds data already: .*\. Nothing was changed$/,
     })
     await addDocuments(app, 1)
+  })
+
+  test('of two moves of one database the later one wins, and the other changes nothing', async (t) => {
+    const app = await openApplication(t, await engine.migratedUrl())
+    await addDocuments(app, 1)
+    const [first, second] = [await engine.freshUrl(), await engine.freshUrl()]
+    const early = move(app, {
+      to: first,
+      whenClosed: async () => void (await move(app, { to: second })),
+    })
+    await assert.rejects(early, {
+      message: /^the move was cancelled, or another command has taken it over\. This one changed nothing/,
+    })
+    await assert.rejects(addDocuments(app, 1), { code: 'UNAVAILABLE' })
+    const db = await openDatabase(second)
+    t.after(() => db.close())
+    assert.equal(await countBooks({ db }), 1)
+  })
+
+  test('a move that is cancelled by another command opens nothing and moves nothing', async (t) => {
+    const app = await openApplication(t, await engine.migratedUrl())
+    await addDocuments(app, 1)
+    const target = await engine.freshUrl()
+    await assert.rejects(move(app, { to: target, whenClosed: () => cancelMove(app) }), { code: 'CONFLICT' })
+    await app.db.write(sql`update store_documents set version = 2`)
+    assert.equal((await move(app, { to: target })).wasDone, false)
+  })
+
+  test('a move that is stopped lets writes in while others read', async (t) => {
+    const app = await openApplication(t, await engine.migratedUrl())
+    await addDocuments(app, 1)
+    const stop = new AbortController()
+    await app.db.snapshot(async (snapshot) => {
+      await snapshot.all(sql`select id from store_documents`)
+      const moving = move(app, {
+        to: await engine.freshUrl(),
+        signal: stop.signal,
+        whenClosed: async () => stop.abort(new Error('enough')),
+      })
+      await assert.rejects(moving, { message: 'enough' })
+      await app.db.write(sql`update store_documents set version = 2`)
+    })
   })
 
   test('a move whose rows are not the same in the other database changes nothing, and names the table', async (t) => {
@@ -154,9 +199,43 @@ eachEngine((engine) => {
     assert.equal((await move(app, { to: target })).wasDone, false)
   })
 
-  test('a table that no wire has stays behind, and is named', async (t) => {
+  test('a table with rows that no wire has is refused, and stays behind open if it may', async (t) => {
     const app = await openApplication(t, await engine.migratedUrl())
     await app.db.write(sql`create table notes_of_mine (id text)`)
-    assert.deepEqual((await move(app, { to: await engine.freshUrl() })).stray, ['notes_of_mine'])
+    await app.db.write(sql`insert into notes_of_mine values ('a')`)
+    const target = await engine.freshUrl()
+    await assert.rejects(move(app, { to: target }), {
+      message: /^the table notes_of_mine has rows, .*--leave notes_of_mine$/,
+    })
+    assert.deepEqual((await move(app, { to: target, leave: ['notes_of_mine'] })).stray, ['notes_of_mine'])
+    await app.db.write(sql`insert into notes_of_mine values ('b')`)
   })
+
+  test('numbers that were given to rows are not given again', async (t) => {
+    const app = await openApplication(t, await engine.migratedUrl())
+    const add = (db: App['db']) =>
+      db.write(sql<{ id: number }>`
+        insert into store_indexes (collection, fields, is_unique, by_owner, source, state, format, created_at)
+        values ('books', '[]', ${sql.literal(db.dialect === 'sqlite' ? '0, 0' : 'false, false')}, 'automatic', 'dropped', 1, 0)
+        returning id`)
+    await add(app.db)
+    const [last] = await add(app.db)
+    await app.db.write(sql`delete from store_indexes`)
+    const target = await engine.freshUrl()
+    await move(app, { to: target })
+    const db = await openDatabase(target)
+    t.after(() => db.close())
+    const [next] = await add(db)
+    assert.ok(next!.id > last!.id, `${next!.id} after ${last!.id}`)
+  })
+})
+
+test('a file of SQLite that somebody has created meanwhile is not replaced', async (t) => {
+  const [folder, file] = [await temporaryFolder(t), join(await temporaryFolder(t), 'other.db')]
+  const app = await openApplication(t, `sqlite:${join(folder, 'own.db')}`)
+  await addDocuments(app, 1)
+  const moving = move(app, { to: `sqlite:${file}`, whenClosed: () => writeFile(file, 'of somebody') })
+  await assert.rejects(moving, { message: /other\.db holds data already/ })
+  assert.equal(await readFile(file, 'utf8'), 'of somebody')
+  await app.db.write(sql`update store_documents set version = 2`)
 })
