@@ -20,7 +20,7 @@ import {
 } from './bodies.fixture.ts'
 
 test('a server without such a route does not load the parser', async (t) => {
-  const server = await startWatched(t, { SIXWIRE_SANDBOX: 'off', SIXWIRE_WIRES: 'core,auth' })
+  const server = await startWatched(t, { SIXWIRE_SANDBOX: 'off', SIXWIRE_WIRES: 'core' })
   const loaded = await server.loaded()
   assert.ok(loaded.some((url) => url.includes('/node_modules/fastify/')))
   assert.deepEqual(

@@ -38,7 +38,6 @@ const READS = [
   '/pay/transactions',
   '/pay/events',
   '/core/webhooks',
-  '/store/collections',
   '/store/files',
   '/store/files/usage',
   '/store/books?sort=-year&limit=7',
