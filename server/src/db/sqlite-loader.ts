@@ -22,8 +22,8 @@ const PIECES_A_TURN = 8
 type Kept = { name: string; sql: string }
 
 /**
- * Fills a file beside the one that is to be, which gets its name in the end, unless somebody has taken that meanwhile. Until then
- * nothing of it need survive, so there is no journal; what an interrupted one has left is removed by the next.
+ * Fills a draft file beside the target file. The commit links the draft to the name of the target, and fails if that file exists.
+ * A crash before it loses the draft only, so there is no journal; the next load deletes what is left.
  */
 export async function openSqliteLoader(file: string): Promise<TableLoader> {
   refuseTaken(file)

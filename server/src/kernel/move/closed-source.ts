@@ -101,8 +101,8 @@ export async function beginMove(
 }
 
 /**
- * Closes tables for the time of a move, and beyond it: whoever writes is refused. Each in a batch of its own, since writers lock
- * tables in any order.
+ * Makes tables refuse all writes, also after this process ends. On PostgreSQL each table is a transaction of its own: writers lock
+ * tables in different orders, so that one for all tables could deadlock.
  */
 export async function closeTables(
   db: Database,

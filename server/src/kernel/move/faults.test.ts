@@ -230,12 +230,12 @@ eachEngine((engine) => {
   })
 })
 
-test('a file of SQLite that somebody has created meanwhile is not replaced', async (t) => {
+test('a SQLite file that another program creates during the move is not replaced', async (t) => {
   const [folder, file] = [await temporaryFolder(t), join(await temporaryFolder(t), 'other.db')]
   const app = await openApplication(t, `sqlite:${join(folder, 'own.db')}`)
   await addDocuments(app, 1)
-  const moving = move(app, { to: `sqlite:${file}`, whenClosed: () => writeFile(file, 'of somebody') })
+  const moving = move(app, { to: `sqlite:${file}`, whenClosed: () => writeFile(file, 'another program') })
   await assert.rejects(moving, { message: /other\.db holds data already/ })
-  assert.equal(await readFile(file, 'utf8'), 'of somebody')
+  assert.equal(await readFile(file, 'utf8'), 'another program')
   await app.db.write(sql`update store_documents set version = 2`)
 })

@@ -54,7 +54,7 @@ export const CollectionOption = Type.Union([
       ids: Type.Optional(
         Type.Enum(['server', 'client'], {
           description:
-            'client: whoever may create a document may send its _id. server: only service keys and imports do. Default: server.',
+            'client: callers who can create a document can set its _id. server: only service keys and imports can. Default: server.',
         }),
       ),
       unique: Type.Optional(UniqueOption),
