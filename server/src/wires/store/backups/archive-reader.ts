@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { constants, createZstdDecompress } from 'node:zlib'
 
 import { ApiError } from '../../../base/errors.ts'
 import { parseStrictJson } from '../../../base/json.ts'
+import { readTar, type ReadTarOptions } from '../../../base/tar/read-tar.ts'
+import type { TarEntry } from '../../../base/tar/tar-entries.ts'
+import { TarFault } from '../../../base/tar/tar-fault.ts'
+import { withSha256 } from '../../../base/with-sha256.ts'
 import { createValidation } from '../../../http/validation.ts'
 import { collectionEntry, FILES_ENTRY, Manifest, MANIFEST_ENTRY } from './archive-format.ts'
 import {
@@ -15,16 +16,11 @@ import {
   type ArchivedFile,
 } from './archive-lines.ts'
 import { damaged } from './damaged-archive.ts'
-import { withSha256 } from './with-sha256.ts'
-import { tarEntries, watchTar, type TarEntry, type TarPosition } from './tar-reader.ts'
 
 const COLLECTION_ENTRY = /^collections\/([a-zA-Z][a-zA-Z0-9_-]{0,63})\.jsonl$/
 const FILE_ENTRY = /^files\/([0-9a-hjkmnp-tv-z]{26})$/
 const MANIFEST_BYTES_MAX = 16 * 1_048_576
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-const PIECE_BYTES = 131_072
-/** The largest window, as the logarithm to base 2: 8 MiB. */
-const WINDOW_LOG_MAX = 23
 const BATCH_LINES = 1_000
 const BATCH_BYTES = 524_288
 
@@ -34,12 +30,6 @@ export type ArchiveSink = {
   files?(files: readonly ArchivedFile[]): Promise<void>
   /** Must read `bytes` to its end. They are only known to be those of the file when `readArchive` resolves. */
   content?(file: { id: string; size: number }, bytes: AsyncIterable<Buffer>): Promise<void>
-}
-
-export type ReadOptions = {
-  /** @param bytesRead of the archive as it is stored */
-  onProgress?: (bytesRead: number) => void
-  signal?: AbortSignal
 }
 
 /** Lines of an entry, as the manifest has them. */
@@ -55,56 +45,11 @@ type Lines = { lines: number; size: number; sha256: string }
 export async function readArchive(
   bytes: AsyncIterable<Buffer>,
   sink: ArchiveSink = {},
-  { onProgress, signal }: ReadOptions = {},
+  options: ReadTarOptions = {},
 ): Promise<Manifest> {
-  const zstd = createZstdDecompress({
-    chunkSize: PIECE_BYTES,
-    params: { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MAX },
+  return readTar(bytes, (entries) => readEntries(entries, sink), options).catch((error: unknown) => {
+    throw error instanceof TarFault ? damaged(error.place, error.fault) : error
   })
-  const extract = (await import('tar-stream')).default.extract()
-  const position: TarPosition = { passed: 0, zeros: 0, end: 0 }
-  let read = 0
-  let sourceError: unknown
-  /** Else the streams throw their own errors into the generator. */
-  let isReading = true
-  async function* counted(): AsyncGenerator<Buffer> {
-    try {
-      for await (const piece of bytes) {
-        signal?.throwIfAborted()
-        read += piece.length
-        isReading = false
-        yield piece
-        isReading = true
-        onProgress?.(read)
-      }
-    } catch (error) {
-      if (isReading) sourceError = error
-      throw error
-    }
-  }
-  let streamError: unknown
-  const source = Readable.from(counted(), { objectMode: false })
-  const extracting = pipeline(source, zstd, (tar) => watchTar(tar, position), extract).catch(
-    (error: unknown) => void (streamError = error),
-  )
-  try {
-    const manifest = await readEntries(tarEntries(extract, position), sink)
-    await extracting
-    // The decoder ignores what follows the last frame.
-    if (zstd.bytesWritten < read) throw damaged('the archive', 'bytes follow its end')
-    return manifest
-  } catch (thrown) {
-    source.destroy()
-    extract.destroy()
-    await extracting
-    // An entry that is read after the streams have failed tells only that it was destroyed.
-    const isDestroyed = (thrown as NodeJS.ErrnoException).code === 'STREAM_DESTROYED'
-    const error = isDestroyed ? (streamError ?? thrown) : thrown
-    if (error !== streamError || error === sourceError || error instanceof ApiError) throw error
-    const { code } = error as NodeJS.ErrnoException
-    const fault = code === undefined ? 'it is not a whole tar' : `it cannot be decompressed (${code})`
-    throw damaged('the archive', fault)
-  }
 }
 
 async function readEntries(entries: AsyncGenerator<TarEntry>, sink: ArchiveSink): Promise<Manifest> {

@@ -23,7 +23,7 @@ import {
   selectFilesSql,
   type StoredFile,
 } from './archive-rows.ts'
-import { writeArchive, type ArchiveEntry } from './archive-writer.ts'
+import { writeTar, type NewEntry } from '../../../base/tar/write-tar.ts'
 import { objectOf, type ArchiveSummary } from './backup-rows.ts'
 
 const FILES_AT_ONCE = 1_000
@@ -92,7 +92,7 @@ export function createArchives(
       end(hash.digest('hex'), size)
     }
 
-    async function* entries(): AsyncGenerator<ArchiveEntry, void, undefined> {
+    async function* entries(): AsyncGenerator<NewEntry, void, undefined> {
       const manifest: Manifest = {
         format: FORMAT,
         sixwire: platformVersion(),
@@ -130,7 +130,7 @@ export function createArchives(
       yield { name: MANIFEST_ENTRY, size: text.length, bytes: one(text) }
     }
 
-    const archive = await objects.write('backups', writeArchive(entries(), createdAt), {
+    const archive = await objects.write('backups', writeTar(entries(), createdAt), {
       key: objectOf(id),
       signal,
       maxBytes: archiveBytesMax(total, collections.length + files.lines),

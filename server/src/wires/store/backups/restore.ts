@@ -20,7 +20,7 @@ import { holdLease, releaseSql, renewSql, type Lease } from './backup-lease.ts'
 import { createRecovery, type Recovery } from './restore-recovery.ts'
 import { insertSql } from './restore-rows.ts'
 import { previewOf, type RestorePreview } from './restore-preview.ts'
-import { withSha256 } from './with-sha256.ts'
+import { withSha256 } from '../../../base/with-sha256.ts'
 import { createStaging, restoredObjectsSql } from './restore-staging.ts'
 import { swap, type LoadedArchive } from './restore-swap.ts'
 

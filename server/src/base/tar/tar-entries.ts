@@ -1,6 +1,6 @@
 import type tar from 'tar-stream'
 
-import { damaged } from './damaged-archive.ts'
+import { TarFault } from './tar-fault.ts'
 
 const BLOCK_BYTES = 512
 /** The end of a tar: two blocks of zeros. */
@@ -22,14 +22,15 @@ export type TarPosition = {
   end: number
 }
 
-/** Passes on the bytes of a tar, as long as entries are found in them. @throws BACKUP_DAMAGED */
+/** Passes on the bytes of a tar, as long as entries are found in them. @throws TarFault */
 export async function* watchTar(bytes: AsyncIterable<Buffer>, position: TarPosition): AsyncGenerator<Buffer> {
   for await (const piece of bytes) {
     let end = piece.length
     while (end > 0 && piece[end - 1] === 0) end--
     position.zeros = piece.length - end + (end === 0 ? position.zeros : 0)
     position.passed += piece.length
-    if (position.passed > position.end + AHEAD_BYTES_MAX) throw damaged('the archive', 'bytes follow its end')
+    if (position.passed > position.end + AHEAD_BYTES_MAX)
+      throw new TarFault('the archive', 'bytes follow its end')
     yield piece
   }
 }
@@ -38,16 +39,16 @@ export async function* watchTar(bytes: AsyncIterable<Buffer>, position: TarPosit
  * The entries of a tar, which must be regular files that follow one another and nothing else: tar-stream would also take
  * longer names from extended headers, links, and entries behind the end. Padding is not checked: nothing is read from it.
  *
- * @throws BACKUP_DAMAGED; the errors of `extract` as they are
+ * @throws TarFault; the errors of `extract` as they are
  */
 export async function* tarEntries(extract: tar.Extract, position: TarPosition): AsyncGenerator<TarEntry> {
   let contentEnd = 0
   for await (const entry of extract) {
     const { name, type, linkname, size } = entry.header
     const place = JSON.stringify(name)
-    if (type !== 'file' || linkname) throw damaged(place, 'it is not a regular file')
-    if (entry.offset !== position.end) throw damaged(place, 'something that is no file is before it')
-    if (!Number.isSafeInteger(size)) throw damaged(place, 'its header has no valid size')
+    if (type !== 'file' || linkname) throw new TarFault(place, 'it is not a regular file')
+    if (entry.offset !== position.end) throw new TarFault(place, 'something that is no file is before it')
+    if (!Number.isSafeInteger(size)) throw new TarFault(place, 'its header has no valid size')
     contentEnd = entry.offset + BLOCK_BYTES + size
     position.end = Math.ceil(contentEnd / BLOCK_BYTES) * BLOCK_BYTES
     const content = { read: 0 }
@@ -55,9 +56,9 @@ export async function* tarEntries(extract: tar.Extract, position: TarPosition): 
     if (content.read < size) throw new TypeError(`the entry ${place} was not read to its end`)
   }
   const endBytes = position.passed - position.end
-  if (endBytes < END_BYTES) throw damaged('the archive', 'it ends too early')
+  if (endBytes < END_BYTES) throw new TarFault('the archive', 'it ends too early')
   if (position.passed - position.zeros > contentEnd || endBytes > FILLED_BYTES_MAX)
-    throw damaged('the archive', 'bytes follow its end')
+    throw new TarFault('the archive', 'bytes follow its end')
 }
 
 async function* counted(bytes: AsyncIterable<Buffer>, content: { read: number }): AsyncGenerator<Buffer> {

@@ -6,18 +6,18 @@ import type tar from 'tar-stream'
 const LEVEL = 3
 const PIECE_BYTES = 131_072
 
-/** A regular file of an archive; `bytes` must be as long as `size` says. */
-export type ArchiveEntry = { name: string; size: number; bytes: AsyncIterable<Buffer> }
+/** A regular file to be written; `bytes` must be as long as `size` says. */
+export type NewEntry = { name: string; size: number; bytes: AsyncIterable<Buffer> }
 
 /**
- * The bytes of an archive, as they are read: an entry is asked for when the one before it is written, so the memory
+ * The bytes of a tar that is compressed with zstd, as they are read: an entry is asked for when the one before it is written, so the memory
  * that this takes does not grow with what is in it.
  *
  * @param modifiedAt the time of all entries, in milliseconds since 1970
  * @throws what `entries` or their bytes throw; Error if an entry is not as long as it says
  */
-export async function* writeArchive(
-  entries: AsyncIterable<ArchiveEntry>,
+export async function* writeTar(
+  entries: AsyncIterable<NewEntry>,
   modifiedAt: number,
 ): AsyncGenerator<Buffer, void, undefined> {
   const pack = (await import('tar-stream')).default.pack()
@@ -37,7 +37,7 @@ export async function* writeArchive(
   }
 }
 
-async function fill(pack: tar.Pack, entries: AsyncIterable<ArchiveEntry>, modifiedAt: number): Promise<void> {
+async function fill(pack: tar.Pack, entries: AsyncIterable<NewEntry>, modifiedAt: number): Promise<void> {
   for await (const { name, size, bytes } of entries)
     await pipeline(bytes, pack.entry({ name, size, mode: 0o600, mtime: new Date(modifiedAt) }))
   pack.finalize()
@@ -51,7 +51,7 @@ async function* inLargePieces(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buff
     pieces.push(piece)
     size += piece.length
     if (size < PIECE_BYTES) continue
-    // A copy of all of it would double the garbage of a backup.
+    // A copy of all of it would double the garbage.
     yield pieces.length === 1 ? piece : Buffer.concat(pieces, size)
     pieces = []
     size = 0
