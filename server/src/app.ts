@@ -41,6 +41,7 @@ import { settingsInForce, type SettingInForce } from './wires/core/settings-in-f
 import type { Tables } from './kernel/move/copy-tables.ts'
 import { refuseMoved } from './kernel/move/closed-source.ts'
 import { FRAME_COPIES } from './kernel/move/frame-copies.ts'
+import { FRAME_EXPORT } from './kernel/export/frame-export.ts'
 import { createProcesses } from './kernel/lifecycle/processes.ts'
 import { checkSchedules } from './kernel/schedule/schedule-option.ts'
 import { createSchedule } from './kernel/schedule/schedule.ts'
@@ -51,6 +52,7 @@ import { explained } from './kernel/lifecycle/storage-start-error.ts'
 import { warningsOf } from './kernel/config/warnings.ts'
 import type { SandboxLists } from './kernel/wire/sandbox-lists.ts'
 import type { TableCopies } from './kernel/wire/table-copy.ts'
+import type { WireExport } from './kernel/wire/table-export.ts'
 import type { OpenStandIns, StandIns } from './kernel/wire/stand-ins.ts'
 import type { ConfiguredWire, Running, ServiceOf } from './kernel/wire/wire.ts'
 import {
@@ -147,6 +149,8 @@ export type App = {
   diagnoses(): readonly Diagnosis[]
   /** The columns that hold what is encrypted under `SIXWIRE_SECRET`. */
   sealed(): readonly SealedColumn[]
+  /** What the frame and each wire write into an export. */
+  exports(): readonly WireExport[]
   /** The tables of an engine, for `sixwire move`. @throws StartError if the database has tables of wires that are not loaded */
   tablesOf(dialect: Dialect): Promise<Tables>
   /** Rejects if the server ends by itself, because a newer version has brought the database up to date. */
@@ -374,6 +378,7 @@ async function assemble(parts: ServerParts): Promise<App> {
     warnings,
     diagnoses: deferred.diagnoses,
     sealed: () => [...FRAME_SEALED, ...running.flatMap((one) => one.sealed ?? [])],
+    exports: () => [FRAME_EXPORT, ...running.flatMap((one) => one.exports ?? [])],
     tablesOf: (dialect) => tablesOf(parts, dialect),
     outdated,
     close: () => life.close(),

@@ -20,6 +20,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   documents: async () => (await import('./documents.ts')).documents,
   files: async () => (await import('./files.ts')).files,
   backup: async () => (await import('./backup.ts')).backup,
+  export: async () => (await import('./export.ts')).exportCommand,
   move: async () => (await import('./move.ts')).move,
   secret: async () => (await import('./secret.ts')).secret,
   template: async () => (await import('./template.ts')).template,

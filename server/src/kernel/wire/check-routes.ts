@@ -162,6 +162,9 @@ const isEmpty = (value: object): boolean => Object.keys(value).length === 0
 const isErrorKind = (value: unknown): boolean =>
   typeof value === 'function' && isText((value as { code?: unknown }).code)
 
+const isTableExport = (one: { table?: unknown; about?: unknown; isLeftOut?: unknown } | null): boolean =>
+  isText(one?.table) && isText(one.about ?? one.isLeftOut)
+
 const FIGURE_KINDS = oneOf(['count', 'bytes', 'time', 'text'])
 
 const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
@@ -175,6 +178,10 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
   checks: optional({
     takes: 'a Map of functions',
     fits: (value) => value instanceof Map && isEach([...value.values()], FUNCTION.fits),
+  }),
+  exports: optional({
+    takes: "an object like { tables: [{ table: 'shop_carts', about: 'Carts' }] }",
+    fits: (value) => isPlain(value) && Array.isArray(value['tables']) && value['tables'].every(isTableExport),
   }),
   warnings: optional({
     takes: 'a list of texts',

@@ -34,6 +34,7 @@ import type { Jobs } from '../jobs/job.ts'
 import type { SandboxLists } from './sandbox-lists.ts'
 import type { SealedColumn } from '../secret/sealed.ts'
 import type { TableCopies } from './table-copy.ts'
+import type { WireExport } from './table-export.ts'
 import {
   checkProviders,
   ENV,
@@ -116,6 +117,8 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
   diagnoses?: readonly Diagnosis[]
   /** The columns that hold what is encrypted under `SIXWIRE_SECRET`, for `sixwire secret rotate`. */
   sealed?: readonly SealedColumn[]
+  /** What `sixwire export --all` writes of the wire. It writes the rows of other tables as they are. */
+  exports?: WireExport
   /** Releases the wire's resources after the last answer. */
   close?: () => Promise<void>
   /** Finds the sender of a bearer token. The wire that has the accounts defines it. */

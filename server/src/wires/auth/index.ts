@@ -11,6 +11,7 @@ import { methodOf } from './sign-in/identity-providers/identity-provider.ts'
 import { TOTP_SEALED } from './factors/totp.ts'
 import { authRoutes } from './routes.ts'
 import { AUTH_COPIES } from './table-copies.ts'
+import { authExport } from './table-exports.ts'
 import { authDiagnoses } from './administration/diagnoses.ts'
 import { createAuthParts } from './parts.ts'
 import { showFirstAdminLink } from './administration/first-admin.ts'
@@ -130,6 +131,7 @@ export const auth = defineWire({
       ],
       diagnoses: authDiagnoses(parts, policy),
       sealed: [SIGNING_KEYS_SEALED, ...TOTP_SEALED],
+      exports: authExport({ openTotp: (sealed) => parts.totp.open(sealed) }),
       // Users can't verify an address if no mail can be sent.
       requiresVerifiedEmail: () => options.local.requireEmailVerification && mails.areSent,
       authenticate: (token) => (isServiceKey(token) ? serviceKeys.caller(token) : sessions.caller(token)),

@@ -21,6 +21,7 @@ import { createReportReceivers, reportUrl } from './reports/report-receivers.ts'
 import { createReports } from './reports/reports.ts'
 import { messagingRoutes } from './routes.ts'
 import { createSender } from './outbox/sender.ts'
+import { MESSAGING_EXPORT } from './table-exports.ts'
 import { createTemplates, type Templates } from './rendering/templates.ts'
 
 const HOUR_MS = 3_600_000
@@ -144,6 +145,7 @@ export const messaging = defineWire({
       // A provider that is unavailable is no reason to stop this server: GET /messaging/health reports it.
       health: () => db.ping(),
       sealed: [OUTBOX_SEALED],
+      exports: MESSAGING_EXPORT,
       checks: checksOf(providers),
       diagnoses: [
         {

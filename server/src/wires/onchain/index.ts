@@ -8,6 +8,7 @@ import { createHealth, type OnchainHealth } from './chains/health.ts'
 import { createTokens, type TokenReader } from './chains/tokens.ts'
 import { ONCHAIN_ENV, ONCHAIN_PROVIDERS, OnchainOptions } from './options.ts'
 import { onchainRoutes } from './routes.ts'
+import { onchainExport } from './table-exports.ts'
 import { createConfirmations } from './transactions/confirmations.ts'
 import { createFees, type CurrentFees } from './transactions/fees.ts'
 import type { Submit } from './transactions/intent.ts'
@@ -131,6 +132,7 @@ export const onchain = defineWire({
       ]),
       diagnoses: chainDiagnoses(chains.all, followers),
       sealed: [LOCAL_KEYS_SEALED],
+      exports: onchainExport({ wallets }),
       async close() {
         chains.close()
         await wallets.close()

@@ -25,6 +25,7 @@ import { openProviders } from './providers/open-providers.ts'
 import { createReconcile, type Reconcile } from './operations/reconcile.ts'
 import { createRefunds } from './operations/refunds.ts'
 import { payRoutes } from './routes.ts'
+import { PAY_EXPORT } from './table-exports.ts'
 import { createTransactionEvents, type TransactionEvents } from './ledger/transaction-events.ts'
 import { createTransactions, type Transactions } from './ledger/transactions.ts'
 import { createRechecks } from './operations/rechecks.ts'
@@ -153,6 +154,7 @@ export const pay = defineWire({
         returns: { isProduction: settings.production, hosts: returnHosts(options.returnHosts, settings) },
       }),
       service,
+      exports: PAY_EXPORT,
       sandboxLists: { paymentRequests: () => service.openPaymentRequests() },
       async start() {
         const underWay = await db.all<{ transaction_id: string }>(sql`

@@ -15,6 +15,7 @@ import { relationIndexes } from './documents/definition/incoming-relations.ts'
 import { openDocuments } from './documents/open-documents.ts'
 import { uniqueIndexes } from './documents/storage/indexes/unique-indexes.ts'
 import { describedCollections } from './documents/routes/described-collections.ts'
+import { collectionExport } from './documents/routes/transfer/collection-export.ts'
 import { openTransfer } from './documents/routes/transfer/transfer.ts'
 import { schemasOf } from './documents/definition/answered-schemas.ts'
 import { searchIndexes } from './documents/definition/search-option.ts'
@@ -23,6 +24,7 @@ import { createFileBulk } from './files/file-bulk.ts'
 import { createFileList } from './files/file-list.ts'
 import { createFiles, createFilesAccess } from './files/files.ts'
 import { createLinks } from './files/links.ts'
+import { fileExport } from './files/file-export.ts'
 import { createFileImports } from './files/file-imports.ts'
 import { createUploads } from './files/upload.ts'
 import { createVariants } from './files/variants.ts'
@@ -34,6 +36,7 @@ import { quotasOf, STORE_ENV, STORE_PROVIDERS, StoreOptions } from './options.ts
 import { createQuota } from './quota.ts'
 import { storeRoutes } from './routes.ts'
 import { STORE_COPIES } from './table-copies.ts'
+import { storeExport } from './table-exports.ts'
 
 export type {
   CollectionDeclaration,
@@ -186,6 +189,7 @@ export const store = defineWire({
         void logFaultsOf(storages, context.log)
       },
       ready: (goOn) => indexes.complete(goOn),
+      exports: storeExport([collectionExport({ declared: options.collections }), fileExport({ objects })]),
       health,
       figures: [
         {

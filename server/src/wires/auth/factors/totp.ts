@@ -61,6 +61,8 @@ export type Totp = {
    * @param secret in base 32: see `secretFault`
    */
   importSql(userId: string, secret: string): Step
+  /** The secret of a row, in base 32. */
+  open(sealed: string): string
   /** The steps that remove the account's secret, for `users.factorSql`. Their batch throws NOT_FOUND if it has none. */
   deleteSql(userId: string): readonly Step[]
   deleteExpired(): Promise<void>
@@ -97,6 +99,8 @@ export function createTotp(
     importSql: (userId, secret) => sql`
       insert into auth_totp (user_id, secret, last_step, created_at)
       values (${userId}, ${key.seal(base32Of(secret))}, 0, ${clock.now()})`,
+
+    open: (sealed) => key.open(sealed),
 
     deleteSql: (userId) => [
       requireRow(sql`delete from auth_totp where user_id = ${userId}`, () =>

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-import type { Address } from '../../../base/hex.ts'
+import type { Address, Hex } from '../../../base/hex.ts'
 import { bytesToHex, hexToBytes, numberToHex, publicKeyToAddress, secp256k1 } from '../../../base/viem.ts'
 import { deriveKey, keyOf, type Key } from '../../../base/crypto.ts'
 import { StartError } from '../../../base/start-error.ts'
@@ -24,7 +24,11 @@ export const LOCAL_KEYS_SEALED: SealedColumn = {
   retiredAt: 'retired_at',
 }
 
-export type LocalKeys = KeyStore & Required<Pick<KeyStore, 'import'>>
+export type LocalKeys = KeyStore &
+  Required<Pick<KeyStore, 'import'>> & {
+    /** A private key, in hex. @throws StartError if it cannot be decrypted */
+    read(key: StoredKey): Promise<Hex>
+  }
 
 type DataKey = { number: number; key: Key; isRetired: boolean }
 type Row = { number: number; ciphertext: string; retired_at: number | null }
@@ -150,6 +154,20 @@ export function createLocalKeys(
         return { kind: 'accepted', signature }
       } finally {
         privateKey.fill(0)
+      }
+    },
+
+    async read({ address, reference }) {
+      const [number = '', ciphertext = ''] = reference.split('.')
+      try {
+        return bytesToHex((await dataKeyOf(Number(number))).openBytes(ciphertext, contextOf(address)))
+      } catch (cause) {
+        throw new StartError(
+          `the key of ${address} cannot be decrypted: its row in onchain_wallets was changed`,
+          {
+            cause,
+          },
+        )
       }
     },
 

@@ -54,6 +54,8 @@ export type Wallets = {
   signerOf(id: string, rowFilter: RowFilter): Promise<WalletSigner>
   /** What signs for an address; undefined if it is no wallet's. */
   signerAt(address: Address): Promise<WalletSigner | undefined>
+  /** The private key of a wallet, in hex; undefined if it is at a key store. @throws StartError if it cannot be decrypted */
+  privateKeyOf(wallet: WalletRow): Promise<Hex | undefined>
   /** @throws StartError if `SIXWIRE_SECRET` is not the one under which keys are encrypted */
   start(): Promise<void>
   /** Rejects, with a sentence for the operator, if new keys cannot be created. */
@@ -61,7 +63,8 @@ export type Wallets = {
   close(): Promise<void>
 }
 
-type Row = {
+/** A wallet as it is stored. */
+export type WalletRow = {
   id: string
   owner: string
   name: string | null
@@ -85,7 +88,7 @@ export function createWallets(
   if (keys) checkKeyStore(keys)
   const store = keys ?? local
   const stores = new Map([local, store].map((one) => [one.name, one]))
-  const list = createCountedList<Row>(
+  const list = createCountedList<WalletRow>(
     { db },
     {
       name: 'onchain.wallets',
@@ -94,10 +97,10 @@ export function createWallets(
     },
   )
 
-  const findById = (id: string): Promise<Row | undefined> =>
-    db.get<Row>(sql`select ${COLUMNS} from onchain_wallets where id = ${id}`)
+  const findById = (id: string): Promise<WalletRow | undefined> =>
+    db.get<WalletRow>(sql`select ${COLUMNS} from onchain_wallets where id = ${id}`)
 
-  async function find(id: string, rowFilter: RowFilter): Promise<Row> {
+  async function find(id: string, rowFilter: RowFilter): Promise<WalletRow> {
     const row = await findById(id)
     if (!row || !includesOwner(rowFilter, row.owner))
       throw errors.not_found({ message: 'There is no wallet of this id.' })
@@ -109,12 +112,12 @@ export function createWallets(
     { id, owner, name }: NewWallet,
     key: StoredKey,
     { isCreatedHere, actor }: { isCreatedHere: boolean; actor: Actor },
-  ): Promise<Row | undefined> {
+  ): Promise<WalletRow | undefined> {
     const isThere = errors.conflict()
     try {
       const [[row]] = await db.batch([
         requireRow(
-          sql<Row>`
+          sql<WalletRow>`
             insert into onchain_wallets (${COLUMNS})
             values (${id}, ${owner}, ${name ?? null}, ${key.address}, ${store.name}, ${key.reference},
               ${isCreatedHere ? 1 : 0}, ${clock.now()})
@@ -138,7 +141,14 @@ export function createWallets(
     }
   }
 
-  function signerFor({ id, owner, address, key_store, key_reference, is_created_here }: Row): WalletSigner {
+  function signerFor({
+    id,
+    owner,
+    address,
+    key_store,
+    key_reference,
+    is_created_here,
+  }: WalletRow): WalletSigner {
     const keyStore = stores.get(key_store)
     const key = { address, reference: key_reference }
     return {
@@ -194,9 +204,14 @@ export function createWallets(
     signerOf: async (id, rowFilter) => signerFor(await find(id, rowFilter)),
 
     async signerAt(address) {
-      const row = await db.get<Row>(sql`select ${COLUMNS} from onchain_wallets where address = ${address}`)
+      const row = await db.get<WalletRow>(
+        sql`select ${COLUMNS} from onchain_wallets where address = ${address}`,
+      )
       return row && signerFor(row)
     },
+
+    privateKeyOf: async ({ address, key_store, key_reference }) =>
+      key_store === LOCAL ? local.read({ address, reference: key_reference }) : undefined,
 
     start: () => local.check(),
     check: () => store.check(),
@@ -221,7 +236,7 @@ function searchSql(text: string): Sql {
   return sql`(id = ${text} or lower(address) like ${pattern} escape '!' or lower(name) like ${pattern} escape '!')`
 }
 
-const walletOf = ({ id, address, name, owner, created_at }: Row): Wallet => ({
+const walletOf = ({ id, address, name, owner, created_at }: WalletRow): Wallet => ({
   _id: id,
   address,
   ...(name !== null && { name }),

@@ -125,7 +125,8 @@ const FIELDS = sql.either({
   postgres: sql`lateral json_object_keys(d.body) as field (key)`,
 })
 const TEXT = sql`${sql.either({ sqlite: sql`d.body`, postgres: sql`cast(d.body as text)` })}`
-const OWNED_TEXT = sql`'{"$owner":"' || d.owner || '",' || substr(${TEXT}, 2)`
+/** A document `d` with its owner, as a line of NDJSON. */
+export const OWNED_TEXT = sql`'{"$owner":"' || d.owner || '",' || substr(${TEXT}, 2)`
 
 function projectionOf({ fields, owners }: ExportQuery): Projection | undefined {
   if (fields === undefined) return undefined
