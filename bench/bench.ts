@@ -19,7 +19,11 @@ export type Settings = {
 }
 
 /** A server in a process of its own, and a caller who is signed in there. */
-export type Server = Listener & { readonly base: string; readonly token: string }
+export type Server = Listener & {
+  readonly base: string
+  readonly token: string
+  readonly databaseUrl: string
+}
 export type Program = 'sixwire' | 'floor'
 
 /** How a server is started. */

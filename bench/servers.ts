@@ -85,11 +85,11 @@ export async function openServer(
   const isReady = async () => (await ask(base, 'GET /ready')).status === 200
   const args = program === 'sixwire' ? [SIXWIRE, 'start'] : [FLOOR]
   const listener = await startListener(args, { cwd: home, env, log: join(home, `${program}.log`) }, isReady)
-  if (program === 'floor') return { ...listener, base, token: ANY_TOKEN }
+  if (program === 'floor') return { ...listener, base, databaseUrl, token: ANY_TOKEN }
   const token = await signIn(base)
   const promote = [SIXWIRE, 'user', 'promote', accountOf(0).email]
   if (isAdmin) await promisify(execFile)(process.execPath, promote, { cwd: home, env })
-  return { ...listener, base, token }
+  return { ...listener, base, databaseUrl, token }
 }
 
 /** The address of the database of that name, which is created if there is none. */
