@@ -49,6 +49,9 @@ export function kindOf(error: unknown): Kind {
   return LOST.test(code) ? 'lost' : 'refused'
 }
 
+/** Whether a server takes no writes. */
+export const isReadOnly = (error: unknown): boolean => (error as { code?: string }).code === READ_ONLY
+
 /** Whether the server answered so, and not the connection or its absence. */
 export const isFromServer = (error: unknown): boolean => error instanceof pg.DatabaseError
 

@@ -338,6 +338,7 @@ eachEngine((engine) => {
     const standby = await openDatabase(url)
     t.after(() => standby.close())
     assert.deepEqual(await standby.get(read), { n: 0 })
+    await assert.rejects(standby.migrate([]), /^StartError: DATABASE_URL: .* name the primary/)
     const readOnly = { code: 'STORAGE_READ_ONLY', status: 503 }
     await assert.rejects(standby.write(count), readOnly)
     await assert.rejects(standby.batch([count]), readOnly)

@@ -29,7 +29,7 @@ import {
 } from './pending-migrations.ts'
 import { withChecksum } from './migrations.ts'
 import { connectLimitOf, openPool, STATEMENT_LIMIT_MS } from './postgres-connection.ts'
-import { kindOf, type Kind } from './postgres-faults.ts'
+import { isReadOnly, kindOf, type Kind } from './postgres-faults.ts'
 import { InsertGroups } from './postgres-inserts.ts'
 import { ReadGroups } from './postgres-reads.ts'
 import { isUnmet, requiringRow, rowsOfRequired } from './postgres-required.ts'
@@ -349,12 +349,12 @@ export class PostgresDatabase implements Database {
       await client.query('commit')
     } catch (error) {
       if (error instanceof StartError) throw error
-      throw new StartError(
-        `DATABASE_URL: the tables could not be brought up to date: ${(error as Error).message}`,
-        {
-          cause: error,
-        },
-      )
+      const reason = isReadOnly(error)
+        ? 'it takes no writes, as a standby does; name the primary, also for a server that only reads'
+        : (error as Error).message
+      throw new StartError(`DATABASE_URL: the tables could not be brought up to date: ${reason}`, {
+        cause: error,
+      })
     } finally {
       await client.end() // undoes what was not committed
     }
