@@ -210,7 +210,9 @@ describe('the screen of data', { skip: withoutChromium }, () => {
         .setInputFiles({ name: 'b.csv', mimeType: 'text/csv', buffer: content })
       await button('Check').click()
       await page.getByRole('alert').getByText('a quote is not closed').first().waitFor()
-      const lines = '{"title":"New","year":1}\n{"title":"Twice","slug":"s20"}\n{"title":1\n'
+      const lines = '{"title":"New","year":1,"since":"2001-02-03T04:05:06.000Z"}\n{"title":"Twice","slug":"s20"}\n{"title":1\n'
+      await page.getByText('Owners and times of another system').click()
+      await page.getByLabel('Created from the field').fill('since')
       await page
         .getByLabel('File of NDJSON or CSV')
         .setInputFiles({ name: 'b.ndjson', mimeType: 'text/plain', buffer: Buffer.from(lines) })
@@ -220,7 +222,8 @@ describe('the screen of data', { skip: withoutChromium }, () => {
       await button('Import 1 documents').click()
       await page.getByText('Imported: 1 created').waitFor()
       await button('Done').click()
-      await cell('New').waitFor()
+      const { data } = await books({ title: 'New' })
+      assert.equal(data[0]!.createdAt, '2001-02-03T04:05:06.000Z')
     })
 
     test('tells how the list is read, and what its rules are', async () => {

@@ -2,13 +2,23 @@ import { useState } from 'preact/hooks'
 
 import type { Api, CallReply } from '../../../../client/src/index.ts'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Choice, Form } from '../../parts/form.tsx'
+import { Choice, Field, Form } from '../../parts/form.tsx'
 import { six } from '../../parts/session.ts'
 import { bytes, Text } from '../../parts/text.tsx'
 import { partsOf, textOf } from './file-parts.ts'
 
 type Report = CallReply<Api, 'POST /store/:collection/import'>
-type Options = { format: 'ndjson' | 'csv'; ids: 'keep' | 'new'; conflict: 'skip' | 'replace' | 'fail' }
+/** Fields of the file that become what a document has of its own. */
+const FROM_FIELDS = [
+  ['ownerField', 'Owner from the field'],
+  ['createdAt', 'Created from the field'],
+  ['updatedAt', 'Updated from the field'],
+] as const
+type Options = {
+  format: 'ndjson' | 'csv'
+  ids: 'keep' | 'new'
+  conflict: 'skip' | 'replace' | 'fail'
+} & { [name in (typeof FROM_FIELDS)[number][0]]?: string }
 type Plan = { file: File; options: Options; report: Report }
 
 const ERRORS_SHOWN = 20
@@ -60,6 +70,7 @@ export default function Import(props: { collection: string; again: () => void; c
       format: /\.csv$/i.test(file.name) ? 'csv' : 'ndjson',
       ids: all.get('ids'),
       conflict: all.get('conflict'),
+      ...Object.fromEntries(FROM_FIELDS.map(([name]) => [name, all.get(name) || undefined])),
     } as Options
     const show = (sent: number) => setProgress({ bytes: sent, of: file.size })
     setPlan({ file, options, report: await sendFile(collection, file, { ...options, dryRun: true }, show) })
@@ -133,6 +144,12 @@ export default function Import(props: { collection: string; again: () => void; c
               ['replace', 'Replace the document'],
             ]}
           />
+          <details>
+            <summary>Owners and times of another system</summary>
+            {FROM_FIELDS.map(([name, label]) => (
+              <Field key={name} name={name} label={label} />
+            ))}
+          </details>
           {bar}
         </Form>
       )}
