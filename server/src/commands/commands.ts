@@ -19,6 +19,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   transaction: async () => (await import('./transaction.ts')).transaction,
   documents: async () => (await import('./documents.ts')).documents,
   files: async () => (await import('./files.ts')).files,
+  import: async () => (await import('./import.ts')).importCommand,
   backup: async () => (await import('./backup.ts')).backup,
   export: async () => (await import('./export.ts')).exportCommand,
   move: async () => (await import('./move.ts')).move,

@@ -1,20 +1,21 @@
-import { createReadStream } from 'node:fs'
-import { open, readdir, readFile, stat, type FileHandle } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 
-import { ApiError } from '../base/errors.ts'
-import { parseJson } from '../base/json.ts'
-import { PendingPromises } from '../base/pending-promises.ts'
 import { StartError } from '../base/start-error.ts'
-import { messageOf } from '../wires/store/index.ts'
+import { openFileMap, readFileMap, readLines } from '../imports/file-map.ts'
+import {
+  contentAt,
+  storeFiles,
+  type FilesReport,
+  type RefusedFile,
+  type SourceFile,
+} from '../imports/store-files.ts'
 import { defineAction, type CommandGroup } from './command.ts'
 import { JSON_OPTION } from './option.ts'
 import { plural, print } from './print.ts'
 import { createProgressBar, sizeText } from './progress-bar.ts'
 import { withApp } from './with-app.ts'
 
-/** Files that are read and stored at once. */
-const AT_ONCE = 4
 const ERRORS_SHOWN = 20
 
 export const files: CommandGroup = {
@@ -57,7 +58,6 @@ type FoundFile = {
   readonly path: string
   readonly at: string
   readonly size: number
-  readonly modifiedAt: number
 }
 
 /** What is known of a file besides its bytes. */
@@ -68,89 +68,59 @@ type KnownFile = {
   readonly metadata?: Record<string, unknown>
 }
 
-type FilesReport = {
-  stored: number
-  /** Named by the map already. */
-  present: number
-  failed: number
-  bytes: number
-  errors: { from: string; code: string; message: string }[]
-}
+type FilesResult = FilesReport & { errors: RefusedFile[] }
 
 async function importFiles(
   dir: string,
   mapFile: string,
   { base = '', owner, owners, 'dry-run': dryRun, json }: ImportFlags,
 ): Promise<number> {
-  const done = new Set((await readLines(mapFile, true)).map(({ from }) => from))
+  const done = await readFileMap(mapFile)
   const known = new Map(
     (owners === undefined ? [] : await readLines(owners)).map((line) => [line['path'], line as KnownFile]),
   )
-  const report: FilesReport = { stored: 0, present: 0, failed: 0, bytes: 0, errors: [] }
   const found: FoundFile[] = []
+  let present = 0
   let total = 0
   for await (const file of filesIn(dir)) {
-    if (done.has(base + file.path)) report.present++
+    if (done.has(base + file.path)) present++
     else if (resolve(file.at) !== resolve(mapFile)) {
       found.push(file)
       total += file.size
     }
   }
-  if (dryRun) Object.assign(report, { stored: found.length, bytes: total })
-  else {
-    const map = await openMap(mapFile)
-    const bar = createProgressBar({ out: process.stderr })
-    try {
-      await withApp(async (app) => {
-        const { default: mime } = await import('mime/lite')
-        const { fileImports } = app.service('store')
-        await storeAll(found, async ({ path, at, size, modifiedAt }) => {
-          const from = base + path
-          const of = known.get(path) ?? {}
-          const file = {
-            from,
-            name: of.name ?? basename(path),
-            contentType: of.contentType ?? mime.getType(path) ?? undefined,
-            owner: of.owner ?? owner,
-            metadata: of.metadata ?? {},
-          }
-          const stream = createReadStream(at)
-          try {
-            const to = await fileImports.add({ ...file, size, modifiedAt, stream })
-            await map.appendFile(`${JSON.stringify({ from, to })}\n`)
-            report.stored++
-            report.bytes += size
-          } catch (error) {
-            noteFault(report, from, error)
-          } finally {
-            stream.destroy()
-          }
-          bar.show({ phase: 'Import', done: report.bytes, total, unit: 'bytes' })
-        })
-      })
-    } finally {
-      bar.end()
-      await map.close()
-    }
+  const result: FilesResult = { stored: found.length, present, failed: 0, bytes: total, errors: [] }
+  if (!dryRun) {
+    const files = found.map(({ path, at }): SourceFile => {
+      const of = known.get(path) ?? {}
+      const named = { name: of.name ?? basename(path), owner: of.owner ?? owner }
+      return { ...of, ...named, from: base + path, open: () => contentAt(at) }
+    })
+    Object.assign(result, await store(files, mapFile, total, result.errors), { present })
   }
-  print(json, report, () => textOf(report, dryRun))
-  return report.failed > 0 ? 1 : 0
+  print(json, result, () => textOf(result, dryRun))
+  return result.failed > 0 ? 1 : 0
 }
 
-/** Stores some files at a time; no more of them once one has failed with an error that is not about it. */
-async function storeAll(
-  found: readonly FoundFile[],
-  store: (file: FoundFile) => Promise<void>,
-): Promise<void> {
-  const pending = new PendingPromises()
-  const failures: unknown[] = []
-  for (const file of found) {
-    while (pending.size >= AT_ONCE) await pending.next()
-    if (failures.length > 0) break
-    void pending.add(store(file).catch((error: unknown) => void failures.push(error)))
+async function store(
+  files: readonly SourceFile[],
+  mapFile: string,
+  total: number,
+  errors: RefusedFile[],
+): Promise<FilesReport> {
+  const map = await openFileMap(mapFile)
+  const bar = createProgressBar({ out: process.stderr })
+  try {
+    return await withApp((app) =>
+      storeFiles(app.service('store').fileImports, files, map, {
+        refused: (file) => void (errors.length < ERRORS_SHOWN && errors.push(file)),
+        counted: ({ bytes }) => bar.show({ phase: 'Import', done: bytes, total, unit: 'bytes' }),
+      }),
+    )
+  } finally {
+    bar.end()
+    await map.close()
   }
-  await pending.idle()
-  if (failures.length > 0) throw failures[0]
 }
 
 /** The files of a folder and those inside of it, in the order of their paths. */
@@ -163,57 +133,12 @@ async function* filesIn(dir: string, prefix = ''): AsyncGenerator<FoundFile> {
     if (entry.isDirectory()) yield* filesIn(dir, `${path}/`)
     else if (entry.isFile()) {
       const at = join(dir, path)
-      const { size, mtimeMs } = await stat(at)
-      yield { path, at, size, modifiedAt: Math.floor(mtimeMs) }
+      yield { path, at, size: (await stat(at)).size }
     }
   }
 }
 
-/**
- * The objects of a file of NDJSON.
- *
- * @param isMap whether it may be missing, and its last line be cut off
- */
-async function readLines(file: string, isMap = false): Promise<Record<string, unknown>[]> {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    if (isMap && (cause as { code?: string }).code === 'ENOENT') return ''
-    throw new StartError(`${file} cannot be read: ${(cause as Error).message}`, { cause })
-  })
-  const lines = text.split('\n')
-  if (isMap) lines.pop()
-  return lines.flatMap((line, i) => {
-    if (line.trim() === '') return []
-    try {
-      const value = parseJson(line)
-      if (isRecord(value)) return [value]
-    } catch {
-      // Told below.
-    }
-    throw new StartError(`${file}: line ${i + 1} is no object of JSON`)
-  })
-}
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null
-
-/** Opens a map to be continued. A line that was cut off by a crash goes: its file is found again by its bytes. */
-async function openMap(file: string): Promise<FileHandle> {
-  const map = await open(file, 'a+')
-  const text = await map.readFile('utf8')
-  await map.truncate(Buffer.byteLength(text.slice(0, text.lastIndexOf('\n') + 1)))
-  return map
-}
-
-function noteFault(report: FilesReport, from: string, error: unknown): void {
-  const { code, message, status = 400 } = error as { code?: string; message: string; status?: number }
-  const isOfFile = (error instanceof ApiError && status < 500) || code === 'ENOENT' || code === 'EACCES'
-  if (!isOfFile) throw error
-  report.failed++
-  if (report.errors.length < ERRORS_SHOWN)
-    report.errors.push({ from, code: code!, message: error instanceof ApiError ? messageOf(error) : message })
-}
-
-const textOf = ({ stored, present, failed, bytes, errors }: FilesReport, dryRun: boolean): string =>
+const textOf = ({ stored, present, failed, bytes, errors }: FilesResult, dryRun: boolean): string =>
   [
     `${dryRun ? 'Nothing was written. It would be: ' : ''}${plural(stored, 'file')} stored, ${sizeText(bytes)}, ${present} stored before, ${failed} refused.`,
     ...errors.map(({ from, code, message }) => `${from}: ${code} ${message}`),

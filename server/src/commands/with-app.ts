@@ -1,17 +1,18 @@
-import { createApp, loadConfig, type App } from '../app.ts'
+import { createApp, loadConfig, type App, type Config } from '../app.ts'
 
 /**
  * Runs a command on the application's database, on which a server may be running.
  *
  * @param options.isStarted whether the wires are started; if not, only the tables exist
+ * @param options.config in place of that of the current folder
  */
 export async function withApp<T>(
   work: (app: App) => Promise<T>,
-  { isStarted = true }: { isStarted?: boolean } = {},
+  { isStarted = true, config }: { isStarted?: boolean; config?: Config } = {},
 ): Promise<T> {
   const folder = process.cwd()
   const app = await createApp({
-    config: await loadConfig(folder),
+    config: config ?? (await loadConfig(folder)),
     folder,
     standIns: false,
     logTo: { write: writeEvent },

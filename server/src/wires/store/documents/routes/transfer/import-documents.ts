@@ -19,7 +19,7 @@ import { checkAction, checkResult, type AccessRequest } from '../../writes/acces
 import { stepsAround, type WriteContext } from '../../writes/write-context.ts'
 import type { TransferFormat } from './export-documents.ts'
 import { importedDocument, type ImportedDocument, type ImportedFields } from './imported-document.ts'
-import { recordsOf, type ImportRecord } from './import-records.ts'
+import type { ImportRecord } from './import-records.ts'
 
 /** Documents that are written together, and how many characters of JSON they may have. */
 const BATCH = 100
@@ -27,11 +27,14 @@ const BATCH_CHARACTERS = 1_048_576
 const ERRORS_SHOWN = 20
 
 export type ImportOptions = ImportedFields & {
-  readonly format: TransferFormat
+  /** What the documents are read from, for the audit log. */
+  readonly format?: TransferFormat
   /** What is done about a line whose `_id` a document has already. */
   readonly conflict: 'skip' | 'replace' | 'fail'
   /** Checks all lines, and writes nothing. */
   readonly dryRun: boolean
+  /** Whether references may lead to documents that are not there, as those of documents from before a relation. Default: no. */
+  readonly takesAnyReference?: boolean
 }
 
 export const ImportReport = Type.Object(
@@ -55,6 +58,23 @@ export const ImportReport = Type.Object(
 )
 export type ImportReport = Static<typeof ImportReport>
 
+/** A document that is refused, and why. */
+export type RefusedDocument = {
+  readonly line: number
+  /** Absent if it could not be read. */
+  readonly _id?: string
+  readonly code: string
+  readonly message: string
+}
+
+/** Whom an import tells how far it is. */
+export type ImportWatch = {
+  /** A document was refused. */
+  refused?(document: RefusedDocument): void
+  /** Documents are done. */
+  counted?(documents: number): void
+}
+
 export type ImportContext = {
   /** Refuses writes during a restore. */
   readonly db: Database
@@ -70,6 +90,7 @@ type Import = {
   readonly viewer: Viewer
   readonly options: ImportOptions
   readonly report: ImportReport
+  readonly watch: ImportWatch
 }
 
 /** A line that can be read, and with which `_id` and for whom its document is created. */
@@ -79,25 +100,26 @@ type Line = Omit<ImportedDocument, 'owner'> & {
 }
 
 /**
- * Imports documents from a file as it arrives, in batches: each line is checked and written as a single create, and one that is
- * refused does not keep others out. In a dry run each batch is rolled back, and hooks do not run.
+ * Imports documents as they arrive, in batches: each is checked and written as a single create, and one that is refused does not
+ * keep others out. In a dry run each batch is rolled back, and hooks do not run.
  *
- * @param counted called with how many more lines are done
- * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE for a file that cannot be read on; what is written until then stays
+ * @throws what `records` throws, such as VALIDATION_ERROR, PAYLOAD_TOO_LARGE for a file that cannot be read on; what is written
+ *   until then stays
  */
 export async function importDocuments(
   { db, audit, writing }: ImportContext,
   collection: CollectionDefinition,
   viewer: Viewer,
-  bytes: AsyncIterable<Buffer>,
+  records: AsyncIterable<ImportRecord>,
   options: ImportOptions,
   actor: Actor,
-  counted: (lines: number) => void = () => undefined,
+  watch: ImportWatch = {},
 ): Promise<ImportReport> {
   const report: ImportReport = { created: 0, replaced: 0, skipped: 0, failed: 0, errors: [] }
   const hooks = { ...writing.hooks, runBefore: withoutHook, afterSteps: () => [] }
   const context = options.dryRun ? { ...writing, hooks } : writing
-  const running = { context, db, collection, viewer, options, report }
+  const relations = options.takesAnyReference ? [] : collection.relations
+  const running = { context, db, collection: { ...collection, relations }, viewer, options, report, watch }
   checkAction({ collection, subject: await viewer.subjectFor(collection) }, 'create')
   if (!options.dryRun) await db.batch([audit.entrySql(actor, entryOf(collection.name, options))])
   let batch: Line[] = []
@@ -107,7 +129,7 @@ export async function importDocuments(
     batch = []
     characters = 0
   }
-  for await (const record of recordsOf(options.format, bytes, collection.schema)) {
+  for await (const record of records) {
     if (record.separator) report.separator = record.separator
     const line = lineOf(running, record)
     if (line) {
@@ -116,16 +138,16 @@ export async function importDocuments(
       characters += JSON.stringify(line.fields).length
       if (batch.length === BATCH || characters > BATCH_CHARACTERS) await flush()
     }
-    counted(1)
+    watch.counted?.(1)
   }
   await flush()
   return report
 }
 
-const entryOf = (collection: string, { format, ids, conflict, dryRun: _, ...named }: ImportOptions) => ({
+const entryOf = (collection: string, { dryRun: _, ...options }: ImportOptions) => ({
   action: 'documents.imported',
   target: `collection:${collection}`,
-  after: { format, ids, conflict, ...named },
+  after: options,
 })
 
 const withoutHook: WriteContext['hooks']['runBefore'] = async (_collection, _name, _viewer, _id, { next }) =>
@@ -134,24 +156,30 @@ const withoutHook: WriteContext['hooks']['runBefore'] = async (_collection, _nam
 const idOf = ({ service }: Line): string => service._id
 
 /** Undefined if the line is refused. */
-function lineOf(
-  { report, options, viewer, context }: Import,
-  { line, fields }: ImportRecord,
-): Line | undefined {
+function lineOf(running: Import, { line, fields }: ImportRecord): Line | undefined {
+  const { options, viewer, context } = running
   try {
     if (fields instanceof ApiError) throw fields
     const { owner, ...others } = importedDocument(fields, options, context.clock.now())
     return { line, viewer: owner === undefined ? viewer : { ...viewer, owner }, ...others }
   } catch (error) {
-    return noteFault(report, line, error)
+    const id = fields instanceof ApiError ? undefined : fields['_id']
+    return noteFault(running, line, typeof id === 'string' ? id : undefined, error)
   }
 }
 
-function noteFault(report: ImportReport, line: number, error: unknown): undefined {
+function noteFault(
+  { report, watch }: Import,
+  line: number,
+  id: string | undefined,
+  error: unknown,
+): undefined {
   if (!(error instanceof ApiError)) throw error
+  const { code } = error
+  const message = messageOf(error)
   report.failed++
-  if (report.errors.length < ERRORS_SHOWN)
-    report.errors.push({ line, code: error.code, message: messageOf(error) })
+  if (report.errors.length < ERRORS_SHOWN) report.errors.push({ line, code, message })
+  watch.refused?.({ line, ...(id !== undefined && { _id: id }), code, message })
 }
 
 /** Writes lines with different ids. */
@@ -166,7 +194,7 @@ async function writeBatch(running: Import, batch: readonly Line[]): Promise<void
       if (!there.has(idOf(one))) newDocuments.push({ ...(await prepare(running, one)), of: one })
       else await meet(running, one)
     } catch (error) {
-      noteFault(report, one.line, error)
+      noteFault(running, one.line, idOf(one), error)
     }
   }
   if (newDocuments.length === 0 || (await insertTogether(running, newDocuments))) return
@@ -176,7 +204,7 @@ async function writeBatch(running: Import, batch: readonly Line[]): Promise<void
       if (await insert(running, [one])) report.created++
       else await meet(running, one.of)
     } catch (error) {
-      noteFault(report, one.of.line, error)
+      noteFault(running, one.of.line, idOf(one.of), error)
     }
   }
 }

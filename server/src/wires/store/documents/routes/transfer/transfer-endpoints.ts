@@ -6,6 +6,7 @@ import type { Collections } from '../../definition/collections.ts'
 import { FieldsParameter, InCollection, Page } from '../request-schemas.ts'
 import { exportDocuments, type ExportContext } from './export-documents.ts'
 import { importDocuments, ImportReport, type ImportContext } from './import-documents.ts'
+import { recordsOf } from './import-records.ts'
 import { OWNER_PATTERN } from './imported-document.ts'
 
 const FILE_MAX = 4_294_967_296
@@ -110,17 +111,12 @@ export function transferEndpoints(context: ExportContext & ImportContext & { col
         reply: { 200: ImportReport },
         errors: [errors.unavailable],
       },
-      async ({ params: { collection }, query: { owner, ...query }, body, caller, actor }) => {
+      async ({ params, query: { owner, ...query }, body, caller, actor }) => {
         const own = collections.viewer(caller)
         const viewer = owner === undefined ? own : { ...own, owner }
-        const report = await importDocuments(
-          context,
-          collections.get(collection),
-          viewer,
-          body.file.stream,
-          query,
-          actor,
-        )
+        const collection = collections.get(params.collection)
+        const records = recordsOf(query.format, body.file.stream, collection.schema)
+        const report = await importDocuments(context, collection, viewer, records, query, actor)
         await body.fields()
         return report
       },
