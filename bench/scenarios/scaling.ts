@@ -85,7 +85,11 @@ ${servers}`,
 }
 
 /** A server that reaches the database of the first one through a pooler. */
-async function pooled(bench: Bench, { databaseUrl }: Server, mode: 'session' | 'transaction'): Promise<Server> {
+async function pooled(
+  bench: Bench,
+  { databaseUrl }: Server,
+  mode: 'session' | 'transaction',
+): Promise<Server> {
   const [url, port] = [new URL(databaseUrl), await freePort()]
   const [file, users] = [join(bench.folder, `${mode}.ini`), join(bench.folder, 'users')]
   writeFileSync(users, `"${url.username}" "${url.password}"\n`)

@@ -210,7 +210,8 @@ describe('the screen of data', { skip: withoutChromium }, () => {
         .setInputFiles({ name: 'b.csv', mimeType: 'text/csv', buffer: content })
       await button('Check').click()
       await page.getByRole('alert').getByText('a quote is not closed').first().waitFor()
-      const lines = '{"title":"New","year":1,"since":"2001-02-03T04:05:06.000Z"}\n{"title":"Twice","slug":"s20"}\n{"title":1\n'
+      const lines =
+        '{"title":"New","year":1,"since":"2001-02-03T04:05:06.000Z"}\n{"title":"Twice","slug":"s20"}\n{"title":1\n'
       await page.getByText('Owners and times of another system').click()
       await page.getByLabel('Created from the field').fill('since')
       await page
