@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { cp, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 
 import { isoTime } from '../base/clock.ts'
@@ -74,30 +75,34 @@ eachEngine((engine) => {
     const other = await installation()
     await cp(dir, join(other.folder, 'everything'), { recursive: true, preserveTimestamps: true })
     const [exporting, importing] = await blocksOf('docs/moving-out.md', 'sh')
-    const imported = []
-    for (const line of importing!.trim().split('\n'))
-      imported.push(await other.sixwire(...line.replace('npx sixwire ', '').split(' ')))
-    assert.deepEqual(
-      imported.map(({ code, output }) => [code, output.slice(0, 9)]),
-      [
-        [0, '1 created'],
-        [0, '1 created'],
-        [0, '2 files s'],
-      ],
-    )
+    const words = importing!.trim().replace('npx sixwire ', '').split(' ')
+    const dry = await other.sixwire(...words, '--dry-run', '--json')
+    const expected = {
+      users: { created: 1, unchanged: 0, refused: 0 },
+      files: { stored: 2, present: 0, failed: 0 },
+      collections: [{ name: 'books', created: 1, present: 0, refused: 0 }],
+    }
+    assert.partialDeepStrictEqual(JSON.parse(dry.output), expected)
+    const imported = await other.sixwire(...words)
+    assert.equal(imported.code, 0, imported.errors + imported.output)
+    assert.match(imported.output, /^- the records in auth, onchain, sixwire are for reading: "sixwire move"/m)
+    const repeated = await other.sixwire(...words, '--json')
+    assert.partialDeepStrictEqual(JSON.parse(repeated.output), {
+      users: { created: 0, unchanged: 1 },
+      files: { stored: 0, present: 2 },
+      collections: [{ created: 0, present: 1 }],
+    })
+
     const copy = await other.start()
     const entered = await login(copy, email, password)
     assert.match(entered.text, /"SECOND_FACTOR_REQUIRED".*"factors":\["totp"\]/)
-    assert.equal(
-      (await copy.app.service('store').documents.get('books', book._id))?.['createdAt'],
-      book.createdAt,
-    )
-    const map = await linesOf(join(other.folder, 'map.ndjson'))
-    const to = map.find(({ from }) => String(from).startsWith(kept._id))!['to'] as string
-    const record = await copy.app.service('store').files.get(to.split('/')[3]!, { rows: 'all' })
+    const { transfer, files } = copy.app.service('store')
+    const read = await transfer.export('books', { format: 'ndjson', owners: true })
+    assert.deepEqual(JSON.parse(await text(read)), { $owner: owner, ...book })
+    const record = await files.get(kept._id, { rows: 'all' })
     assert.deepEqual(
-      [record.original_name, record.owner, isoTime(record.created_at)],
-      ['b: c.txt', owner, kept.createdAt],
+      [record.original_name, record.owner, record.sha256, isoTime(record.created_at)],
+      ['b: c.txt', owner, kept.sha256, kept.createdAt],
     )
 
     const again = await other.sixwire(...exporting!.trim().replace('npx sixwire ', '').split(' '))

@@ -6,6 +6,7 @@ import { openFileMap, readFileMap, type FileMap } from '../imports/file-map.ts'
 import { importSource, type RefusedRecord, type SourceReport } from '../imports/import-source.ts'
 import type { ImportSource } from '../imports/source.ts'
 import { openPocketbase } from '../imports/pocketbase/open-pocketbase.ts'
+import { openSixwire } from '../imports/sixwire/open-sixwire.ts'
 import { defineAction, type CommandGroup } from './command.ts'
 import { JSON_OPTION } from './option.ts'
 import { print, table } from './print.ts'
@@ -35,6 +36,13 @@ export const importCommand: CommandGroup = {
       details: 'DIR is its folder pb_data. Stop PocketBase before, so that nothing changes meanwhile.',
       run: ({ words: [dir], options }) =>
         importFrom('pocketbase', () => openPocketbase(dir, { ownerFields: options['owner-field'] }), options),
+    }),
+    sixwire: defineAction({
+      summary: 'Import users, documents and files of another installation of Sixwire',
+      words: ['DIR'],
+      options: COMMON,
+      details: 'DIR is what "sixwire export --all" has written. Ids are kept, of files too.',
+      run: ({ words: [dir], options }) => importFrom('sixwire', () => openSixwire(dir), options),
     }),
   },
   details: `Nothing of the other system is changed. Users come first, with the hashes of their passwords, then files, then

@@ -14,6 +14,8 @@ const AT_ONCE = 4
 export type SourceFile = {
   /** Its address there, which the map has. */
   readonly from: string
+  /** Its id, if it is from an installation of Sixwire. Default: a new one. */
+  readonly id?: string | undefined
   readonly name: string
   /** Default: what its name says. */
   readonly contentType?: string | undefined
@@ -65,12 +67,12 @@ export async function storeFiles(
   const { default: mime } = await import('mime/lite')
   const report: FilesReport = { stored: 0, present: 0, failed: 0, bytes: 0 }
   async function store(file: SourceFile): Promise<void> {
-    const { from, name, contentType, owner, metadata = {} } = file
+    const { id, from, name, contentType, owner, metadata = {} } = file
     let content: FileContent | undefined
     try {
       content = await file.open()
       const type = contentType ?? mime.getType(name) ?? undefined
-      const to = await fileImports?.add({ from, name, contentType: type, owner, metadata, ...content })
+      const to = await fileImports?.add({ id, from, name, contentType: type, owner, metadata, ...content })
       if (to !== undefined) await map.add(from, to)
       report.stored++
       report.bytes += content.size

@@ -8,6 +8,8 @@ import type { Uploads } from './upload.ts'
 
 /** A file of another system. */
 export type ImportedFile = {
+  /** Its id, if it is one of ours. Default: a new one. */
+  readonly id?: string | undefined
   /** Its address there. The same bytes of the same address are stored once. */
   readonly from: string
   readonly name: string
@@ -34,6 +36,7 @@ export const createFileImports = ({ upload }: { upload: Uploads }) => ({
    * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE, QUOTA_EXCEEDED, UNAVAILABLE
    */
   async add({
+    id,
     from,
     name,
     contentType = NO_TYPE,
@@ -45,7 +48,7 @@ export const createFileImports = ({ upload }: { upload: Uploads }) => ({
   }: ImportedFile): Promise<string> {
     const once: Once = async (fingerprint, perform) => {
       const place = `${leastIdOf(Math.max(0, Math.floor(modifiedAt)))}000`
-      return perform(idsWithin(`${place} ${JSON.stringify([from, fingerprint])}`, 1)[0]!)
+      return perform(id ?? idsWithin(`${place} ${JSON.stringify([from, fingerprint])}`, 1)[0]!)
     }
     const file = { name, contentType, stream }
     const body = { file, contentLength: size, isRepeatable: false, fields: async () => ({ metadata }) }

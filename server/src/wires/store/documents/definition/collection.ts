@@ -71,7 +71,7 @@ export function readCollection(
   { policy, userValues }: CollectionContext,
 ): CollectionDefinition {
   const at = `store.collections.${name}`
-  const declared: CollectionDeclaration = typeof option === 'string' ? ofWord(option, at) : (option ?? {})
+  const declared = declarationOf(option ?? {}, at)
   const names: ValueNames = userValues === 'any' ? userValues : [...OWN_VALUES, ...userValues]
   const ruleOf = (action: Action, rule: RuleOption = audienceOf(policy, action), suffix = ''): Rule =>
     parseRule(rule, `${at}.${action}${suffix}`, names)
@@ -115,6 +115,15 @@ export function readCollection(
     isPlain: Object.keys(declared).every((key) => key in ACCESS_WORDS.owner) && rules.every(isOfAudiences),
   }
 }
+
+/**
+ * What an option declares, also if it is a word only.
+ *
+ * @param at where it stands, for errors
+ * @throws StartError
+ */
+export const declarationOf = (option: CollectionOption, at: string): CollectionDeclaration =>
+  typeof option === 'string' ? ofWord(option, at) : option
 
 /** @throws StartError */
 function ofWord(word: AccessWord, at: string): CollectionDeclaration {
