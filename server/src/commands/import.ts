@@ -6,6 +6,7 @@ import { openFileMap, readFileMap, type FileMap } from '../imports/file-map.ts'
 import { importSource, type RefusedRecord, type SourceReport } from '../imports/import-source.ts'
 import type { ImportSource } from '../imports/source.ts'
 import { openPocketbase } from '../imports/pocketbase/open-pocketbase.ts'
+import { openSupabase } from '../imports/supabase/open-supabase.ts'
 import { openSixwire } from '../imports/sixwire/open-sixwire.ts'
 import { defineAction, type CommandGroup } from './command.ts'
 import { JSON_OPTION } from './option.ts'
@@ -43,6 +44,33 @@ export const importCommand: CommandGroup = {
       options: COMMON,
       details: 'DIR is what "sixwire export --all" has written. Ids are kept, of files too.',
       run: ({ words: [dir], options }) => importFrom('sixwire', () => openSixwire(dir), options),
+    }),
+    supabase: defineAction({
+      summary: 'Import a project of Supabase from its database',
+      words: ['URL'],
+      options: {
+        ...OWNER_FIELD,
+        schema: {
+          value: 'NAME',
+          description: 'the schema whose tables become collections',
+          default: 'public',
+        },
+        storage: { value: 'DIR', description: 'where files were downloaded to, a folder for each bucket' },
+        ...COMMON,
+      },
+      details: `URL is postgres://postgres:PASSWORD@HOST:5432/postgres. All is read as it is at one moment, in a transaction that
+writes nothing.`,
+      run: ({ words: [url], options }) =>
+        importFrom(
+          'supabase',
+          () =>
+            openSupabase(url, {
+              schema: options.schema,
+              ownerFields: options['owner-field'],
+              storage: options.storage,
+            }),
+          options,
+        ),
     }),
   },
   details: `Nothing of the other system is changed. Users come first, with the hashes of their passwords, then files, then

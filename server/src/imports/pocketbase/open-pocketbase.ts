@@ -1,6 +1,7 @@
 import { ApiError } from '../../base/errors.ts'
 import type { ImportRecord } from '../../wires/store/index.ts'
 import { createCollectionNames } from '../collection-names.ts'
+import { ISSUERS } from '../issuers.ts'
 import type { ImportSource, SourceCollection } from '../source.ts'
 import type { SourceFile } from '../store-files.ts'
 import { translateCollection, type TranslatedCollection } from './pocketbase-collection.ts'
@@ -83,13 +84,6 @@ function fieldsOrFault(read: () => Record<string, unknown>): ImportRecord['field
     if (error instanceof ApiError) return error
     throw error
   }
-}
-
-/** Issuers that are the same for all applications. */
-const ISSUERS: Readonly<Record<string, string>> = {
-  apple: 'https://appleid.apple.com',
-  github: 'https://api.github.com',
-  google: 'https://accounts.google.com',
 }
 
 /** How accounts sign in at providers. */

@@ -14,6 +14,9 @@ export const DocumentId = Type.String({
   examples: ['01arz3ndektsv4rrffq69g5fav'],
 })
 
+/** Whether a document can have this `_id`. */
+export const isDocumentId = (text: string): boolean => FORM.test(text)
+
 /**
  * An `_id` that was sent for a new document.
  *
