@@ -3,7 +3,7 @@ import type { Snapshot } from '../../db/database.ts'
 import { openDatabase } from '../../db/open.ts'
 
 /** The reads of one moment of a database of somebody else: a transaction that writes nothing. */
-export type OpenSnapshot = { readonly snapshot: Snapshot; close(): Promise<void> }
+export type OpenSnapshot = { readonly snapshot: Snapshot; readonly close: () => Promise<void> }
 
 /**
  * Opens a transaction (repeatable read, read only) on PostgreSQL.
