@@ -29,7 +29,7 @@ export function readArguments(
   for (const token of tokens) if (token.kind === 'option') checkOption(token, options)
   const missing = words.find((word, at) => at >= positionals.length && !word.startsWith('['))
   if (missing !== undefined) throw new UsageError(`${missing} is missing`)
-  if (positionals.length > words.length)
+  if (positionals.length > words.length && !words.at(-1)?.endsWith('…'))
     throw new UsageError(`"${positionals.slice(words.length).join(' ')}" is too much`)
   return { words: positionals, options: valuesOf(values, options) as CommandCall['options'] }
 }

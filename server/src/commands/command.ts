@@ -16,7 +16,7 @@ export type CommandCall<W extends readonly string[] = readonly string[], O exten
 /** What `sixwire` does for a command, or for one action of it. */
 export type CommandAction<W extends readonly string[] = readonly string[], O extends Options = Options> = {
   summary: string
-  /** What it takes beside options: `EMAIL`, or `[FOLDER]` if it may be left out. */
+  /** What it takes beside options: `EMAIL`, `[FOLDER]` if it may be left out, or `FILE…` for one and more, as the last. */
   words?: W
   options?: O
   /** The text below its options in its help. */

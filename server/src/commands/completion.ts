@@ -45,7 +45,7 @@ function placeOf(
   }
 }
 
-const isFile = (placeholder: string): boolean => /FILE|FOLDER/.test(placeholder)
+const isFile = (placeholder: string): boolean => /FILE|FOLDER|DIR/.test(placeholder)
 
 /** In single quotes, as all three shells read them. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

@@ -5,11 +5,13 @@ import { withCollections, writeDeclarations, type Declared } from '../imports/de
 import { openFileMap, readFileMap, type FileMap } from '../imports/file-map.ts'
 import { importSource, type RefusedRecord, type SourceReport } from '../imports/import-source.ts'
 import type { ImportSource } from '../imports/source.ts'
+import { openMongodb, type MongodbOptions } from '../imports/mongodb/open-mongodb.ts'
+import { openParse } from '../imports/parse/open-parse.ts'
 import { openPocketbase } from '../imports/pocketbase/open-pocketbase.ts'
 import { openSupabase } from '../imports/supabase/open-supabase.ts'
 import { openSixwire } from '../imports/sixwire/open-sixwire.ts'
 import { defineAction, type CommandGroup } from './command.ts'
-import { JSON_OPTION } from './option.ts'
+import { JSON_OPTION, type Values } from './option.ts'
 import { print, table } from './print.ts'
 import { createProgressBar, sizeText, type ProgressBar } from './progress-bar.ts'
 import { withApp } from './with-app.ts'
@@ -27,9 +29,41 @@ const OWNER_FIELD = {
   },
 } as const
 
+const USERS_OF_MONGODB = {
+  users: { value: 'COLLECTION', description: 'the collection whose documents become accounts too' },
+  'email-field': { value: 'FIELD', description: 'their field with the address', default: 'email' },
+  'password-field': {
+    value: 'FIELD',
+    description: 'their field with the hash of the password',
+    default: 'password',
+  },
+  'verified-field': {
+    value: 'FIELD',
+    description: 'their field that is true if the address is verified',
+    default: 'emailVerified',
+  },
+} as const
+
 export const importCommand: CommandGroup = {
   summary: 'Import collections, users and files of another system',
   actions: {
+    mongodb: defineAction({
+      summary: 'Import collections of MongoDB',
+      words: ['FILE…'],
+      options: { ...USERS_OF_MONGODB, ...OWNER_FIELD, ...COMMON },
+      details: `Each FILE is a collection of its name, as mongoexport or bsondump writes it: NDJSON or an array, in
+Extended JSON. Unique fields are those of NAME.metadata.json of mongodump, if it is beside the file.`,
+      run: ({ words: files, options }) =>
+        importFrom('mongodb', () => openMongodb(files, mongodbOptions(options)), options),
+    }),
+    parse: defineAction({
+      summary: 'Import an export of Parse Server',
+      words: ['DIR'],
+      options: COMMON,
+      details: `DIR has a file for each class: _User.json, Post.json, _Join:tags:Post.json, as the dashboard or mongoexport
+writes them, and _SCHEMA.json for those of mongoexport. Files are in DIR/files, by their names.`,
+      run: ({ words: [dir], options }) => importFrom('parse', () => openParse(dir), options),
+    }),
     pocketbase: defineAction({
       summary: 'Import an installation of PocketBase',
       words: ['DIR'],
@@ -78,6 +112,14 @@ documents. What is here already stays as it is: run it again to continue. What i
 nothing else out; the command exits with 1 then. It writes collections.SOURCE.ts, which declares the collections,
 and files.SOURCE.ndjson, which has the old and new addresses of files.`,
 }
+
+const mongodbOptions = (options: Values<typeof USERS_OF_MONGODB & typeof OWNER_FIELD>): MongodbOptions => ({
+  ownerFields: options['owner-field'],
+  users: options.users,
+  email: options['email-field'],
+  password: options['password-field'],
+  verified: options['verified-field'],
+})
 
 type Flags = { 'dry-run': boolean; json: boolean }
 

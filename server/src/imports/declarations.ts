@@ -12,7 +12,8 @@ const NOTE_CHARACTERS = 1_000
 
 /**
  * The configuration under which documents are imported: what it declares of a collection itself holds, and what the source declares
- * of others. Relations wait for the next start, which indexes them at once.
+ * of others. Relations and search wait for the next start, which indexes
+ * them at once.
  *
  * @param dryRun whether unique fields wait too: an index would be written for them
  */
@@ -23,7 +24,7 @@ export const withCollections = (
 ): Config => {
   const declared: Record<string, CollectionOption> = {}
   for (const { name, declaration } of collections) {
-    const { relations: _, unique, ...others } = declaration
+    const { relations: _relations, search: _search, unique, ...others } = declaration
     declared[name] = { ...others, ...(unique && !dryRun && { unique }) }
   }
   return { ...config, store: { ...config.store, collections: { ...declared, ...config.store?.collections } } }

@@ -1,6 +1,10 @@
-/** Issuers of identities that are the same for all applications, by the names that other systems give to providers. */
+/** The issuers of providers, by the names that systems give them: those that are the same for all applications. */
 export const ISSUERS: Readonly<Record<string, string>> = {
   apple: 'https://appleid.apple.com',
   github: 'https://api.github.com',
   google: 'https://accounts.google.com',
 }
+
+/** What to say of identities at other providers. */
+export const lostIdentities = (provider: string, count: number): string =>
+  `${count} sign-ins with ${provider} do not come: they are linked again at the next sign-in, if the address is verified`

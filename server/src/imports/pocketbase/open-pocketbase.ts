@@ -1,7 +1,7 @@
 import { ApiError } from '../../base/errors.ts'
 import type { ImportRecord } from '../../wires/store/index.ts'
 import { createCollectionNames } from '../collection-names.ts'
-import { ISSUERS } from '../issuers.ts'
+import { ISSUERS, lostIdentities } from '../issuers.ts'
 import type { ImportSource, SourceCollection } from '../source.ts'
 import type { SourceFile } from '../store-files.ts'
 import { translateCollection, type TranslatedCollection } from './pocketbase-collection.ts'
@@ -99,10 +99,7 @@ function identitiesIn(data: PocketbaseData) {
       }),
     notes: [...lost]
       .filter(([provider]) => ISSUERS[provider] === undefined)
-      .map(
-        ([provider, { length }]) =>
-          `${length} sign-ins with ${provider} do not come: users with a verified address are linked again as they sign in`,
-      ),
+      .map(([provider, { length }]) => lostIdentities(provider, length)),
   }
 }
 

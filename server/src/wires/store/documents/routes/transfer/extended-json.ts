@@ -31,7 +31,7 @@ const REFUSED = new Map([
 ])
 
 /**
- * JSON in place of MongoDB Extended JSON v2: ids and UUIDs become text, dates texts in ISO 8601, numbers become numbers, or their
+ * JSON in place of MongoDB Extended JSON v2: ids and UUIDs, also those in binary, become text, dates texts in ISO 8601, numbers become numbers, or their
  * digits as text if a number would be another one.
  *
  * @throws VALIDATION_ERROR for what JSON has no value for
@@ -40,6 +40,8 @@ const REFUSED = new Map([
 export function plainJson(value: unknown, keys: readonly (string | number)[] = []): unknown {
   if (Array.isArray(value)) return value.map((one, i) => plainJson(one, [...keys, i]))
   if (!isObject(value)) return value
+  const uuid = uuidIn(value['$binary'])
+  if (uuid !== undefined) return uuid
   const names = Object.keys(value)
   const refused = names.find((name) => REFUSED.has(name))
   if (refused !== undefined) throw faultOf([...keys, refused], `${refused}: ${REFUSED.get(refused)!}`)
@@ -52,6 +54,14 @@ export function plainJson(value: unknown, keys: readonly (string | number)[] = [
   const plain = read(value[name])
   if (plain === undefined) throw faultOf([...keys, name], `is no ${name} of MongoDB Extended JSON`)
   return plain
+}
+
+/** The UUID that bytes of its subtype are, which drivers write as ids; that of other bytes is undefined. */
+function uuidIn(binary: unknown): string | undefined {
+  if (!isObject(binary) || binary['subType'] !== '04' || typeof binary['base64'] !== 'string')
+    return undefined
+  const hex = Buffer.from(binary['base64'], 'base64').toString('hex')
+  return hex.length === 32 ? hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-') : undefined
 }
 
 const faultOf = (keys: readonly (string | number)[], message: string): ApiError =>
