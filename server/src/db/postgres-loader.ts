@@ -70,6 +70,7 @@ export async function openPostgresLoader(url: string): Promise<TableLoader> {
 function createPostgresLoader(client: pg.Client, place: string): TableLoader {
   let triggers: TriggerRow[] = []
   let indexes: IndexRow[] = []
+  let isStripped = false
 
   async function run(statements: readonly string[]): Promise<void> {
     for (const text of statements) await client.query(text).catch(refused)
@@ -80,6 +81,32 @@ function createPostgresLoader(client: pg.Client, place: string): TableLoader {
     throw new StartError(`${place} refused it: ${(error as Error).message}. Nothing was changed`, {
       cause: error,
     })
+  }
+
+  /** Takes triggers and indexes away. */
+  async function strip(): Promise<void> {
+    // Not those that are switched off already.
+    triggers = (
+      await client.query<TriggerRow>(`
+        select c.relname as "table", t.tgname as name, t.tgenabled as mode from pg_trigger t join pg_class c on c.oid = t.tgrelid
+        where c.relnamespace = (select oid from pg_namespace where nspname = current_schema())
+          and not t.tgisinternal and t.tgenabled in ('O', 'A') order by c.relname, t.tgname`)
+    ).rows
+    // What is indexed afterwards takes a fraction of the time.
+    indexes = (
+      await client.query<IndexRow>(`
+        select i.relname as name, pg_get_indexdef(x.indexrelid) as definition
+        from pg_index x join pg_class i on i.oid = x.indexrelid
+        where i.relnamespace = (select oid from pg_namespace where nspname = current_schema())
+          and not exists (select from pg_constraint c where c.conindid = x.indexrelid) order by i.relname`)
+    ).rows
+    await run([
+      ...triggers.map(
+        ({ table, name }) => `alter table ${identifier(table)} disable trigger ${identifier(name)}`,
+      ),
+      ...indexes.map(({ name }) => `drop index ${identifier(name)}`),
+    ])
+    isStripped = true
   }
 
   return {
@@ -96,30 +123,10 @@ function createPostgresLoader(client: pg.Client, place: string): TableLoader {
           [migration.wire, migration.name, migration.checksum, Date.now()],
         )
       }
-      // Not those that are switched off already.
-      triggers = (
-        await client.query<TriggerRow>(`
-          select c.relname as "table", t.tgname as name, t.tgenabled as mode from pg_trigger t join pg_class c on c.oid = t.tgrelid
-          where c.relnamespace = (select oid from pg_namespace where nspname = current_schema())
-            and not t.tgisinternal and t.tgenabled in ('O', 'A') order by c.relname, t.tgname`)
-      ).rows
-      // What is indexed afterwards takes a fraction of the time.
-      indexes = (
-        await client.query<IndexRow>(`
-          select i.relname as name, pg_get_indexdef(x.indexrelid) as definition
-          from pg_index x join pg_class i on i.oid = x.indexrelid
-          where i.relnamespace = (select oid from pg_namespace where nspname = current_schema())
-            and not exists (select from pg_constraint c where c.conindid = x.indexrelid) order by i.relname`)
-      ).rows
-      await run([
-        ...triggers.map(
-          ({ table, name }) => `alter table ${identifier(table)} disable trigger ${identifier(name)}`,
-        ),
-        ...indexes.map(({ name }) => `drop index ${identifier(name)}`),
-      ])
     },
 
     async load(table, rows) {
+      if (!isStripped) await strip()
       await run([`delete from ${identifier(table.name)}`])
       const copy = new CopyIn(
         `copy ${identifier(table.name)} (${table.columns.map(identifier).join(', ')}) from stdin`,
@@ -143,6 +150,7 @@ function createPostgresLoader(client: pg.Client, place: string): TableLoader {
         'select matviewname as name from pg_matviews where schemaname = current_schema()',
       )
       await run([
+        'set constraints all immediate', // else no later migration could alter a table
         ...indexes.map(({ definition }) => definition),
         ...triggers.map(
           ({ table, name, mode }) =>

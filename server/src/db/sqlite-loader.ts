@@ -64,17 +64,31 @@ function createSqliteLoader(
   // Called with a number in migrations of large tables, which are empty here.
   db.function('sixwire_progress', { directOnly: true }, (total) => total)
   let kept: Kept[] = []
-  let isOpen = true
+  let [isOpen, isStripped, isFilling] = [true, false, true]
 
   const prepare = ({ text, params }: { text: string; params: SqlScalar[] }) => {
     const statement = db.prepare(text)
     return { statement, values: params.map(bindable) }
   }
 
+  /** Takes triggers and indexes away. */
+  function strip(): void {
+    // What is indexed afterwards takes a fraction of the time.
+    kept = db
+      .prepare(
+        "select type, name, sql from sqlite_schema where type in ('trigger', 'index') and sql is not null order by rowid",
+      )
+      .all() as Kept[]
+    for (const { name, type } of kept as (Kept & { type: string })[])
+      db.exec(`drop ${type} ${identifier(name)}`)
+    isStripped = true
+  }
+
   return {
     dialect: 'sqlite',
 
     async migrate(migrations) {
+      if (!isFilling) db.exec('begin')
       db.exec(migrationsTable)
       const insert = db.prepare(
         'insert into sixwire_migrations (wire, name, checksum, applied_at) values (?, ?, ?, ?)',
@@ -83,17 +97,14 @@ function createSqliteLoader(
         runMigration(db, migration)
         insert.run(migration.wire, migration.name, migration.checksum, Date.now())
       }
-      // What is indexed afterwards takes a fraction of the time.
-      kept = db
-        .prepare(
-          "select type, name, sql from sqlite_schema where type in ('trigger', 'index') and sql is not null order by rowid",
-        )
-        .all() as Kept[]
-      for (const { name, type } of kept as (Kept & { type: string })[])
-        db.exec(`drop ${type} ${identifier(name)}`)
+      if (!isFilling) {
+        db.exec('commit')
+        await flush(draft)
+      }
     },
 
     async load(table, rows) {
+      if (!isStripped) strip()
       db.exec(`delete from ${identifier(table.name)}`)
       const insert = db.prepare(table.sqliteInsert ?? insertText(table))
       const bytesAt = table.columns.flatMap((name, at) => (table.bytes.has(name) ? [at] : []))
@@ -132,6 +143,7 @@ function createSqliteLoader(
           `a row of ${String(broken['table'])} names a row of ${String(broken['parent'])} that is not there`,
         )
       db.exec('commit; pragma optimize = 0x10002')
+      isFilling = false
       await flush(draft)
       refuseTaken(file)
     },

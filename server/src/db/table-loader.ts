@@ -23,10 +23,10 @@ export type LoadedRow = readonly (string | number | null)[]
 export type TableLoader = Pick<Snapshot, 'all' | 'lines'> & {
   readonly dialect: Dialect
 
-  /** Creates the tables. To be called first. */
+  /** Creates the tables. To be called first, and again for later migrations once all is complete. */
   migrate(migrations: readonly Migration[]): Promise<void>
 
-  /** Replaces what is in a table. */
+  /** Replaces what is in a table. Triggers and indexes are away from the first one on. */
   load(table: LoadedTable, rows: AsyncIterable<readonly LoadedRow[]>): Promise<void>
 
   /** Runs statements of this program. */

@@ -1,9 +1,7 @@
 import type { Progress } from '../../base/progress.ts'
-import { readCatalogue } from '../../db/catalogue.ts'
 import type { Database, Snapshot } from '../../db/database.ts'
 import { copiedTables } from '../move/copied-tables.ts'
-import { sourceOf } from '../move/copy-tables.ts'
-import { countRowsSql } from '../move/table-rows.ts'
+import { sourceOf, type ReportRead } from '../move/row-source.ts'
 import type { SealedColumn } from '../secret/sealed.ts'
 import type { TableCopies } from '../wire/table-copy.ts'
 import type { WireExport } from '../wire/table-export.ts'
@@ -75,24 +73,23 @@ async function writeRows(
   { hasSecrets, onProgress, signal }: ExportOptions,
 ): Promise<(ExportedFile & { rows: number })[]> {
   const source = sourceOf(db.dialect, snapshot)
-  const catalogue = await readCatalogue(source, db.dialect)
+  const catalogue = await source.catalogue()
   const tables = copiedTables(catalogue, catalogue, copies)
   const files: (ExportedFile & { rows: number })[] = []
   for (const file of exportedFiles(tables, exports, sealed, db.dialect)) {
-    const [count] = await source.all(countRowsSql(file.table, db.dialect))
-    if (count!.count > 0) files.push({ ...file, rows: count!.count })
+    const rows = await source.count(file.table)
+    if (rows > 0) files.push({ ...file, rows })
   }
   const total = files.reduce((sum, { rows }) => sum + rows, 0)
   let [done, bytes] = [0, 0]
+  const report: ReportRead = (read) => {
+    signal.throwIfAborted()
+    done += read.rows
+    bytes += read.bytes
+    onProgress({ phase: 'Records', done, total, unit: 'rows', bytes })
+  }
   for (const file of files)
-    await folder.write(
-      file.path,
-      rowLines(source, file, { secret, hasSecrets }, (read) => {
-        signal.throwIfAborted()
-        done += read.rows
-        bytes += read.bytes
-        onProgress({ phase: 'Records', done, total, unit: 'rows', bytes })
-      }),
-    )
+    for await (const { rows } of source.read([file.table], report))
+      await folder.write(file.path, rowLines(rows, file, { secret, hasSecrets }))
   return files
 }

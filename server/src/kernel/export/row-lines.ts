@@ -3,8 +3,6 @@ import { deriveKey } from '../../base/crypto.ts'
 import { StartError } from '../../base/start-error.ts'
 import type { ColumnKind } from '../../db/catalogue.ts'
 import type { LoadedRow } from '../../db/table-loader.ts'
-import type { RowSource } from '../move/copy-tables.ts'
-import { readRows, selectLinesSql } from '../move/table-rows.ts'
 import type { RowExport } from '../wire/table-export.ts'
 import type { ExportedFile } from './exported-files.ts'
 
@@ -15,16 +13,11 @@ const TIME_MAX = 8.64e15
 const TIME = /(?:^|_)(?:at|from|until|since)$/
 const FLAG = /^(?:is|has|by)_/
 
-/**
- * The lines of a file, those of a piece of rows together.
- *
- * @param report called with how many rows and bytes each piece had
- */
+/** The lines of a file, those of a piece of rows together. */
 export async function* rowLines(
-  source: RowSource,
+  pieces: AsyncIterable<LoadedRow[]>,
   file: ExportedFile,
   { secret, hasSecrets }: { readonly secret: string; readonly hasSecrets: boolean },
-  report: (read: { rows: number; bytes: number }) => void,
 ): AsyncGenerator<string> {
   const { table, form, sealed } = file
   const hidden = new Set([...(form?.secrets ?? []), ...sealed.map(({ column }) => column)])
@@ -32,7 +25,7 @@ export async function* rowLines(
   const fields = table.columns
     .filter(({ name }) => (hasSecrets || !hidden.has(name)) && !form?.without?.includes(name))
     .map(({ name, kind }) => ({ name, field: fieldOf(name, form), show: showerOf(name, kind, form) }))
-  for await (const rows of readRows(source, selectLinesSql(table, source.dialect), report)) {
+  for await (const rows of pieces) {
     let lines = ''
     for (const one of rows) {
       const row = valuesOf(one, table.columns)

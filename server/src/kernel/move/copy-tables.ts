@@ -1,22 +1,13 @@
 import type { Progress } from '../../base/progress.ts'
 import { StartError } from '../../base/start-error.ts'
 import { identifier, readCatalogue } from '../../db/catalogue.ts'
-import type { Migration, Snapshot } from '../../db/database.ts'
-import { sql, type Dialect } from '../../db/sql.ts'
+import type { Migration } from '../../db/database.ts'
+import type { Dialect } from '../../db/sql.ts'
 import type { LoadedRow, TableLoader } from '../../db/table-loader.ts'
 import type { TableCopies } from '../wire/table-copy.ts'
 import { copiedTables, strayTables, type CopiedTable } from './copied-tables.ts'
-import {
-  countRowsSql,
-  ForeignValueError,
-  readRows,
-  RowSums,
-  selectLinesSql,
-  type TableSum,
-} from './table-rows.ts'
-
-/** Where rows are read: a snapshot, with the engine that it is of. */
-export type RowSource = Pick<Snapshot, 'all' | 'lines'> & { readonly dialect: Dialect }
+import { sourceOf, type ReportRead, type RowSource, type TableList } from './row-source.ts'
+import { ForeignValueError, RowSums, type TableSum } from './table-rows.ts'
 
 /** What the tables of an application are created by, and how they are copied. */
 export type Tables = { readonly migrations: readonly Migration[]; readonly copies: TableCopies }
@@ -35,7 +26,8 @@ export type CopyPlan = {
   readonly stray: readonly string[]
   /** The tables that no server may write meanwhile: all that are copied, but those that reads write. */
   readonly closed: readonly string[]
-  readonly copies: TableCopies
+  /** The statements that the engine needs once all tables are filled. */
+  readonly after: readonly string[]
   /** The columns that engines count up, by their tables. */
   readonly counted: ReadonlyMap<string, string>
 }
@@ -47,17 +39,16 @@ export type CopyPlan = {
  * @throws StartError with a table or column that nobody knows how to copy
  */
 export async function planCopy(
-  { source, loader }: { source: Pick<RowSource, 'all' | 'dialect'>; loader: TableLoader },
+  { source, loader }: { source: TableList; loader: TableLoader },
   { copies }: Tables,
   { leave = [] }: { readonly leave?: readonly string[] | undefined },
 ): Promise<CopyPlan> {
-  const from = await readCatalogue(source, source.dialect)
+  const from = await source.catalogue()
   const to = await readCatalogue(loader, loader.dialect)
   const tables = copiedTables(from, to, copies)
   const stray: string[] = []
   for (const { name } of strayTables(from, to, copies)) {
-    const [first] = await source.all(sql`select 1 as found from ${sql.literal(identifier(name))} limit 1`)
-    if (!first) continue
+    if (!(await source.hasRows(name))) continue
     if (!leave.includes(name))
       throw new StartError(
         `the table ${name} has rows, and the other database has no such table: no wire has it there. Copy it yourself, and add --leave ${name}`,
@@ -68,7 +59,7 @@ export async function planCopy(
     tables,
     stray,
     closed: tables.filter(({ copy }) => copy.isOpen !== true).map(({ name }) => name),
-    copies,
+    after: [...to.keys()].flatMap((name) => copies[name]?.after?.[loader.dialect] ?? []),
     counted: new Map(
       [...to.values()].flatMap(({ name, columns }) =>
         columns.filter(({ isCounted }) => isCounted).map((column) => [name, column.name] as const),
@@ -85,21 +76,23 @@ export async function planCopy(
 export async function copyTables(
   source: RowSource,
   loader: TableLoader,
-  { tables, stray, copies, counted }: CopyPlan,
+  { tables, stray, after, counted }: CopyPlan,
   options: CopyOptions,
 ): Promise<Copied> {
   const copying = await progressOf('Copy', source, tables, options)
   const sums = new Map<string, TableSum>()
-  for (const table of tables) sums.set(table.name, await copyTable(source, loader, table, copying))
-  for (const { after } of Object.values(copies)) await loader.run(after?.[loader.dialect] ?? [])
+  for await (const { table, rows } of source.read(tables, copying))
+    sums.set(table.name, await loadTable(loader, table, rows))
+  await loader.run(after)
   for (const { name } of tables) {
     const column = counted.get(name)
     if (column !== undefined)
-      await loader.run(countOnSql(loader.dialect, { name, column, last: await lastOf(source, name) }))
+      await loader.run(countOnSql(loader.dialect, { name, column, last: await source.lastOf(name) }))
   }
   await loader.complete()
   const checking = await progressOf('Check', source, tables, options)
-  for (const table of tables) refuseOther(table, sums.get(table.name)!, await sumOf(loader, table, checking))
+  for await (const { table, rows } of sourceOf(loader.dialect, loader).read(tables, checking))
+    refuseOther(table, sums.get(table.name)!, await sumOf(rows))
   return { tables: tables.map(({ name }) => ({ name, rows: sums.get(name)!.rows })), stray }
 }
 
@@ -114,30 +107,28 @@ export async function haveSameRows(
   { copies }: Tables,
   options: CopyOptions,
 ): Promise<boolean> {
-  const tables = copiedTables(
-    await readCatalogue(source, source.dialect),
-    await readCatalogue(other, other.dialect),
-    copies,
-  ).filter(({ copy }) => copy.isOpen !== true)
+  const tables = copiedTables(await source.catalogue(), await other.catalogue(), copies).filter(
+    ({ copy }) => copy.isOpen !== true,
+  )
   const comparing = await progressOf('Compare', source, tables, options)
-  for (const table of tables) {
-    const [own, others] = [await sumOf(source, table, comparing), await sumOf(other, table)]
+  const sums = new Map<string, TableSum>()
+  for await (const { table, rows } of source.read(tables, comparing)) sums.set(table.name, await sumOf(rows))
+  for await (const { table, rows } of other.read(tables)) {
+    const [own, others] = [sums.get(table.name)!, await sumOf(rows)]
     if (own.rows !== others.rows || own.sum !== others.sum) return false
   }
   return true
 }
 
-type Report = (read: { rows: number; bytes: number }) => void
-
 /** Shows how many of all rows were read. */
-async function progressOf(
+export async function progressOf(
   phase: string,
-  source: RowSource,
+  source: Pick<RowSource, 'count'>,
   tables: readonly CopiedTable[],
   { onProgress, signal }: CopyOptions,
-): Promise<Report> {
+): Promise<ReportRead> {
   let [total, done, bytes] = [0, 0, 0]
-  for (const table of tables) total += (await source.all(countRowsSql(table, source.dialect)))[0]!.count
+  for (const table of tables) total += await source.count(table)
   return (read) => {
     signal.throwIfAborted()
     done += read.rows
@@ -146,14 +137,12 @@ async function progressOf(
   }
 }
 
-async function copyTable(
-  source: RowSource,
+async function loadTable(
   loader: TableLoader,
   table: CopiedTable,
-  report: Report,
+  rows: AsyncIterable<LoadedRow[]>,
 ): Promise<TableSum> {
   const sums = new RowSums()
-  const rows = readRows(source, selectLinesSql(table, source.dialect), report)
   await refusingForeign(
     table,
     loader.load(
@@ -169,27 +158,26 @@ async function copyTable(
   return sums.total
 }
 
-async function refusingForeign({ name }: CopiedTable, loading: Promise<void>): Promise<void> {
-  return loading.catch((error: unknown) => {
+/** Names the table in the error of a row that no other engine takes. */
+export const refusingForeign = <T>({ name }: CopiedTable, reading: Promise<T>): Promise<T> =>
+  reading.catch((error: unknown) => {
     throw error instanceof ForeignValueError
       ? new StartError(
           `${name} has a row with bytes in a column of text, or text in one of bytes: change it before`,
         )
       : error
   })
-}
 
 async function* added(rows: AsyncIterable<LoadedRow[]>, sums: RowSums): AsyncGenerator<LoadedRow[]> {
   for await (const some of rows) {
-    for (const row of some) sums.add(row)
+    for (const row of some) sums.add(JSON.stringify(row))
     yield some
   }
 }
 
-async function sumOf(source: RowSource, table: CopiedTable, report?: Report): Promise<TableSum> {
+async function sumOf(rows: AsyncIterable<LoadedRow[]>): Promise<TableSum> {
   const sums = new RowSums()
-  for await (const rows of readRows(source, selectLinesSql(table, source.dialect), report))
-    for (const row of rows) sums.add(row)
+  for await (const some of rows) for (const row of some) sums.add(JSON.stringify(row))
   return sums.total
 }
 
@@ -200,24 +188,6 @@ function refuseOther({ name }: CopiedTable, own: TableSum, other: TableSum): voi
       ? `the rows of ${name} are not the same in the other database: its wire must say in tableCopies how it is copied`
       : `${name} has ${own.rows} rows, and ${other.rows} in the other database`,
   )
-}
-
-/** The last number that an engine has given to a row of a table, which may be deleted; 0 if it does not count there. */
-async function lastOf(source: RowSource, table: string): Promise<number> {
-  if (source.dialect === 'sqlite') {
-    const [counts] = await source.all(
-      sql`select 1 as found from sqlite_schema where name = 'sqlite_sequence'`,
-    )
-    if (!counts) return 0
-    const [row] = await source.all(
-      sql<{ seq: number }>`select seq from sqlite_sequence where name = ${table}`,
-    )
-    return row?.seq ?? 0
-  }
-  const [row] = await source.all(sql<{ last: number | null }>`
-    select max(pg_sequence_last_value(pg_get_serial_sequence(quote_ident(${table}), attname)::regclass)) as last
-    from pg_attribute where attrelid = quote_ident(${table})::regclass and attnum > 0 and not attisdropped`)
-  return row?.last ?? 0
 }
 
 /** The statements with which an engine counts on behind the rows that were copied, and behind those that were deleted before. */
@@ -237,10 +207,3 @@ function countOnSql(
            greatest(coalesce(${next}, 0), ${last}) + 1, false) from ${table}`,
       ]
 }
-
-/** A loader or snapshot as the source of rows. */
-export const sourceOf = (dialect: Dialect, snapshot: Pick<Snapshot, 'all' | 'lines'>): RowSource => ({
-  dialect,
-  all: (query) => snapshot.all(query),
-  lines: (query) => snapshot.lines(query),
-})

@@ -1,5 +1,5 @@
 // An installation with a row in every table: a release that adds one has its row here, or a test that asks for all fails.
-import { createApp, type App } from '../../app.ts'
+import { createApp, type App, type Config } from '../../app.ts'
 import { identifier, readCatalogue, type CatalogueColumn, type CatalogueTable } from '../../db/catalogue.ts'
 import type { Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
@@ -7,9 +7,14 @@ import { temporaryFolder, type Ending } from '../../testing/engines.ts'
 import { TEST_SECRET } from '../../testing/templates.ts'
 
 /** An application with every wire, the sandbox among them, whose tables exist. */
-export async function openApplication(ending: Ending, databaseUrl: string): Promise<App> {
+export async function openApplication(
+  ending: Ending,
+  databaseUrl: string,
+  config: Config = {},
+): Promise<App> {
   const folder = await temporaryFolder(ending)
   const app = await createApp({
+    config,
     environment: {
       DATABASE_URL: databaseUrl,
       DATA_DIR: folder,
@@ -84,7 +89,7 @@ const NOT_FILLED = [
 ]
 
 /** Those of SQLite that hold rows of their own. */
-export const tablesOf = async (db: Database): Promise<Map<string, CatalogueTable>> =>
+const tablesOf = async (db: Database): Promise<Map<string, CatalogueTable>> =>
   new Map([...(await readCatalogue(db, 'sqlite'))].filter(([, { isVirtual }]) => !isVirtual))
 
 /** Puts a row into each table of SQLite that is empty. */
@@ -103,4 +108,31 @@ export async function fill(db: Database): Promise<void> {
           (${sql.literal(written.map((one) => identifier(one.name)).join(', '))})
         values (${sql.join(written.map(valueOf))}) on conflict do nothing`)
     }
+}
+
+// What concerns one process, one engine, or one database: its own log of changes, with a name of its own.
+export const OWN = [
+  'sixwire_migrations',
+  'sixwire_moves',
+  'sixwire_processes',
+  'sixwire_write_probe',
+  'store_change_readers',
+  'store_feed',
+  'store_object_readers',
+  'store_restored_documents',
+  'store_restored_files',
+  'store_search',
+]
+
+/** All rows of SQLite, by table: what is in the file, and not how a move reads it. */
+export async function rowsOf(db: Database): Promise<Record<string, string[]>> {
+  const tables: Record<string, string[]> = {}
+  for (const { name, columns } of (await tablesOf(db)).values()) {
+    const texts = columns.map((one) => `quote(${identifier(one.name)}) as ${identifier(one.name)}`)
+    const rows = await db.all(
+      sql`select ${sql.literal(texts.join(', '))} from ${sql.literal(identifier(name))}`,
+    )
+    tables[name] = rows.map((row) => Object.values(row).join(' | ')).toSorted()
+  }
+  return tables
 }

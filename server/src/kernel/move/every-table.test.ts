@@ -1,39 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { identifier } from '../../db/catalogue.ts'
-import type { Database } from '../../db/database.ts'
-import { sql } from '../../db/sql.ts'
 import { testClock } from '../../testing/clock.ts'
 import { eachEngine, type Engine } from '../../testing/engines.ts'
-import { fill, openApplication, tablesOf } from './every-table.fixture.ts'
+import { fill, openApplication, OWN, rowsOf } from './every-table.fixture.ts'
 import { moveDatabase } from './move.ts'
-
-// What concerns one process, one engine, or one database: its own log of changes, with a name of its own.
-const OWN = [
-  'sixwire_migrations',
-  'sixwire_moves',
-  'sixwire_processes',
-  'sixwire_write_probe',
-  'store_change_readers',
-  'store_feed',
-  'store_restored_documents',
-  'store_restored_files',
-  'store_search',
-]
-
-/** All rows of SQLite, by table: what is in the file, and not how a move reads it. */
-async function rowsOf(db: Database): Promise<Record<string, string[]>> {
-  const tables: Record<string, string[]> = {}
-  for (const { name, columns } of (await tablesOf(db)).values()) {
-    const texts = columns.map((one) => `quote(${identifier(one.name)}) as ${identifier(one.name)}`)
-    const rows = await db.all(
-      sql`select ${sql.literal(texts.join(', '))} from ${sql.literal(identifier(name))}`,
-    )
-    tables[name] = rows.map((row) => Object.values(row).join(' | ')).toSorted()
-  }
-  return tables
-}
 
 describe('a move', () => {
   const engines = {} as Record<Engine['name'], Engine>

@@ -2,7 +2,7 @@ import { randomToken } from '../../base/crypto.ts'
 import type { Clock } from '../../base/clock.ts'
 import { ApiError, errors } from '../../base/errors.ts'
 import { StartError } from '../../base/start-error.ts'
-import type { Database } from '../../db/database.ts'
+import type { Database, Snapshot } from '../../db/database.ts'
 import { openDatabase, openTableLoader, sqliteFileOf } from '../../db/open.ts'
 import type { Dialect } from '../../db/sql.ts'
 import { NotEmptyError, type TableLoader } from '../../db/table-loader.ts'
@@ -20,11 +20,11 @@ import {
   copyTables,
   haveSameRows,
   planCopy,
-  sourceOf,
   type Copied,
   type CopyOptions,
   type Tables,
 } from './copy-tables.ts'
+import { sourceOf, tablesIn } from './row-source.ts'
 
 export type MoveContext = {
   readonly db: Database
@@ -40,8 +40,12 @@ export type MoveOptions = CopyOptions & {
   readonly drainMs: number
   /** Tables with rows that no wire has, and that may stay behind. */
   readonly leave?: readonly string[]
+  /** Called when it is known that all tables can be copied, while servers still write. */
+  readonly whenPlanned?: () => Promise<void>
   /** Called when nothing is written into this database any more, before its rows are copied. */
   readonly whenClosed?: () => Promise<void>
+  /** Called when all rows are in the other database, before that is used, with the moment that was copied. */
+  readonly whenCopied?: (snapshot: Snapshot) => Promise<void>
 }
 
 /** `wasDone`: an earlier move was cut off when all was there already. */
@@ -82,15 +86,18 @@ async function moveInto(
   const { signal } = options
   const tables = await tablesOf(loader.dialect)
   await loader.migrate(tables.migrations)
-  const plan = await planCopy({ source: db, loader }, tables, options)
+  const plan = await planCopy({ source: tablesIn(db.dialect, db), loader }, tables, options)
+  await options.whenPlanned?.()
   await beginMove({ db, clock }, { ...options, owner, target: shownAddress(options.to) })
   let isMarked = false
   try {
     await closeTables(db, { owner, tables: plan.closed, signal })
     await options.whenClosed?.()
-    const copied = await db.snapshot(async (snapshot) =>
-      copyTables(sourceOf(db.dialect, snapshot), loader, plan, options),
-    )
+    const copied = await db.snapshot(async (snapshot) => {
+      const all = await copyTables(sourceOf(db.dialect, snapshot), loader, plan, options)
+      await options.whenCopied?.(snapshot)
+      return all
+    })
     signal.throwIfAborted()
     // In this order: a database that was taken over must not take writes, and one that was not can be moved again.
     await markMoved(db, owner, clock.now())

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 
 import { identifier, type ColumnKind } from '../../db/catalogue.ts'
-import type { Snapshot } from '../../db/database.ts'
 import { sql, type Dialect, type Sql } from '../../db/sql.ts'
 import type { LoadedRow } from '../../db/table-loader.ts'
 import type { CopiedTable } from './copied-tables.ts'
@@ -61,25 +60,25 @@ export class RowSums {
     return { rows: this.#rows, sum: Buffer.from(this.#words.buffer).toString('hex') }
   }
 
-  add(row: LoadedRow): void {
-    const digest = hash('sha256', JSON.stringify(row), 'buffer')
+  /** @param line a row as text of JSON */
+  add(line: string): void {
+    const digest = hash('sha256', line, 'buffer')
     this.#rows++
     for (let at = 0; at < 4; at++) this.#words[at]! += digest.readUInt32LE(at * 4)
   }
 }
 
 /**
- * Reads the rows of a table, the lines of a piece at a time.
+ * Reads lines of JSON as rows, those of a piece at a time.
  *
  * @param report called with how many rows and bytes each piece had
  */
 export async function* readRows(
-  snapshot: Pick<Snapshot, 'lines'>,
-  query: Sql<{ line: string }>,
+  lines: AsyncIterable<Buffer>,
   report: (read: { rows: number; bytes: number }) => void = () => undefined,
 ): AsyncGenerator<LoadedRow[]> {
   let begun: Buffer[] = []
-  for await (const piece of snapshot.lines(query)) {
+  for await (const piece of lines) {
     const end = piece.lastIndexOf(LINE_BREAK)
     if (end === -1) {
       begun.push(piece)
