@@ -16,7 +16,7 @@ import type { Database } from './db/database.ts'
 import { StartError } from './base/start-error.ts'
 import { contextOf, createFrame, statusOf, type DeferredStatus } from './frame.ts'
 import { openDatabase } from './db/open.ts'
-import { sql, type Dialect } from './db/sql.ts'
+import type { Dialect } from './db/sql.ts'
 import type { Diagnosis } from './kernel/wire/diagnosis.ts'
 import { frameDiagnoses } from './wires/core/overview/frame-diagnoses.ts'
 import type { AuditLog } from './wires/core/audit/audit-log.ts'
@@ -40,7 +40,6 @@ import type { CoreContext } from './wires/core/server-status.ts'
 import { settingsInForce, type SettingInForce } from './wires/core/settings-in-force.ts'
 import type { Tables } from './kernel/move/copy-tables.ts'
 import { refuseMoved } from './kernel/move/closed-source.ts'
-import { FRAME_COPIES } from './kernel/move/frame-copies.ts'
 import { FRAME_EXPORT } from './kernel/export/frame-export.ts'
 import { createProcesses } from './kernel/lifecycle/processes.ts'
 import { checkSchedules } from './kernel/schedule/schedule-option.ts'
@@ -51,7 +50,6 @@ import { checkServedPolicy } from './kernel/lifecycle/served-policy.ts'
 import { explained } from './kernel/lifecycle/storage-start-error.ts'
 import { warningsOf } from './kernel/config/warnings.ts'
 import type { SandboxLists } from './kernel/wire/sandbox-lists.ts'
-import type { TableCopies } from './kernel/wire/table-copy.ts'
 import type { WireExport } from './kernel/wire/table-export.ts'
 import type { OpenStandIns, StandIns } from './kernel/wire/stand-ins.ts'
 import type { ConfiguredWire, Running, ServiceOf } from './kernel/wire/wire.ts'
@@ -61,17 +59,9 @@ import {
   unconfiguredVariables,
   variablesOf,
 } from './kernel/wire/options.ts'
+import { tablesOf, wiresIn } from './installation.ts'
 import type { ServerParts } from './parts.ts'
-import {
-  end,
-  endWires,
-  listen,
-  migrate,
-  readAllMigrations,
-  readFrameMigrations,
-  start,
-  type AssembledServer,
-} from './start.ts'
+import { end, endWires, listen, migrate, readFrameMigrations, start, type AssembledServer } from './start.ts'
 import { chooseWires, configuredWires, type BuiltIn, type Config } from './wires.ts'
 
 export {
@@ -379,26 +369,9 @@ async function assemble(parts: ServerParts): Promise<App> {
     diagnoses: deferred.diagnoses,
     sealed: () => [...FRAME_SEALED, ...running.flatMap((one) => one.sealed ?? [])],
     exports: () => [FRAME_EXPORT, ...running.flatMap((one) => one.exports ?? [])],
-    tablesOf: (dialect) => tablesOf(parts, dialect),
+    tablesOf: async (dialect) => tablesOf(parts.wires, await wiresIn(db), dialect),
     outdated,
     close: () => life.close(),
-  }
-}
-
-async function tablesOf({ db, wires }: ServerParts, dialect: Dialect): Promise<Tables> {
-  const rows = await db.all(sql<{ wire: string }>`select distinct wire from sixwire_migrations order by wire`)
-  const others = rows
-    .map(({ wire }) => wire)
-    .filter((name) => name !== 'sixwire' && !wires.some((wire) => wire.name === name))
-  const sandbox = others.includes('sandbox') ? [(await import('sixwire-sandbox')).SANDBOX_TABLES] : []
-  const missing = others.filter((name) => name !== 'sandbox')
-  if (missing.length > 0)
-    throw new StartError(
-      `SIXWIRE_WIRES: the database has tables of ${missing.join(', ')}, not loaded here, and they would be left behind: load all wires`,
-    )
-  return {
-    migrations: await readAllMigrations([...wires, ...sandbox], dialect),
-    copies: Object.assign({}, FRAME_COPIES, ...wires.map(({ tableCopies }) => tableCopies)) as TableCopies,
   }
 }
 

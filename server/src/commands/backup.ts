@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ReadStream } from 'node:fs'
-import { access, open, rename, rm, type FileHandle } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 
 import { idPattern } from '../base/ids.ts'
 import { StartError } from '../base/start-error.ts'
@@ -14,6 +14,7 @@ import type { App } from '../app.ts'
 import { defineAction, type CommandGroup } from './command.ts'
 import { JSON_OPTION, PAGE_OPTIONS } from './option.ts'
 import { pageTable, plural, print } from './print.ts'
+import { closePart, fileFault, finishPart, openPart, type PartFile } from './part-file.ts'
 import { createProgressBar, sizeText, type ProgressBar } from './progress-bar.ts'
 import { onSignals } from './signals.ts'
 import { withApp } from './with-app.ts'
@@ -80,7 +81,6 @@ const stopOnSignals = (stop: AbortController): void =>
   )
 
 async function create({ bar, stop, json }: Work, to: string | undefined): Promise<number> {
-  if (to !== undefined && (await exists(to))) throw new StartError(`${to} exists already: name another file`)
   // First, so that no backup is made for nothing.
   const part = to === undefined ? undefined : await openPart(to)
   stopOnSignals(stop)
@@ -102,20 +102,7 @@ async function create({ bar, stop, json }: Work, to: string | undefined): Promis
       return 0
     })
   } finally {
-    await part?.file.close()
-    if (part) await rm(part.name, { force: true })
-  }
-}
-
-/** The file that gets its name once it is whole. */
-type Part = { to: string; name: string; file: FileHandle }
-
-async function openPart(to: string): Promise<Part> {
-  const name = `${to}.part`
-  try {
-    return { to, name, file: await open(name, 'w', 0o600) }
-  } catch (error) {
-    throw fileFault(error, to)
+    if (part) await closePart(part)
   }
 }
 
@@ -128,8 +115,9 @@ const counts = (collections: number, documents: number, files: number): string =
 async function download(
   app: App,
   id: string,
-  { to, name, file, bar, signal }: Part & { bar: ProgressBar; signal: AbortSignal },
+  { bar, signal, ...part }: PartFile & { bar: ProgressBar; signal: AbortSignal },
 ): Promise<void> {
+  const { to, file } = part
   const { bytes, size, sha256 } = await app.service('store').backups.open(id)
   try {
     const hash = createHash('sha256')
@@ -143,8 +131,7 @@ async function download(
     }
     if (hash.digest('hex') !== sha256)
       throw new StartError(`the archive of ${id} is damaged where it is stored: make another backup`)
-    await file.sync()
-    await rename(name, to)
+    await finishPart(part)
   } catch (error) {
     bytes.destroy()
     throw fileFault(error, to)
@@ -259,24 +246,3 @@ async function openFile(name: string): Promise<{ bytes: ReadStream; size: number
     throw fileFault(error, name)
   }
 }
-
-/** A fault of a file that the operator names, as one line. */
-function fileFault(error: unknown, name: string): unknown {
-  const { code, syscall } = error as NodeJS.ErrnoException
-  return code !== undefined && syscall !== undefined
-    ? new StartError(`${name}: ${FAULTS[code] ?? code}`)
-    : error
-}
-
-const FAULTS: Record<string, string> = {
-  ENOENT: 'there is no such file or folder',
-  EACCES: 'this user may not open it',
-  EISDIR: 'it is a folder',
-  ENOSPC: 'the disk is full',
-}
-
-const exists = (name: string): Promise<boolean> =>
-  access(name).then(
-    () => true,
-    () => false,
-  )

@@ -21,6 +21,8 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   files: async () => (await import('./files.ts')).files,
   import: async () => (await import('./import.ts')).importCommand,
   backup: async () => (await import('./backup.ts')).backup,
+  archive: async () => (await import('./archive.ts')).archive,
+  unarchive: async () => (await import('./unarchive.ts')).unarchive,
   export: async () => (await import('./export.ts')).exportCommand,
   move: async () => (await import('./move.ts')).move,
   secret: async () => (await import('./secret.ts')).secret,

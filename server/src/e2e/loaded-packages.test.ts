@@ -5,7 +5,7 @@ import { startWatched } from '../testing/loaded-modules.ts'
 
 // Passwords, mail, images, buckets, archives, payments by card, chains, metrics, the pages at /docs and /console.
 const ON_DEMAND =
-  /\/node_modules\/(@node-rs|nodemailer|html-to-text|htmlparser2|sharp|file-type|@aws-sdk|tar-stream|stripe|viem|@noble|prom-client|@fastify\/swagger-ui|@fastify\/static|@fastify\/ajv-compiler|yaml|rolldown|@rolldown|preact|@preact|codemirror|@codemirror)\//
+  /\/node_modules\/(@node-rs|nodemailer|html-to-text|htmlparser2|sharp|file-type|@aws-sdk|tar-stream|age-encryption|stripe|viem|@noble|prom-client|@fastify\/swagger-ui|@fastify\/static|@fastify\/ajv-compiler|yaml|rolldown|@rolldown|preact|@preact|codemirror|@codemirror)\//
 // What comes with the first mail to the sandbox; its chains need keys and addresses of viem.
 const ON_DEMAND_OF_SANDBOX = /\/node_modules\/(smtp-server|postal-mime|nodemailer)\//
 

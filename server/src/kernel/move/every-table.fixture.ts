@@ -89,7 +89,7 @@ const NOT_FILLED = [
 ]
 
 /** Those of SQLite that hold rows of their own. */
-const tablesOf = async (db: Database): Promise<Map<string, CatalogueTable>> =>
+export const tablesOf = async (db: Database): Promise<Map<string, CatalogueTable>> =>
   new Map([...(await readCatalogue(db, 'sqlite'))].filter(([, { isVirtual }]) => !isVirtual))
 
 /** Puts a row into each table of SQLite that is empty. */

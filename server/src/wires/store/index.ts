@@ -33,6 +33,7 @@ import { createObjects } from './objects/objects.ts'
 import { readS3Config, warningsOf } from './objects/s3-config.ts'
 import { logFaultsOf, openStorages } from './objects/storages.ts'
 import { quotasOf, STORE_ENV, STORE_PROVIDERS, StoreOptions } from './options.ts'
+import { createInstalledFiles } from './transfers/installed-files.ts'
 import { createQuota } from './quota.ts'
 import { storeRoutes } from './routes.ts'
 import { STORE_COPIES } from './table-copies.ts'
@@ -63,6 +64,9 @@ export { readArchive } from './backups/archive-reader.ts'
 export type { Manifest as ArchiveManifest } from './backups/archive-format.ts'
 export type { RestorePreview } from './backups/restore-preview.ts'
 export type { BackupRecord } from './backups/backups.ts'
+export { copyFiles, type CopiedFiles } from './transfers/copy-files.ts'
+export { storageFault } from './transfers/storage-fault.ts'
+export { openConfiguredStorage, openTargetStorage, type TargetStorage } from './transfers/target-storage.ts'
 export { decide, type DecisionCall, type DecisionUser } from './documents/routes/dry-run/dry-run.ts'
 export type { Decision } from './documents/routes/dry-run/decision.ts'
 
@@ -167,6 +171,7 @@ export const store = defineWire({
         decide,
         files,
         fileImports: createFileImports({ upload }),
+        installedFiles: createInstalledFiles(context, { uploads: storages.uploads }),
         backups,
         restores,
         indexes,

@@ -91,6 +91,8 @@ export const STORE_COPIES: TableCopies = {
   store_indexes: { rows: { sqlite: INDEXES, postgres: INDEXES } },
   store_search: { isLeftOut: true },
   store_search_words: { isLeftOut: true },
+  // Of processes that read objects here.
+  store_object_readers: { isLeftOut: true, isOpen: true },
   // What a restore under way has loaded.
   store_restored_documents: { isLeftOut: true },
   store_restored_files: { isLeftOut: true },

@@ -35,7 +35,7 @@ export type Lease = {
  */
 export function holdLease(
   { clock, log }: Pick<WireContext, 'clock' | 'log'>,
-  work: { backup: string } | { restore: string },
+  work: object,
   renew: () => Promise<boolean>,
 ): Lease {
   const [lapsed, released] = [new AbortController(), new AbortController()]

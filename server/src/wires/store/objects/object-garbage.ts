@@ -76,8 +76,8 @@ async function collectGarbage(context: Context, closing: AbortSignal): Promise<v
 }
 
 /**
- * Marks what is due, so that nothing claims it any more and no other replica deletes it as well. While a backup runs
- * nothing is: it reads the objects of its snapshot, in which records may name them still.
+ * Marks what is due, so that nothing claims it any more and no other replica deletes it as well. While a backup or an archive of the
+ * installation is made, nothing is: it reads the objects of its snapshot, in which records may name them still.
  */
 function markDue({ db, clock }: Context): Promise<DueObject[]> {
   const now = clock.now()
@@ -86,6 +86,7 @@ function markDue({ db, clock }: Context): Promise<DueObject[]> {
     where (storage, key) in (
         select storage, key from store_unclaimed where due <= ${now} order by due limit ${BATCH} ${sql.skipLocked})
       and not exists (select 1 from store_backups where status = 'running' and lease_until > ${now})
+      and not exists (select 1 from store_object_readers where lease_until > ${now})
     returning storage, key`)
 }
 

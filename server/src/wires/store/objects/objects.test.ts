@@ -162,19 +162,30 @@ eachEngine((engine) => {
     )
   })
 
-  test('while a backup runs no garbage is collected, unless its process has died', async (t) => {
-    const { db, objects, clock, names } = await setUp(t, engine)
-    const object = await objects.write('uploads', pieces())
-    clock.advance(2 * HOUR)
-    await db.write(sql`
-      insert into store_backups (id, kind, status, object, lease_until, created_at)
-      values (${newId()}, 'manual', 'running', 'a.tar.zst', ${clock.now() + 15_000}, ${clock.now()})`)
-    await objects.collectGarbage()
-    assert.deepEqual(await names(), [object.key])
-    clock.advance(15_000)
-    await objects.collectGarbage()
-    assert.deepEqual(await names(), [])
-  })
+  for (const [what, leaseSql] of [
+    [
+      'a backup',
+      (now: number) => sql`
+        insert into store_backups (id, kind, status, object, lease_until, created_at)
+        values (${newId()}, 'manual', 'running', 'a.tar.zst', ${now + 15_000}, ${now})`,
+    ],
+    [
+      'an archive',
+      (now: number) => sql`
+        insert into store_object_readers (id, lease_until) values (${newId()}, ${now + 15_000})`,
+    ],
+  ] as const)
+    test(`while ${what} is made no garbage is collected, unless its process has died`, async (t) => {
+      const { db, objects, clock, names } = await setUp(t, engine)
+      const object = await objects.write('uploads', pieces())
+      clock.advance(2 * HOUR)
+      await db.write(leaseSql(clock.now()))
+      await objects.collectGarbage()
+      assert.deepEqual(await names(), [object.key])
+      clock.advance(15_000)
+      await objects.collectGarbage()
+      assert.deepEqual(await names(), [])
+    })
 
   test('an object that cannot be deleted keeps its row, and is deleted when the storage works again', async (t) => {
     const { objects, clock, jobs, lines, rows, names, uploads } = await setUp(t, engine)

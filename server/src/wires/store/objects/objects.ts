@@ -43,7 +43,7 @@ export type Objects = {
   discardSql(storage: StorageName, keysSql: Sql<{ key: string }>): Step[]
   /** The statement that gives objects which wait to be claimed another hour. */
   extendSql(storage: StorageName, keysSql: Sql<{ key: string }>): Sql
-  /** Deletes what no record names and is due, unless a backup is running: it may be reading them. */
+  /** Deletes what no record names and is due, unless a backup or an archive is being made: it may be reading them. */
   collectGarbage(): Promise<void>
   /** Gives back keys that were not used, and waits for what is being deleted. */
   close(): Promise<void>

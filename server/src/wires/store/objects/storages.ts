@@ -7,13 +7,19 @@ import { readS3Config, type S3Option } from './s3-config.ts'
 import { openS3Bucket } from './s3-storage.ts'
 import type { Storages } from './storage.ts'
 
+/** Of the settings, the data folder. */
+export type StorageContext = Pick<WireContext, 'clock'> & {
+  readonly log: { warn(fields: object, text: string): void }
+  readonly settings: Pick<WireContext['settings'], 'dataDir'>
+}
+
 /**
  * Opens the storages that the options name: the bucket if there is one, else folders of the data folder.
  *
  * @throws StartError if the configuration of the bucket is incomplete
  */
 export async function openStorages(
-  { clock, log, settings }: Pick<WireContext, 'clock' | 'log' | 'settings'>,
+  { clock, log, settings }: StorageContext,
   options: {
     readonly s3?: S3Option | undefined
     readonly backups: { readonly storage?: 'local' | 's3' | undefined }
