@@ -1,18 +1,18 @@
-import { existsSync } from 'node:fs'
-
-import { createApp, loadConfig, type App } from '../app.ts'
+import type { App } from '../app.ts'
 import { systemClock } from '../base/clock.ts'
+import type { Progress } from '../base/progress.ts'
 import { StartError } from '../base/start-error.ts'
-import { sqliteFileOf } from '../db/open.ts'
+import type { Snapshot } from '../db/database.ts'
 import type { Dialect } from '../db/sql.ts'
-import { readSettings } from '../kernel/config/config.ts'
 import { cancelMove, moveDatabase, shownAddress, type Moved } from '../kernel/move/move.ts'
+import { copyFiles, openTargetStorage, type CopiedFiles, type TargetStorage } from '../wires/store/index.ts'
 import { defineAction, UsageError } from './command.ts'
 import { settleHeap } from './heap.ts'
 import { JSON_OPTION, wholeNumber } from './option.ts'
 import { plural, print } from './print.ts'
-import { createProgressBar, type ProgressBar } from './progress-bar.ts'
+import { createProgressBar, sizeText, type ProgressBar } from './progress-bar.ts'
 import { onSignals } from './signals.ts'
+import { toTerminal, withSource } from './source-app.ts'
 
 export const move = defineAction({
   summary: 'Move the whole installation into another database: SQLite or PostgreSQL, either way',
@@ -27,6 +27,10 @@ export const move = defineAction({
       default: '10',
       read: wholeNumber(),
     },
+    files: {
+      value: 'PLACE',
+      description: 'also copy the files: into a data folder, or s3://bucket or s3://bucket/prefix',
+    },
     leave: {
       value: 'TABLE',
       description: 'leave a table behind that has rows and is of no wire',
@@ -39,15 +43,19 @@ export const move = defineAction({
   details: `Copies every table of every wire: accounts, sessions, keys, documents, payments, messages, wallets, jobs, logs.
 Servers go on meanwhile: they answer reads, and refuse writes with 503 and Retry-After. The other database must be
 empty, and is used only if each table has the same rows there. If the command fails or is stopped, all is as before;
-if it is killed, run it again. Files stay where they are. Afterwards it prints what to set.`,
-  async run({ options: { to, wait, leave, cancel, reopen, json } }) {
+if it is killed, run it again. Afterwards it prints what to set.
+
+Files stay where they are, or are copied with --files: most of them before writes are refused, each compared by its
+SHA-256, and those that are there already are not copied again. NEW_S3_ENDPOINT, NEW_S3_REGION, NEW_S3_ACCESS_KEY_ID
+and NEW_S3_SECRET_ACCESS_KEY reach the bucket; if none of them is set, the variables without NEW_ do.`,
+  async run({ options: { to, wait, files, leave, cancel, reopen, json } }) {
     if ([to !== undefined, cancel, reopen].filter(Boolean).length !== 1)
       throw new UsageError('give one of --to URL, --cancel and --reopen')
     return withSource(async (app) => {
       if (to === undefined) return end(app, reopen, json)
       const bar = createProgressBar({ out: process.stderr })
       try {
-        const moved = await moveTo(app, { to, wait, leave, bar })
+        const moved = await moveTo(app, { to, wait, files, leave, bar })
         bar.end()
         print(json, { to: shownAddress(to), ...moved, rows: rowsOf(moved) }, () => textOf(moved, to))
         return 0
@@ -58,31 +66,24 @@ if it is killed, run it again. Files stay where they are. Afterwards it prints w
   },
 })
 
-/** The application of this folder, which must have a database. */
-async function withSource(work: (app: App) => Promise<number>): Promise<number> {
-  const folder = process.cwd()
-  const config = await loadConfig(folder)
-  const { databaseUrl } = await readSettings(config, process.env, folder)
-  const file = sqliteFileOf(databaseUrl)
-  if (file !== undefined && !existsSync(file))
-    throw new StartError(`there is no database ${file}: run this in the folder of the application`)
-  const app = await createApp({ config, folder, standIns: false, logTo: { write() {} } })
-  try {
-    return await work(app)
-  } finally {
-    await app.close()
-  }
-}
-
 async function end(app: App, isMoved: boolean, json: boolean): Promise<number> {
   await cancelMove({ db: app.db }, { isMoved })
   print(json, { cancelled: true }, () => 'This database takes writes again.')
   return 0
 }
 
-type Goal = { to: string; wait: number; leave: readonly string[] | undefined; bar: ProgressBar }
+type Goal = {
+  to: string
+  wait: number
+  files: string | undefined
+  leave: readonly string[] | undefined
+  bar: ProgressBar
+}
 
-async function moveTo(app: App, { to, wait, leave, bar }: Goal): Promise<Moved> {
+/** `files` are those that were copied, and `settings` what is to be set so that they are found there. */
+type MovedAll = Moved & { files?: CopiedFiles; settings: readonly string[] }
+
+async function moveTo(app: App, { to, wait, files, leave, bar }: Goal): Promise<MovedAll> {
   await app.migrate({ evenIfMoved: true })
   // Millions of rows pass through: without it V8 keeps 60 MB more of them.
   settleHeap()
@@ -95,26 +96,56 @@ async function moveTo(app: App, { to, wait, leave, bar }: Goal): Promise<Moved> 
       process.exit(1)
     },
   )
-  return moveDatabase(
-    { db: app.db, clock: systemClock, tablesOf: (dialect: Dialect) => app.tablesOf(dialect) },
-    {
-      to,
-      drainMs: wait * 1_000,
-      leave: leave ?? [],
-      signal: stop.signal,
-      onProgress: (progress) => bar.show(progress),
-    },
-  )
+  const options = { onProgress: (progress: Progress) => bar.show(progress), signal: stop.signal }
+  const goal = files === undefined ? undefined : await openTargetStorage(toTerminal, files, process.env)
+  let copied: CopiedFiles | undefined
+  const copyTo =
+    ({ uploads }: TargetStorage, trusts: 'sum' | 'all') =>
+    async (snapshot: Snapshot, signal = stop.signal): Promise<void> => {
+      const to = { files: app.service('store').installedFiles, to: uploads }
+      const sum = await copyFiles(snapshot, to, { ...options, signal, trusts })
+      copied = { ...sum, copied: sum.copied + (copied?.copied ?? 0) }
+    }
+  try {
+    const moved = await moveDatabase(
+      { db: app.db, clock: systemClock, tablesOf: (dialect: Dialect) => app.tablesOf(dialect) },
+      {
+        ...options,
+        to,
+        drainMs: wait * 1_000,
+        leave: leave ?? [],
+        ...(goal && {
+          // Most files, while servers still write; then those that came meanwhile.
+          whenPlanned: () =>
+            app.service('store').installedFiles.hold((held) => {
+              const signal = AbortSignal.any([held, stop.signal])
+              return app.db.snapshot((snapshot) => copyTo(goal, 'sum')(snapshot, signal))
+            }),
+          whenCopied: (snapshot) => copyTo(goal, 'all')(snapshot),
+        }),
+      },
+    )
+    return { ...moved, ...(copied && { files: copied }), settings: goal?.settings ?? [] }
+  } finally {
+    goal?.uploads.close()
+  }
 }
 
 const rowsOf = ({ tables }: Moved): number => tables.reduce((sum, one) => sum + one.rows, 0)
 
-function textOf(moved: Moved, to: string): string {
+function textOf(moved: MovedAll, to: string): string {
+  const { files, settings } = moved
   return [
     moved.wasDone
       ? 'All was moved already.'
       : `${plural(rowsOf(moved), 'row')} of ${plural(moved.tables.length, 'table')} are in ${shownAddress(to)}, and were compared.`,
     ...moved.stray.map((name) => `The table ${name} stays behind.`),
+    ...(files
+      ? [
+          `${plural(files.files, 'file')} (${sizeText(files.bytes)}) are in the other place; ${files.copied} were copied now.`,
+        ]
+      : []),
+    ...settings.map((setting) => `Set ${setting}`),
     `Set DATABASE_URL to it, with the same SIXWIRE_SECRET or DATA_DIR, and start the servers again: those that`,
     `run still answer reads from the old database, which takes no writes any more.`,
   ].join('\n')
