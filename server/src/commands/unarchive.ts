@@ -50,10 +50,10 @@ export const unarchive = defineAction({
     },
     ...JSON_OPTION,
   },
-  details: `Reads what sixwire archive has written, on either engine, also by an earlier version: then the later migrations are run.
-All or nothing: if the passphrase is another one, or the file is damaged, there is no database. Afterwards it prints what
-to set. The new installation has the waiting mails, payments and transactions of the old one: run one of them only, or
-this one without the keys of providers.`,
+  details: `Reads what sixwire archive has written, on either engine, also by an earlier version: then the later migrations
+are run. All or nothing: if the passphrase is another one, or the file is damaged, there is no database. Afterwards it
+prints what to set. The new installation has the waiting mails, payments and transactions of the old one: run one of
+them only, or this one without the keys of providers.`,
   async run({ words: [file], options }) {
     const { to, json, 'passphrase-file': from } = options
     if (to === undefined) throw new UsageError('give --to URL: the new database')
