@@ -198,6 +198,35 @@ describe('the screens of people', { skip: withoutChromium }, () => {
       assert.equal((await me(app(), token)).status, 401)
     })
 
+    test('export the data of a user, and say what a deletion erases and keeps, by keyboard', async () => {
+      const { page } = admin
+      const { token } = await app().register('leaving@example.com')
+      const { id } = (await users().find('leaving@example.com'))!
+      await app().request('POST', '/store/notes', { token, body: { text: 'one' } })
+      await admin.go(`#/users/${id}`)
+      await button('Export the data').press('Enter')
+      const link = dialog().getByRole('link', { name: 'Download the archive' })
+      await link.waitFor()
+      await checkLooks(page, 'an export of the data of a user')
+      const downloading = page.waitForEvent('download')
+      await link.press('Enter')
+      assert.match((await downloading).suggestedFilename(), /^personal-data-\w+\.zip$/)
+      await page.keyboard.press('Escape')
+      await button('Delete').press('Enter')
+      await dialog().getByText('documents: 1').waitFor()
+      await dialog().getByText('entries of the audit log').waitFor()
+      await checkLooks(page, 'the deletion of a user')
+      await dialog().getByRole('textbox').fill('leaving@example.com')
+      await page.keyboard.press('Enter')
+      await dialog().waitFor({ state: 'detached' })
+      await row('leaving@example.com').waitFor({ state: 'detached' })
+      assert.equal(await users().find('leaving@example.com'), undefined)
+      await admin.go('#/account')
+      await button('Export your data').press('Enter')
+      await dialog().getByRole('link', { name: 'Download the archive' }).waitFor()
+      await page.keyboard.press('Escape')
+    })
+
     test('make a key that is shown once, and revoke it', async () => {
       const { page } = admin
       await admin.go('#/keys')

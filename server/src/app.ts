@@ -50,6 +50,7 @@ import { checkServedPolicy } from './kernel/lifecycle/served-policy.ts'
 import { explained } from './kernel/lifecycle/storage-start-error.ts'
 import { warningsOf } from './kernel/config/warnings.ts'
 import type { SandboxLists } from './kernel/wire/sandbox-lists.ts'
+import type { PersonalTables } from './kernel/wire/personal-data.ts'
 import type { WireExport } from './kernel/wire/table-export.ts'
 import type { OpenStandIns, StandIns } from './kernel/wire/stand-ins.ts'
 import type { ConfiguredWire, Running, ServiceOf } from './kernel/wire/wire.ts'
@@ -141,6 +142,8 @@ export type App = {
   sealed(): readonly SealedColumn[]
   /** What the frame and each wire write into an export. */
   exports(): readonly WireExport[]
+  /** What the tables of all wires hold of persons. @internal */
+  personalTables(): PersonalTables
   /** The tables of an engine, for `sixwire move`. @throws StartError if the database has tables of wires that are not loaded */
   tablesOf(dialect: Dialect): Promise<Tables>
   /** Rejects if the server ends by itself, because a newer version has brought the database up to date. */
@@ -370,6 +373,7 @@ async function assemble(parts: ServerParts): Promise<App> {
     sealed: () => [...FRAME_SEALED, ...running.flatMap((one) => one.sealed ?? [])],
     exports: () => [FRAME_EXPORT, ...running.flatMap((one) => one.exports ?? [])],
     tablesOf: async (dialect) => tablesOf(parts.wires, await wiresIn(db), dialect),
+    personalTables: () => frame.personalData.declared(),
     outdated,
     close: () => life.close(),
   }

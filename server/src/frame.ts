@@ -2,6 +2,7 @@ import { isoTime } from './base/clock.ts'
 import { eventLog } from './http/event-log.ts'
 import { createAudit } from './kernel/audit/audit.ts'
 import { createEventDelivery } from './kernel/events/event-delivery.ts'
+import { createPersonalData } from './kernel/personal/personal-data.ts'
 import type { Policy } from './kernel/policy/policy.ts'
 import { createIdempotencyStore } from './kernel/requests/idempotency.ts'
 import { createProcessRateLimiter, createRateLimiter } from './kernel/requests/rate-limits.ts'
@@ -34,6 +35,7 @@ export function createFrame({
   jobs,
   processes,
   webhooks,
+  running,
 }: ServerParts) {
   const metrics = createMetrics()
   declareJobMetrics(metrics, db, clock)
@@ -63,6 +65,7 @@ export function createFrame({
     webhooks: createWebhooks({ db, log, audit }, { configured: webhooks, kinds: delivery.kinds }),
     limiters,
     idempotency,
+    personalData: createPersonalData({ db, clock, jobs, audit }, { running }, settings),
   }
 }
 
@@ -77,7 +80,7 @@ export type DeferredStatus = Pick<
 /** What each wire is set up with, beside the services of the wires that it needs. */
 export function contextOf(
   { settings, clock, log: { log }, db, jobs, processes }: ServerParts,
-  { metrics, audit, delivery, limiters }: ServerFrame,
+  { metrics, audit, personalData, delivery, limiters }: ServerFrame,
   policy: Policy,
   { state, health, screens, scopes }: DeferredStatus,
 ): WireContext {
@@ -87,6 +90,7 @@ export function contextOf(
     jobs,
     events: delivery.events,
     audit,
+    personalData,
     processes,
     log,
     record: eventLog({ log, countEvent: metrics.countEvent }),

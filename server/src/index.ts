@@ -61,6 +61,7 @@ export type { Actor } from './http/actor.ts'
 export type { Audit, AuditEntry } from './kernel/audit/audit.ts'
 export type { EventDefinition, Events, PublishedEvent, RecordEvents } from './kernel/events/events.ts'
 export type { WebhookOption } from './kernel/events/webhook-option.ts'
+export type { DataSubject, PersonalTable, PersonalTables } from './kernel/wire/personal-data.ts'
 export type { Figure } from './kernel/wire/figure.ts'
 export type { Danger, ScreenAction, ScreenColumn, WireScreen } from './kernel/wire/screen.ts'
 export {

@@ -749,6 +749,47 @@ type Confirmation = {
   message: string
 }
 
+type AccountDeletion = {
+  /** What is erased with the account, or soon after. */
+  erased: {
+    table: string
+    /** What the records are. */
+    about: string
+    /** How many there are now. */
+    count: number
+  }[]
+  /** What stays, without an address or a name. */
+  kept: {
+    table: string
+    /** What the records are. */
+    about: string
+    /** How many there are now. */
+    count: number
+    /** Why they stay. */
+    reason: string
+  }[]
+}
+
+type PersonalExport = {
+  state: 'ready'
+  /** ISO 8601, UTC. */
+  createdAt: string
+  /** Of the archive, in bytes. */
+  size: number
+  /** Opens the archive without a token, until `expiresAt`. */
+  url: string
+  /** ISO 8601, UTC. */
+  expiresAt: string
+  /** When the archive is deleted. */
+  deletedAt: string
+}
+
+type RunningPersonalExport = {
+  state: 'running'
+  /** ISO 8601, UTC. */
+  createdAt: string
+}
+
 type Tokens = {
   /** The access token, a JWT: sent as "Authorization: Bearer <token>". */
   token: string
@@ -2612,6 +2653,25 @@ export interface Api {
     reply: Confirmation
     errors: 'INVALID_CREDENTIALS' | 'ACCOUNT_LOCKED' | 'RECENT_SIGN_IN_REQUIRED'
   }
+  /** Preview the deletion of the signed-in user */
+  'GET /auth/me/deletion': {
+    reply: AccountDeletion
+    errors: never
+  }
+  /** Export the data of the signed-in user */
+  'GET /auth/me/export': {
+    reply: PersonalExport | RunningPersonalExport
+    errors: 'UNAVAILABLE'
+  }
+  /** Download the archive of an export */
+  'GET /auth/exports/:id': {
+    query: {
+      /** The token of the link. */
+      token: string
+    }
+    reply: Blob
+    errors: 'UNAUTHORIZED' | 'NOT_FOUND' | 'UNAVAILABLE'
+  }
   /** Sign out */
   'POST /auth/logout': {
     reply: Confirmation
@@ -3161,6 +3221,16 @@ export interface Api {
   'DELETE /auth/users/:id': {
     reply: Confirmation
     errors: 'NOT_FOUND' | 'CONFLICT'
+  }
+  /** Preview the deletion of a user */
+  'GET /auth/users/:id/deletion': {
+    reply: AccountDeletion
+    errors: 'NOT_FOUND'
+  }
+  /** Export the data of a user */
+  'GET /auth/users/:id/export': {
+    reply: PersonalExport | RunningPersonalExport
+    errors: 'NOT_FOUND' | 'UNAVAILABLE'
   }
   /** Unlock a user */
   'POST /auth/users/:id/unlock': {

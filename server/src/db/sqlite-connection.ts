@@ -90,6 +90,7 @@ export class SqliteConnection {
     switchToWal(this.#db)
     this.#db.exec(`
       pragma synchronous = full;
+      pragma secure_delete = on;
       pragma cache_size = -${CACHE_KIB[use]};
       pragma journal_size_limit = 67108864;
       pragma wal_autocheckpoint = ${LOG_PAGES};

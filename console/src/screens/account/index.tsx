@@ -1,5 +1,6 @@
 import { confirm } from '../../parts/dialog.tsx'
 import { List } from '../../parts/list.tsx'
+import { exportData } from '../../parts/personal-data.tsx'
 import { href, Link } from '../../parts/router.tsx'
 import { six } from '../../parts/session.ts'
 import { Badge, Facts, Id, Text, Time } from '../../parts/text.tsx'
@@ -44,7 +45,18 @@ export default function Account() {
         },
       ]}
       empty={<p>No sessions.</p>}
-      buttons={() => <Link to={href(['account', 'factors'])}>Second factors</Link>}
+      buttons={() => (
+        <>
+          <Link to={href(['account', 'factors'])}>Second factors</Link>
+          <button
+            type="button"
+            class="small"
+            onClick={() => exportData(() => six.call('GET /auth/me/export', {}))}
+          >
+            Export your data
+          </button>
+        </>
+      )}
       pane={(id, session, again) =>
         id === 'factors' ? <Factors /> : <SessionPane id={id} session={session} again={again} />
       }

@@ -4,6 +4,7 @@ import { confirm, Dialog, openDialog, withProof } from '../../parts/dialog.tsx'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { checkInstallationName, InstallationName, nameToType } from '../../parts/installation-name.tsx'
 import { messageOf } from '../../parts/load.tsx'
+import { DeletionPreview, exportData } from '../../parts/personal-data.tsx'
 import { go, href } from '../../parts/router.tsx'
 import { canWrite, six, user as reader } from '../../parts/session.ts'
 import { toast } from '../../parts/toast.tsx'
@@ -36,6 +37,7 @@ export function UserActions({ user, changed }: { user: User; changed: () => void
     user.factors.passkeys > 0 || user.factors.totp
       ? ['Remove second factors', () => removeFactors(user, changed)]
       : false,
+    ['Export the data', () => exportData(() => six.call('GET /auth/users/:id/export', { params }))],
     user.role === 'user' && !user.disabled && ['Act as this user', () => impersonate(user)],
     !isOwn &&
       (user.disabled
@@ -179,10 +181,9 @@ const deleteUser = (user: User, changed: () => void): void =>
     verb: 'Delete',
     type: nameToType() ?? user.email,
     children: (
-      <p>
-        The account, its sessions and everything that it signs in with are deleted. Its documents, files and
-        payments stay.
-      </p>
+      <DeletionPreview
+        load={(signal) => six.call('GET /auth/users/:id/deletion', { params: { id: user._id }, signal })}
+      />
     ),
     async act() {
       const params = { id: user._id }

@@ -14,6 +14,8 @@ export type EventSource = {
   source: Sql
   /** What is published once; undefined: each time. */
   once: Sql | undefined
+  /** The account that the record belongs to. */
+  owner?: Sql | undefined
 }
 
 export type DeliveryState = 'waiting' | 'delivered' | 'failed'
@@ -47,7 +49,7 @@ export const DELIVERY_COLUMNS = sql.literal(
  * @param batch a new id
  */
 export function insertDeliveriesSql(
-  { table, where, record, source, once }: EventSource,
+  { table, where, record, source, once, owner }: EventSource,
   { batch, type, webhooks, now }: { batch: string; type: string; webhooks: readonly string[]; now: number },
 ): Sql {
   const prefix = batch.slice(0, BATCH_CHARACTERS)
@@ -59,12 +61,12 @@ export function insertDeliveriesSql(
   const number = sql.literal(`cast((records.number * ${webhooks.length} + takers.number) as text)`)
   const eventId = sql`'evt_' || ${counted(sql.literal('cast(records.number as text)'))}`
   return sql`
-    insert into sixwire_deliveries (id, event_id, webhook, once, type, record, source, state, attempts, created_at)
+    insert into sixwire_deliveries (id, event_id, webhook, once, type, record, source, owner, state, attempts, created_at)
     select ${counted(number)}, ${eventId}, takers.name, coalesce(records.once, ${eventId}), cast(${type} as text),
-      records.record, records.source, 'waiting', 0, cast(${now} as bigint)
+      records.record, records.source, records.owner, 'waiting', 0, cast(${now} as bigint)
     from (
       select row_number() over (order by ${record}) as number, ${record} as record, ${source} as source,
-        cast(${once ?? null} as text) as once
+        cast(${once ?? null} as text) as once, cast(${owner ?? null} as text) as owner
       from ${table} where ${where}) records
     cross join (${sql.join(names, ' union all ')}) takers
     where true

@@ -44,6 +44,8 @@ export type PublishedEvent = {
   readonly data: object
   /** An event with the same text is published once, however often its steps run. */
   readonly once: string
+  /** The account that the record belongs to, whose deletion erases the event. */
+  readonly owner?: string
 }
 
 /** Publishes changes of state to the webhooks of the configuration. */
@@ -136,7 +138,7 @@ export function createEvents(
     declare: (declared) => void types.push(...declared),
     takes: (type) => takersOf(type).length > 0,
 
-    publishSql({ type, record, data, once }) {
+    publishSql({ type, record, data, once, owner }) {
       const takers = takersOf(type)
       if (takers.length === 0) return []
       const text = (value: SqlScalar): Sql => sql`cast(${value} as text)`
@@ -146,6 +148,7 @@ export function createEvents(
         record: text(record),
         source: text(JSON.stringify(data)),
         once: text(once),
+        owner: owner === undefined ? undefined : text(owner),
       })
     },
 

@@ -42,6 +42,7 @@ export const FRAME_EXPORT: WireExport = {
       'sixwire_secrets',
     ]),
     ...leftOut('Answers of the last day, for calls that are repeated', ['sixwire_idempotency']),
+    ...leftOut('Exports of the data of persons, for a day', ['sixwire_exports']),
     ...leftOut('Stand-ins for providers, for developers', ['sandbox_*']),
   ],
 }

@@ -62,6 +62,7 @@ export const VALUES: Record<string, Record<string, Sql>> = {
   sandbox_webhooks: { status: sql`'held'` },
   sixwire_audit: { outcome: sql`'done'`, actor_kind: sql`'system'`, created_at: sql`9007199254740993` },
   sixwire_deliveries: { state: sql`'waiting'` },
+  sixwire_exports: { state: sql`'running'` },
   sixwire_jobs: { state: sql`'ready'` },
   sixwire_log: { kind: sql`'request'` },
   store_backups: { kind: sql`'manual'`, status: sql`'completed'` },
@@ -113,6 +114,7 @@ export async function fill(db: Database): Promise<void> {
 // What concerns one process, one engine, or one database: its own log of changes, with a name of its own.
 export const OWN = [
   'sixwire_migrations',
+  'sixwire_exports',
   'sixwire_moves',
   'sixwire_processes',
   'sixwire_write_probe',

@@ -70,7 +70,7 @@ export function createPolicy(
   const needsAdmin = () => errors.forbidden({ message: 'This requires the role "admin".' })
   const actsAsUser = () =>
     errors.forbidden({
-      message: 'This session acts as the user: it changes nothing of the account itself.',
+      message: 'This session acts as the user: it neither changes the account itself nor exports its data.',
     })
   const requiresVerifiedEmail = (): boolean => name === 'guarded' && requireVerifiedEmail()
   return {
@@ -104,7 +104,7 @@ export function createPolicy(
       // An unknown value grants access to nobody.
       if (!ACCESS.includes(access) || (needsRole && !hasRole)) throw needsAdmin()
       if (caller.isReadOnly) requireReading(caller, { isOwnAccount, isReading, sealed })
-      if (caller.impersonator && isOwnAccount && !isReading) throw actsAsUser()
+      if (caller.impersonator && isOwnAccount && (!isReading || sealed)) throw actsAsUser()
       if (proof === 'recent' || (proof === 'console' && caller.sessionKind === 'console'))
         requireProof(caller)
     },

@@ -208,6 +208,12 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
   }),
   screens: optional({ takes: 'a list of screens', fits: (value) => isEach(value, isPlain) }), // see checkScreens
   sealed: optional({ takes: 'a list of columns', fits: Array.isArray }),
+  personalTables: optional({
+    takes: 'an object by the names of tables',
+    fits: (value) => isPlain(value) && isEach(value, isPlain),
+  }),
+  archives: optional(ANYTHING),
+  personOf: optional(FUNCTION),
   close: optional(FUNCTION),
   authenticate: optional(FUNCTION),
   callers: optional({

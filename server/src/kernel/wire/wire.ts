@@ -33,6 +33,7 @@ import type { Events } from '../events/events.ts'
 import type { Jobs } from '../jobs/job.ts'
 import type { SandboxLists } from './sandbox-lists.ts'
 import type { SealedColumn } from '../secret/sealed.ts'
+import type { ArchiveStorage, DataSubject, PersonalData, PersonalTables } from './personal-data.ts'
 import type { TableCopies } from './table-copy.ts'
 import type { WireExport } from './table-export.ts'
 import {
@@ -65,6 +66,8 @@ export type WireContext = {
   events: Events
   /** Writes down who did what that concerns accounts, money, keys or whole collections. */
   audit: Audit
+  /** What all wires hold of persons: exported and erased together. */
+  personalData: PersonalData
   /** Which process holds a claim, and what frees those of one that was killed. */
   processes: Processes
   log: Logger
@@ -119,6 +122,24 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
   sealed?: readonly SealedColumn[]
   /** What `sixwire export --all` writes of the wire. It writes the rows of other tables as they are. */
   exports?: WireExport
+  /**
+   * What the tables of the wire hold of persons: exported for them, and erased, or kept with a reason, when their account is deleted.
+   *
+   * @example
+   * personalTables: {
+   *   shop_orders: {
+   *     about: 'orders',
+   *     rows: ({ id }) => sql`owner = ${id}`,
+   *     exported: { id: 'value', number: 'value', created_at: 'time' },
+   *     deletion: { keeps: 'orders are part of the accounts for ten years', clears: ['note'] },
+   *   },
+   * }
+   */
+  personalTables?: PersonalTables
+  /** Where archives of exports are. The wire that stores files defines it. */
+  archives?: ArchiveStorage
+  /** By what records know the person of an account. The wire that has the accounts defines it. */
+  personOf?: (account: string) => Promise<DataSubject | undefined>
   /** Releases the wire's resources after the last answer. */
   close?: () => Promise<void>
   /** Finds the sender of a bearer token. The wire that has the accounts defines it. */

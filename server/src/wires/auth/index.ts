@@ -13,6 +13,8 @@ import { authRoutes } from './routes.ts'
 import { AUTH_COPIES } from './table-copies.ts'
 import { authExport } from './table-exports.ts'
 import { authDiagnoses } from './administration/diagnoses.ts'
+import { personOf } from './accounts/person.ts'
+import { AUTH_TABLES } from './personal-tables.ts'
 import { createAuthParts } from './parts.ts'
 import { showFirstAdminLink } from './administration/first-admin.ts'
 import { isServiceKey } from './sessions/service-keys.ts'
@@ -80,6 +82,8 @@ export const auth = defineWire({
       routes: authRoutes({
         ...parts,
         db: context.db,
+        clock: context.clock,
+        personalData: context.personalData,
         audit: createAuditLog(context.db),
         settings,
         server,
@@ -132,6 +136,8 @@ export const auth = defineWire({
       diagnoses: authDiagnoses(parts, policy),
       sealed: [SIGNING_KEYS_SEALED, ...TOTP_SEALED],
       exports: authExport({ openTotp: (sealed) => parts.totp.open(sealed) }),
+      personalTables: AUTH_TABLES,
+      personOf: (account) => personOf(context.db, account, context.clock.now()),
       // Users can't verify an address if no mail can be sent.
       requiresVerifiedEmail: () => options.local.requireEmailVerification && mails.areSent,
       authenticate: (token) => (isServiceKey(token) ? serviceKeys.caller(token) : sessions.caller(token)),

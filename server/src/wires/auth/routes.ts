@@ -23,6 +23,7 @@ import { removeFactors } from './routes/administration/factor-endpoints.ts'
 import { auditEndpoints } from './routes/administration/audit-endpoints.ts'
 import { secondFactorEndpoints } from './routes/second-factor-endpoints.ts'
 import { codeEndpoints } from './routes/code-endpoints.ts'
+import { personalEndpoints } from './routes/personal-endpoints.ts'
 import { phoneEndpoints } from './routes/phone-endpoints.ts'
 import { signInEndpoints } from './routes/sign-in-endpoints.ts'
 
@@ -35,6 +36,7 @@ type AuthParts = Parameters<typeof signInEndpoints>[0] &
   Parameters<typeof providerEndpoints>[0] &
   Parameters<typeof codeEndpoints>[0] &
   Parameters<typeof phoneEndpoints>[0] &
+  Parameters<typeof personalEndpoints>[0] &
   Parameters<typeof consoleEndpoints>[0] &
   Parameters<typeof consoleState>[0] &
   Parameters<typeof firstAdminEndpoint>[0] &
@@ -65,6 +67,7 @@ export function authRoutes(wire: AuthParts) {
   const { idpa, idpb, byName, list } = providerEndpoints(wire)
   const codes = codeEndpoints(wire)
   const phone = phoneEndpoints(wire)
+  const personal = personalEndpoints(wire)
   const users = userEndpoints(wire)
   const userActions = userActionEndpoints(wire)
   const userSessions = userSessionEndpoints(wire)
@@ -77,6 +80,9 @@ export function authRoutes(wire: AuthParts) {
     route('GET /auth/me', ...account.get),
     route('PATCH /auth/me', ...account.update),
     route('DELETE /auth/me', ...account.remove),
+    route('GET /auth/me/deletion', ...personal.deletion),
+    route('GET /auth/me/export', ...personal.export),
+    route('GET /auth/exports/:id', ...personal.open),
     route('POST /auth/logout', ...sessions.logOut),
     route('POST /auth/refresh', ...sessions.refresh),
     route('GET /auth/sessions', ...sessions.list),
@@ -130,6 +136,8 @@ export function authRoutes(wire: AuthParts) {
     route('GET /auth/users/:id', ...users.get),
     route('PATCH /auth/users/:id', ...users.update),
     route('DELETE /auth/users/:id', ...users.remove),
+    route('GET /auth/users/:id/deletion', ...personal.userDeletion),
+    route('GET /auth/users/:id/export', ...personal.userExport),
     route('POST /auth/users/:id/unlock', ...userActions.unlock),
     route('POST /auth/users/:id/reset', ...userActions.reset),
     route('POST /auth/users/:id/invite', ...userActions.invite),

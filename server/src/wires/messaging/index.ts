@@ -17,6 +17,7 @@ import { createPreviews } from './rendering/preview-page.ts'
 import { MESSAGING_PROVIDERS, MessagingOptions } from './options.ts'
 import { contentKeyOf, createOutbox, OUTBOX_SEALED } from './outbox/outbox.ts'
 import { phoneFault, phoneNumber } from './messages/recipients.ts'
+import { messagingTables } from './personal-tables.ts'
 import { createReportReceivers, reportUrl } from './reports/report-receivers.ts'
 import { createReports } from './reports/reports.ts'
 import { messagingRoutes } from './routes.ts'
@@ -146,6 +147,7 @@ export const messaging = defineWire({
       health: () => db.ping(),
       sealed: [OUTBOX_SEALED],
       exports: MESSAGING_EXPORT,
+      personalTables: messagingTables(db),
       checks: checksOf(providers),
       diagnoses: [
         {

@@ -7,6 +7,7 @@ import { createFollower, type Consumer, type Follower } from './chains/follower.
 import { createHealth, type OnchainHealth } from './chains/health.ts'
 import { createTokens, type TokenReader } from './chains/tokens.ts'
 import { ONCHAIN_ENV, ONCHAIN_PROVIDERS, OnchainOptions } from './options.ts'
+import { ONCHAIN_TABLES } from './personal-tables.ts'
 import { onchainRoutes } from './routes.ts'
 import { onchainExport } from './table-exports.ts'
 import { createConfirmations } from './transactions/confirmations.ts'
@@ -133,6 +134,7 @@ export const onchain = defineWire({
       diagnoses: chainDiagnoses(chains.all, followers),
       sealed: [LOCAL_KEYS_SEALED],
       exports: onchainExport({ wallets }),
+      personalTables: ONCHAIN_TABLES,
       async close() {
         chains.close()
         await wallets.close()

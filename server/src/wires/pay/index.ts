@@ -24,6 +24,7 @@ import { PAY_ENV, PAY_PROVIDERS, PayOptions } from './options.ts'
 import { openProviders } from './providers/open-providers.ts'
 import { createReconcile, type Reconcile } from './operations/reconcile.ts'
 import { createRefunds } from './operations/refunds.ts'
+import { PAY_TABLES } from './personal-tables.ts'
 import { payRoutes } from './routes.ts'
 import { PAY_EXPORT } from './table-exports.ts'
 import { createTransactionEvents, type TransactionEvents } from './ledger/transaction-events.ts'
@@ -155,6 +156,7 @@ export const pay = defineWire({
       }),
       service,
       exports: PAY_EXPORT,
+      personalTables: PAY_TABLES,
       sandboxLists: { paymentRequests: () => service.openPaymentRequests() },
       async start() {
         const underWay = await db.all<{ transaction_id: string }>(sql`

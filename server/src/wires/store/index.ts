@@ -18,6 +18,7 @@ import { describedCollections } from './documents/routes/described-collections.t
 import { collectionExport } from './documents/routes/transfer/collection-export.ts'
 import { openTransfer } from './documents/routes/transfer/transfer.ts'
 import { schemasOf } from './documents/definition/answered-schemas.ts'
+import { createWordMerge } from './documents/storage/search/merge-words.ts'
 import { searchIndexes } from './documents/definition/search-option.ts'
 import { attachableFiles } from './files/attachable-files.ts'
 import { createFileBulk } from './files/file-bulk.ts'
@@ -34,6 +35,7 @@ import { readS3Config, warningsOf } from './objects/s3-config.ts'
 import { logFaultsOf, openStorages } from './objects/storages.ts'
 import { quotasOf, STORE_ENV, STORE_PROVIDERS, StoreOptions } from './options.ts'
 import { createInstalledFiles } from './transfers/installed-files.ts'
+import { storeTables } from './personal-tables.ts'
 import { createQuota } from './quota.ts'
 import { storeRoutes } from './routes.ts'
 import { STORE_COPIES } from './table-copies.ts'
@@ -215,6 +217,11 @@ export const store = defineWire({
           backups.lastCompletedAt(),
         ),
       ],
+      personalTables: storeTables(
+        { db, clock },
+        { collections, writing, objects, words: createWordMerge({ db, clock, jobs }) },
+      ),
+      archives: storages.uploads,
       warnings: warningsOf(readS3Config(options.s3)),
       // Of files: documents can be stored without them.
       checks: new Map(

@@ -8,6 +8,7 @@ import { sql } from '../../../db/sql.ts'
 import type { Actor } from '../../../http/actor.ts'
 import { authErrors } from '../errors.ts'
 import { mergeMetadata } from './metadata.ts'
+import { personOf } from '../accounts/person.ts'
 import { accountSql, type Role, type UserMatch, type UserRow } from '../accounts/user.ts'
 import {
   accountOf,
@@ -101,8 +102,8 @@ export async function changeAccount(
 }
 
 /**
- * Deletes an account, its sessions and every token that was sent to its address. Records of other wires stay, with an owner
- * id that no account has.
+ * Deletes an account, its sessions and every token that was sent to its address, and has all else that is of the person erased soon
+ * after; what stays has an id that no account has.
  *
  * @throws NOT_FOUND; CONFLICT for the last administrator, and for the account of the caller
  */
@@ -111,17 +112,17 @@ export async function deleteAccount(
   account: AccountRef,
   actor: Actor,
 ): Promise<UserRow> {
-  const { db, users, mailTokens, audit, record } = parts
+  const { db, clock, users, mailTokens, audit, personalData, record } = parts
   const user = await db.transaction(async (tx) => {
     const row = await readForChange(tx, account)
     if (row.id === actor.id) throw refusesOneself('delete')
     const match = { id: row.id, includeDisabled: true, condition: users.leavesAdminSql(row.id) } as const
-    const { email, name } = row
-    const entry = { email, ...(name !== null && { name }), role: users.roleOf(row) }
+    const person = await personOf(tx, row.id, clock.now())
     const steps = [
       mailTokens.deleteSql(row.email_key),
       ...users.deleteSql(match, lastAdmin),
-      audit.entrySql(actor, { action: 'user.deleted', target: userTarget(row.id), before: entry }),
+      personalData.eraseSql(person!),
+      audit.entrySql(actor, { action: 'user.deleted', target: userTarget(row.id) }),
     ]
     for (const step of steps) await tx.write(step)
     return row

@@ -32,7 +32,7 @@ export type Account = {
 export type AccountRef = string | { readonly id: string }
 
 /** What administration works with. */
-export type AdministrationParts = Pick<WireContext, 'db' | 'clock' | 'record' | 'audit'> & {
+export type AdministrationParts = Pick<WireContext, 'db' | 'clock' | 'record' | 'audit' | 'personalData'> & {
   users: Users
   sessions: Sessions
   passwords: Passwords

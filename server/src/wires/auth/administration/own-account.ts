@@ -7,6 +7,7 @@ import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { MailTokens } from '../messages/mail-tokens.ts'
 import { authErrors } from '../errors.ts'
 import { mergeMetadata } from './metadata.ts'
+import { personOf } from '../accounts/person.ts'
 import { userAmong, type UserRow } from '../accounts/user.ts'
 import type { Users } from '../accounts/users.ts'
 
@@ -25,8 +26,8 @@ export type OwnAccount = {
     profile: { name?: string | null | undefined; metadata?: Record<string, unknown> | undefined },
   ): Promise<UserRow>
   /**
-   * Deletes the account, its sessions and every token that was sent to its address. Records of other wires stay, with
-   * an owner id that no account has.
+   * Deletes the account, its sessions and every token that was sent to its address, and has all else that is of the person erased
+   * soon after; what stays has an id that no account has.
    *
    * @param password needed only if the caller has proven nothing for 10 minutes; an account with a second factor needs a
    *   recent proof of that
@@ -41,7 +42,7 @@ type PasswordCheck = {
 }
 
 export function createOwnAccount(
-  { db, audit }: Pick<WireContext, 'db' | 'audit'>,
+  { db, clock, audit, personalData }: Pick<WireContext, 'db' | 'clock' | 'audit' | 'personalData'>,
   {
     users,
     passwordLogin,
@@ -68,7 +69,8 @@ export function createOwnAccount(
     async delete(caller, password, origin) {
       const { id, email } = caller
       const user = await users.byId(id)
-      if (!user) throw unauthorized()
+      const person = await personOf(db, id, clock.now())
+      if (!user || !person) throw unauthorized()
       if (password === undefined || caller.hasFactor) requireProof(caller)
       if (password !== undefined && !(await passwordLogin.verifyCredentials(email, password, origin)))
         throw authErrors.invalid_credentials({ message: 'The password is wrong.' })
@@ -77,11 +79,8 @@ export function createOwnAccount(
       await db.batch([
         mailTokens.deleteSql(user.email_key),
         ...users.deleteSql(match, unauthorized),
-        audit.entrySql(origin.actor, {
-          action: 'user.deleted',
-          target: `user:${id}`,
-          before: { email: user.email },
-        }),
+        personalData.eraseSql(person),
+        audit.entrySql(origin.actor, { action: 'user.deleted', target: `user:${id}` }),
       ])
       origin.record('account-deleted', { account: id })
     },

@@ -97,7 +97,7 @@ export function ownAccountEndpoints({
       {
         summary: 'Delete the account of the signed-in user',
         description:
-          'Requires the password, or a proof within the last 10 minutes by a sign-in or `POST /auth/confirm`; of an account with a second factor, a recent proof of that. Records of other wires, such as documents, are not deleted.',
+          'Requires the password, or a proof within the last 10 minutes by a sign-in or `POST /auth/confirm`; of an account with a second factor, a recent proof of that. What the other wires have of the person is erased soon after, in the background: `GET /auth/me/deletion` says beforehand what goes and what stays.',
         access: 'session',
         body: json(Type.Object({ password: Type.Optional(Password) }, { title: 'DeleteAccountRequest' })),
         reply: { 200: Message },

@@ -1,5 +1,5 @@
 import { errors } from '../../../base/errors.ts'
-import { requireRow, type Database } from '../../../db/database.ts'
+import { requireRow, type Database, type Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { lockTable } from '../../../db/tables.ts'
 import { storedColumn } from '../documents/storage/sql/document-rows.ts'
@@ -63,16 +63,30 @@ const leaseOver = () =>
 const lost = () =>
   errors.unavailable({ message: 'What the restore had loaded was lost: nothing was changed, restore again.' })
 
+/** The owners whose accounts were deleted, as far as the audit log knows. */
+const deletedOwnersSql = sql<{ account: string }>`
+  select distinct substr(target, 6) as account from sixwire_audit
+  where action = 'user.deleted' and outcome = 'done' and (
+    exists (select 1 from store_documents where owner = substr(target, 6))
+    or exists (select 1 from store_files where owner = substr(target, 6)))`
+
 /**
  * Puts what a restore has loaded in place of all documents and files, completes the restore, and lets writes through again:
  * one transaction, after which everything is new, or nothing.
  */
 export async function swap(
   { db, objects, indexes }: { db: Database; objects: Objects; indexes: Pick<Indexes, 'replace'> },
-  restore: { id: string; safetyBackup: string; entrySql: Sql; now: () => number },
+  restore: {
+    id: string
+    safetyBackup: string
+    entrySql: Sql
+    /** Has the records of a deleted account erased. */
+    eraseSql: (account: string) => Step
+    now: () => number
+  },
   archive: LoadedArchive,
 ): Promise<void> {
-  const { id, safetyBackup, entrySql, now } = restore
+  const { id, safetyBackup, entrySql, eraseSql, now } = restore
   await db.transaction(
     async (tx) => {
       // Locked first, so that nobody ends this restore while it is being completed.
@@ -145,6 +159,7 @@ export async function swap(
         ),
       )
       await tx.write(entrySql)
+      for (const { account } of await tx.all(deletedOwnersSql)) await tx.write(eraseSql(account))
     },
     // Nothing else writes these tables: the gate is closed, and its lock is held to the end.
     { isolation: 'read committed', limitMs: SWAP_LIMIT_MS },

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 
 import { ApiError, errors } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
-import { requireRow } from '../../../db/database.ts'
+import { requireRow, type Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import { COMMAND_LINE, type Actor } from '../../../http/actor.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
@@ -62,10 +62,10 @@ export type Restores = Pick<Recovery, 'recover'> & {
 type Opened = { bytes: Readable; size: number; sha256?: string }
 
 export function createRestores(
-  context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log' | 'processes' | 'audit'>,
+  context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log' | 'processes' | 'audit' | 'personalData'>,
   { objects, backups, indexes }: { objects: Objects; backups: Backups; indexes: Pick<Indexes, 'replace'> },
 ): Restores {
-  const { db, clock, log, processes, audit } = context
+  const { db, clock, log, processes, audit, personalData } = context
   const closing = new AbortController()
   const recovery = createRecovery(context, { objects })
   let running: Promise<unknown> | undefined
@@ -76,6 +76,10 @@ export function createRestores(
     const file = await open(source.file)
     return { bytes: file.createReadStream(), size: (await file.stat()).size }
   }
+
+  /** What a backup brings back of an account that was deleted since is erased again. */
+  const eraseSql = (account: string): Step =>
+    personalData.eraseSql({ id: account, emails: [], phones: [], until: clock.now() })
 
   /** The lease, and the time of the objects that were written. */
   function leaseOf(id: string): Lease {
@@ -153,7 +157,11 @@ export function createRestores(
       stop.throwIfAborted()
       const after = { ...counts, safetyBackup }
       const entrySql = audit.entrySql(actor, { action: 'backup.restored', target, after })
-      await swap({ db, objects, indexes }, { id, safetyBackup, entrySql, now: () => clock.now() }, loaded)
+      await swap(
+        { db, objects, indexes },
+        { id, safetyBackup, entrySql, eraseSql, now: () => clock.now() },
+        loaded,
+      )
       onProgress?.({ phase: 'Replace', done: total, total, unit: 'documents' })
       log.info({ restore: id, safetyBackup, ...counts }, 'restore completed')
     } catch (error) {

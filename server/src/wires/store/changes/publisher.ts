@@ -126,12 +126,13 @@ const moveReader = (tx: Transaction, { generation, next }: ChangePage) =>
     where name = ${READER}`)
 
 async function publish(tx: Transaction, events: Events, page: ChangePage, row: LogRow): Promise<void> {
-  const { collection, id, xid, seq } = row
+  const { collection, id, owner, xid, seq } = row
   const steps = events.publishSql({
     type: `store.${collection}.${verbOf(row)}`,
     record: `store/${collection}/${id}`,
     data: { collection, _id: id, document: documentOf(row) },
     once: sha256(`${page.generation} ${xid} ${seq}`),
+    owner,
   })
   for (const step of steps) await tx.write(step)
 }

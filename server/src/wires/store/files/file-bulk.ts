@@ -1,6 +1,6 @@
 import { errors, type ApiError } from '../../../base/errors.ts'
 import { isOneOf } from '../../../db/is-one-of.ts'
-import { requireRow, type Database, type ScanOptions } from '../../../db/database.ts'
+import { requireRow, type Database, type ScanOptions, type Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { Actor } from '../../../http/actor.ts'
 import type { Audit } from '../../../kernel/audit/audit.ts'
@@ -78,14 +78,7 @@ async function remove(
         ) as counted where files = ${matches.length}`,
       () => otherNumber(undefined),
     ),
-    ...objects.discardSql(
-      'uploads',
-      sql`
-        select object as key from store_files where ${isFound}
-        union all select object from store_variants where ${isOneOf('file_id', ids)}`,
-    ),
-    sql`delete from store_variants where ${isOneOf('file_id', ids)}`,
-    sql`delete from store_files where ${isFound}`,
+    ...deleteFilesSql(objects, ids),
     audit.entrySql(actor, {
       action: 'files.deleted',
       target: 'files',
@@ -109,4 +102,22 @@ function otherNumber(files: number | undefined): ApiError {
         : `These are ${files} files: send this number as expected to delete all of them.`,
     details: { files },
   })
+}
+
+/** The steps that delete files with their variants, behind what locks them. */
+export function deleteFilesSql(
+  objects: Pick<Objects, 'discardSql'>,
+  ids: readonly string[],
+): readonly Step[] {
+  const [isFound, isOfFound] = [isOneOf('id', ids), isOneOf('file_id', ids)]
+  return [
+    ...objects.discardSql(
+      'uploads',
+      sql`
+        select object as key from store_files where ${isFound}
+        union all select object from store_variants where ${isOfFound}`,
+    ),
+    sql`delete from store_variants where ${isOfFound}`,
+    sql`delete from store_files where ${isFound}`,
+  ]
 }

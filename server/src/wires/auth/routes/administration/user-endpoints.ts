@@ -126,7 +126,7 @@ export const userEndpoints = ({ accounts, passwords }: { accounts: Accounts; pas
     {
       summary: 'Delete a user',
       description:
-        'With all sessions and everything to sign in with. Records of other wires, such as documents, are not deleted. The last administrator cannot be deleted, nor can administrators delete themselves here.',
+        'With all sessions and everything to sign in with. What the other wires have of the person is erased soon after, in the background: `GET /auth/users/:id/deletion` says beforehand what goes and what stays. The last administrator cannot be deleted, nor can administrators delete themselves here.',
       access: 'operator',
       proof: 'recent',
       params: UserId,

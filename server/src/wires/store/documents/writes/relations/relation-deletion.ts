@@ -174,7 +174,8 @@ const tooLarge = ({ from }: IncomingRelation): ApiError =>
     details: { collection: from.name },
   })
 
-function unset(
+/** The body of a document without its references to some. */
+export function unset(
   body: string,
   { path }: IncomingRelation,
   targets: readonly string[],
