@@ -5,6 +5,7 @@ import { withCollections, writeDeclarations, type Declared } from '../imports/de
 import { openFileMap, readFileMap, type FileMap } from '../imports/file-map.ts'
 import { importSource, type RefusedRecord, type SourceReport } from '../imports/import-source.ts'
 import type { ImportSource } from '../imports/source.ts'
+import { openFirebase } from '../imports/firebase/open-firebase.ts'
 import { openMongodb, type MongodbOptions } from '../imports/mongodb/open-mongodb.ts'
 import { openParse } from '../imports/parse/open-parse.ts'
 import { openPocketbase } from '../imports/pocketbase/open-pocketbase.ts'
@@ -47,6 +48,15 @@ const USERS_OF_MONGODB = {
 export const importCommand: CommandGroup = {
   summary: 'Import collections, users and files of another system',
   actions: {
+    firebase: defineAction({
+      summary: 'Import users, Firestore and files of a project of Firebase',
+      words: ['DIR'],
+      options: { ...OWNER_FIELD, ...COMMON },
+      details: `DIR has users.json of "firebase auth:export", hash_config.txt with what the console shows of its hashes, a folder
+firestore with JSON, and a folder storage with the files of the bucket, each if it is there.`,
+      run: ({ words: [dir], options }) =>
+        importFrom('firebase', () => openFirebase(dir, { ownerFields: options['owner-field'] }), options),
+    }),
     mongodb: defineAction({
       summary: 'Import collections of MongoDB',
       words: ['FILE…'],

@@ -1,0 +1,145 @@
+// The forms in which documents of Firestore are exported as JSON.
+import { createReadStream, existsSync } from 'node:fs'
+import { open, readdir, readFile } from 'node:fs/promises'
+import { basename, extname, join } from 'node:path'
+
+import { ApiError, invalid } from '../../base/errors.ts'
+import { StartError } from '../../base/start-error.ts'
+import { recordsOf } from '../../wires/store/index.ts'
+import { segmentsOf } from './firestore-values.ts'
+
+type Json = Record<string, unknown>
+
+/** A document as it is exported. */
+export type ExportedDocument = {
+  /** Collection, id, and so on for those below it. */
+  readonly path: readonly string[]
+  readonly fields: Json
+  /** Whether the fields are typed, as those of the REST API. */
+  readonly isRest: boolean
+  readonly createdAt?: string
+  readonly updatedAt?: string
+}
+
+/** A document that cannot be read. */
+export type UnreadableDocument = { readonly collection: string; readonly fault: ApiError }
+
+const COLLECTIONS = '__collections__'
+const LINES = ['.ndjson', '.jsonl']
+const ENDINGS = ['.json', ...LINES]
+/** Where exports of a collection have the id of a document. */
+const ID_FIELDS = ['__id__', '_id', 'id']
+
+/** The files of a folder, by their names. */
+export async function firestoreFiles(dir: string): Promise<string[]> {
+  if (!existsSync(dir)) return []
+  const names = await readdir(dir)
+  return names
+    .filter((name) => ENDINGS.includes(extname(name)))
+    .toSorted()
+    .map((name) => join(dir, name))
+}
+
+/**
+ * The documents of a file: NDJSON or an array, of which one document is in memory at a time, or one object, which is read as a whole.
+ *
+ * @throws StartError if it has no documents
+ */
+export async function* documentsIn(file: string): AsyncGenerator<ExportedDocument | UnreadableDocument> {
+  const collection = basename(file, extname(file))
+  if (LINES.includes(extname(file)) || (await firstCharacterOf(file)) === '[')
+    for await (const { line, fields } of recordsOf('ndjson', createReadStream(file), undefined)) {
+      if (fields instanceof ApiError) yield { collection, fault: fields }
+      else yield listedDocument(fields, collection, line)
+    }
+  else yield* documentsOfObject(await objectIn(file), collection)
+}
+
+/** A document of a list: as the REST API answers it, or with its id among its fields. */
+function listedDocument(
+  value: Json,
+  collection: string,
+  line: number,
+): ExportedDocument | UnreadableDocument {
+  // What a query of the REST API answers.
+  const of = (value['document'] ?? value) as Json
+  if (isRestDocument(of)) return restDocument(of)
+  const idField = ID_FIELDS.find((name) => typeof value[name] === 'string')
+  if (idField === undefined)
+    return {
+      collection,
+      fault: invalid({
+        path: '',
+        message: `line ${line} has no id: neither ${ID_FIELDS.join(', ')} nor name and fields`,
+      }),
+    }
+  const { [idField]: id, ...fields } = value
+  return { path: [collection, id as string], fields, isRest: false }
+}
+
+const isRestDocument = (value: Json): boolean =>
+  typeof value['name'] === 'string' &&
+  value['name'].includes('/documents/') &&
+  (value['fields'] === undefined || typeof value['fields'] === 'object')
+
+const restDocument = ({ name, fields, createTime, updateTime }: Json): ExportedDocument => ({
+  path: segmentsOf(String(name)),
+  fields: (fields ?? {}) as Json,
+  isRest: true,
+  ...(typeof createTime === 'string' && { createdAt: createTime }),
+  ...(typeof updateTime === 'string' && { updatedAt: updateTime }),
+})
+
+function* documentsOfObject(value: Json, collection: string): Generator<ExportedDocument> {
+  if (Array.isArray(value['documents'])) {
+    for (const one of value['documents'] as Json[]) yield restDocument(one)
+    return
+  }
+  if (isObject(value[COLLECTIONS])) yield* documentsBelow(value[COLLECTIONS], [])
+  else yield* documentsBelow(areCollections(value) ? value : { [collection]: value }, [])
+}
+
+/** Whether an object has collections of documents, and not documents: all that is two levels below is objects. */
+const areCollections = (value: Json): boolean =>
+  Object.values(value).every(
+    (one) => isObject(one) && Object.values(one).every((document) => isObject(document)),
+  )
+
+/** The documents of collections, and of those below them. */
+function* documentsBelow(collections: Json, above: readonly string[]): Generator<ExportedDocument> {
+  for (const [name, documents] of Object.entries(collections))
+    for (const [id, value] of Object.entries(documents as Json)) {
+      if (!isObject(value)) continue
+      const path = [...above, name, id]
+      const { [COLLECTIONS]: below, ...fields } = value
+      // A document that is not there can have others below it.
+      if (Object.keys(fields).length > 0 || !isObject(below)) yield { path, fields, isRest: false }
+      if (isObject(below)) yield* documentsBelow(below, path)
+    }
+}
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+async function objectIn(file: string): Promise<Json> {
+  const text = await readFile(file, 'utf8')
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isObject(value)) return value
+  } catch {
+    // Told below.
+  }
+  throw new StartError(
+    `${file} is no JSON of documents: if it has one on each line, call it ${basename(file, '.json')}.ndjson`,
+  )
+}
+
+async function firstCharacterOf(file: string): Promise<string | undefined> {
+  const handle = await open(file)
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(64), 0, 64, 0)
+    return buffer.toString('utf8', 0, bytesRead).replace('\uFEFF', '').trimStart()[0]
+  } finally {
+    await handle.close()
+  }
+}
