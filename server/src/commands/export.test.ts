@@ -85,7 +85,10 @@ eachEngine((engine) => {
     assert.partialDeepStrictEqual(JSON.parse(dry.output), expected)
     const imported = await other.sixwire(...words)
     assert.equal(imported.code, 0, imported.errors + imported.output)
-    assert.match(imported.output, /^- the records in auth, onchain, sixwire are for reading: "sixwire move"/m)
+    assert.match(
+      imported.output,
+      /^- the records in auth, onchain, sixwire are for reading: "sixwire archive"/m,
+    )
     const repeated = await other.sixwire(...words, '--json')
     assert.partialDeepStrictEqual(JSON.parse(repeated.output), {
       users: { created: 0, unchanged: 1 },

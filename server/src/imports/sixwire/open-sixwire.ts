@@ -39,7 +39,7 @@ export async function openSixwire(dir: string): Promise<ImportSource> {
         : []),
       ...(others.length > 0
         ? [
-            `the records in ${others.join(', ')} are for reading: "sixwire move" takes payments, messages, wallets, sessions, keys and logs along`,
+            `the records in ${others.join(', ')} are for reading: "sixwire archive" and "sixwire move" take payments, messages, wallets, sessions, keys and logs along`,
           ]
         : []),
     ],

@@ -35,7 +35,7 @@ export function readmeOf(
     ...rowsOf(files.filter(({ path }) => path.includes('/'))),
     '',
     '`sixwire import sixwire DIR` reads users, collections, documents and files into another installation. All else is for other',
-    'systems: `sixwire move` takes all of an installation into another database.',
+    'systems: `sixwire archive` and `sixwire move` keep all of an installation.',
     '',
     '## What is not here',
     '',
