@@ -155,7 +155,7 @@ async function* documentsOf(
 /** The id of a document: that of MongoDB if it can be one here, a number as text, else one that is made of it. */
 function idOf({ _id }: Fields): string | undefined {
   if (_id === undefined) return undefined
-  return foreignIdOf([typeof _id === 'object' ? JSON.stringify(_id) : String(_id)])
+  return foreignIdOf([typeof _id === 'string' ? _id : JSON.stringify(_id)])
 }
 
 /** The `_id` that a document has in MongoDB, where it is another one here. */
