@@ -5,6 +5,7 @@ import { hash } from '@node-rs/bcrypt'
 import { loadConfig } from '../app.ts'
 import { sql } from '../db/sql.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
+import { blocksOf } from '../testing/examples.ts'
 import { runHere } from '../testing/command.ts'
 import { temporaryFolder, type Ending, type Engine } from '../testing/engines.ts'
 import { TEST_SECRET } from '../testing/templates.ts'
@@ -38,6 +39,17 @@ export async function emptyApplication(ending: Ending, engine: Engine) {
         environment: { DATA_DIR: folder, SIXWIRE_POLICY: 'guarded' },
       }),
   }
+}
+
+/** The words behind `sixwire import` in a page of docs/coming-from: of the dry run, and of the import itself. */
+export async function documentedWords(source: string): Promise<{ dryRun: string[]; words: string[] }> {
+  const blocks = await blocksOf(`docs/coming-from/${source}.md`, 'sh')
+  const block = blocks.find((one) => one.startsWith('npx sixwire import'))!
+  const [dryRun = [], words = []] = block
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.replace('npx sixwire import ', '').split(' '))
+  return { dryRun, words }
 }
 
 /** The report of an import with `--json`. */

@@ -7,4 +7,4 @@ export const ISSUERS: Readonly<Record<string, string>> = {
 
 /** What to say of identities at other providers. */
 export const lostIdentities = (provider: string, count: number): string =>
-  `${count} sign-ins with ${provider} do not come: they are linked again at the next sign-in, if the address is verified`
+  `sign-ins with ${provider} do not come (${count}): they are linked again at the next sign-in, if the address is verified`

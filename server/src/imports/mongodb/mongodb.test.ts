@@ -5,7 +5,14 @@ import { test } from 'node:test'
 
 import { login } from '../../testing/auth.ts'
 import { eachEngine } from '../../testing/engines.ts'
-import { emptyApplication, oldHash, OLD_PASSWORD, reportOf, rowsOf } from '../imports.fixture.ts'
+import {
+  documentedWords,
+  emptyApplication,
+  oldHash,
+  OLD_PASSWORD,
+  reportOf,
+  rowsOf,
+} from '../imports.fixture.ts'
 
 const ADA = '507f1f77bcf86cd799439011'
 const BOB = '507f1f77bcf86cd799439012'
@@ -67,22 +74,13 @@ const METADATA = {
 eachEngine((engine) => {
   test('collections of MongoDB are imported, one of them as accounts', async (t) => {
     const { folder, sixwire, start } = await emptyApplication(t, engine)
-    await mkdir(join(folder, 'dump'))
+    const { dryRun, words } = await documentedWords('mongodb')
+    await mkdir(join(folder, 'dump/shop'), { recursive: true })
     const lines = USERS(await oldHash()).map((one) => `${JSON.stringify(one)}\n`)
-    await writeFile(join(folder, 'dump/users.json'), lines.join(''))
-    await writeFile(join(folder, 'dump/books.json'), JSON.stringify(BOOKS))
-    await writeFile(join(folder, 'dump/books.metadata.json'), JSON.stringify(METADATA))
-    const files = ['dump/books.json', 'dump/users.json']
-    const options = [
-      '--users',
-      'users',
-      '--password-field',
-      'hash',
-      '--verified-field',
-      'checked',
-      '--owner-field',
-      'by',
-    ]
+    await writeFile(join(folder, 'dump/shop/users.json'), lines.join(''))
+    await writeFile(join(folder, 'dump/shop/books.json'), JSON.stringify(BOOKS))
+    await writeFile(join(folder, 'dump/shop/books.metadata.json'), JSON.stringify(METADATA))
+    const options = ['--password-field', 'hash', '--verified-field', 'checked', '--json']
 
     const expected = {
       users: { created: 2, unchanged: 0, refused: 1 },
@@ -91,7 +89,7 @@ eachEngine((engine) => {
         { name: 'users', created: 3, present: 0, refused: 0 },
       ],
     }
-    const checked = await sixwire('mongodb', ...files, ...options, '--dry-run', '--json')
+    const checked = await sixwire(...dryRun, ...options)
     // That two of the file have one slug is found when they are written.
     assert.deepEqual(
       reportOf(checked).errors.map(({ of, which, message }) => `${of} ${which}: ${message}`),
@@ -104,7 +102,7 @@ eachEngine((engine) => {
     assert.deepEqual(await rowsOf(untouched), { users: 0, documents: 0, files: 0, indexes: 0 })
     await untouched.stop()
 
-    const imported = await sixwire('mongodb', ...files, ...options, '--json')
+    const imported = await sixwire(...words, ...options)
     const { notes, ...report } = reportOf(imported)
     assert.partialDeepStrictEqual(report, expected)
     assert.match(report.errors.find(({ which }) => which.endsWith('04'))!.message, /slug/)
@@ -112,7 +110,7 @@ eachEngine((engine) => {
       'books: the unique index part is of some documents only, and is not translated',
       'books: the index ttl made documents expire: delete them by a schedule',
       'books: the validator is not translated: the schema is that of the documents',
-      'books: 1 documents have an _id that none can have here: it is in originalId, and _id is made of it',
+      'books: documents have an _id that none can have here (1): it is in originalId, and _id is made of it',
       'books: by has ObjectIds: declare a relation if they are those of documents',
     ])
     assert.match(
@@ -151,7 +149,7 @@ eachEngine((engine) => {
     assert.equal((await server.request('GET', '/store/books?search=momo', { token })).body.total, 1)
     await server.stop()
 
-    const again = reportOf(await sixwire('mongodb', ...files, ...options, '--json'))
+    const again = reportOf(await sixwire(...words, ...options))
     assert.deepEqual(
       [again.users.created, ...again.collections.map(({ created, present }) => [created, present])],
       [0, [0, 3], [0, 3]],

@@ -87,7 +87,7 @@ async function readCollection(
       ...notes,
       ...(otherIds > 0
         ? [
-            `${otherIds} documents have an _id that none can have here: it is in originalId, and _id is made of it`,
+            `documents have an _id that none can have here (${otherIds}): it is in originalId, and _id is made of it`,
           ]
         : []),
       ...hidden.map(

@@ -68,7 +68,7 @@ export async function openParse(dir: string): Promise<ImportSource> {
         : []),
       ...lost,
       ...(fileCount > 0 && !hasFiles
-        ? [`${fileCount} files are not in ${folder}: documents keep their addresses in Parse`]
+        ? [`files are not in ${folder} (${fileCount}): documents keep their addresses in Parse`]
         : []),
     ],
     ...(classes.includes(USER) && {

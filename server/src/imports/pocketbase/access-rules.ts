@@ -95,7 +95,7 @@ function conjunction(
 }
 
 const SIGNED_IN = /^@request\.auth\.id\s*!=\s*(?:""|'')$/
-const COMPARISON = /^([\w.@]+)\s*(\??=)\s*([\w.@]+|"[^"]+"|'[^']+')$/
+const COMPARISON = /^([\w.@]+)\s*(\??=)\s*([\w.@]+|-\d+|"[^"]+"|'[^']+')$/
 const ID = '@request.auth.id'
 
 function term(

@@ -23,9 +23,7 @@ export async function openPocketbase(
   const data = openPocketbaseData(dir)
   const all = data.collections()
   const names = createCollectionNames()
-  const coming = all
-    .filter(({ system, type }) => type !== 'view' && (type === 'auth' || !system))
-    .filter(({ name }) => name !== '_superusers')
+  const coming = all.filter(({ system, type }) => type !== 'view' && !system)
   const byId = new Map(coming.map((one) => [one.id, one]))
   const collections = coming.map((one) => translateCollection(one, byId, { names, ownerFields }))
   const accounts = collections.filter(({ of }) => of.type === 'auth')
@@ -38,14 +36,10 @@ export async function openPocketbase(
       ...all.flatMap(({ name, type }) =>
         type === 'view' ? [`${name} is a view, and there are none here: ask for what it is made of`] : [],
       ),
-      ...(accounts.length > 1
-        ? [
-            `${accounts.map(({ name }) => name).join(' and ')} have accounts: here all sign in at one place, and an email address has one account`,
-          ]
-        : []),
+      ...sharedNotes(data, accounts),
       ...(data.count('_superusers') > 0
         ? [
-            `${data.count('_superusers')} superusers: create administrators with "sixwire user create --admin"`,
+            `superusers do not come (${data.count('_superusers')}): create administrators with "sixwire user create --admin"`,
           ]
         : []),
       ...identities.notes,
@@ -61,6 +55,16 @@ export async function openPocketbase(
     ...(files && { files }),
     close: () => data.close(),
   }
+}
+
+/** What happens to several collections of accounts, of which there is one here. */
+function sharedNotes(data: PocketbaseData, accounts: readonly TranslatedCollection[]): string[] {
+  if (accounts.length < 2) return []
+  const shared = data.sharedAddresses(accounts.map(({ of }) => of.name))
+  return [
+    `${accounts.map(({ name }) => name).join(' and ')} have accounts: here all sign in at one place, and an email address has one account`,
+    ...(shared > 0 ? [`addresses are in several of them (${shared}): the first one gets the account`] : []),
+  ]
 }
 
 const sourceCollection = (data: PocketbaseData, one: TranslatedCollection): SourceCollection => ({

@@ -90,7 +90,9 @@ export function translateCollection(
     ]),
     createdField,
     updatedField,
-    ownerFields: [...ownerFields, ...(owner === undefined ? [] : [owner])],
+    ownerFields: [...ownerFields, owner].filter((name) =>
+      fields.some((field) => field.name === name && !isMultiple(field)),
+    ) as string[],
   }
 }
 

@@ -49,6 +49,7 @@ export function openPocketbaseData(dir: string) {
   const file = join(dir, 'data.db')
   if (!existsSync(file)) throw new StartError(`${file}: there is no such file: name the folder pb_data`)
   const db = openFile(file)
+  const numberIn = (text: string): number => Number([...rows(text)][0]!['n'])
   const rows = (text: string): Iterable<PocketbaseRow> => {
     const statement = db.prepare(text)
     statement.setReadBigInts(true)
@@ -57,8 +58,12 @@ export function openPocketbaseData(dir: string) {
   return {
     collections: () => collectionsOf(file, rows),
     rows: (table: string) => rows(`select * from ${quoted(table)}`),
-    count: (table: string): number =>
-      Number([...rows(`select count(*) as n from ${quoted(table)}`)][0]!['n']),
+    count: (table: string): number => numberIn(`select count(*) as n from ${quoted(table)}`),
+    /** How many email addresses are in several tables. */
+    sharedAddresses: (tables: readonly string[]): number =>
+      numberIn(`select count(*) as n from (
+        select 1 from (${tables.map((table) => `select lower(email) as email from ${quoted(table)}`).join(' union all ')})
+        where email != '' group by email having count(*) > 1)`),
     close: () => db.close(),
   }
 }
