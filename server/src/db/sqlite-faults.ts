@@ -24,6 +24,10 @@ export function faultOf(error: unknown, file: string): EngineFault {
   return refusal ? { ...refusal, message: `${message}: ${refusal.message}` } : { message, errcode }
 }
 
+/** Whether `node:sqlite` threw because the disk of the file is full. */
+export const isFullDisk = (error: unknown, file: string): boolean =>
+  error instanceof Error && faultOf(error, file).errcode === FULL
+
 /** Why the folder of a database takes no file; undefined if it takes one. */
 function refusalOf(file: string): EngineFault | undefined {
   const probe = `${file}-probe-${process.pid}`

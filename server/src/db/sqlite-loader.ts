@@ -11,6 +11,7 @@ import { withChecksum } from './migrations.ts'
 import { failedMigration, migrationsTable } from './pending-migrations.ts'
 import { tryLock } from './file-lock.ts'
 import { createPrivate } from './private-file.ts'
+import { isFullDisk } from './sqlite-faults.ts'
 import { joinLines } from './sqlite-lines.ts'
 import { NotEmptyError, type LoadedRow, type LoadedTable, type TableLoader } from './table-loader.ts'
 import type { Row, Sql, SqlScalar } from './sql.ts'
@@ -36,7 +37,7 @@ export async function openSqliteLoader(file: string): Promise<TableLoader> {
       throw new StartError(`${file} is being filled by another command: let it end, or name another file`)
     for (const suffix of SUFFIXES) await rm(draft + suffix, { force: true })
     createPrivate(draft)
-    return createSqliteLoader({ draft, file }, unlock)
+    return tellingFullDisk(createSqliteLoader({ draft, file }, unlock), file)
   } catch (error) {
     unlock?.()
     if (error instanceof StartError) throw error
@@ -48,6 +49,24 @@ export async function openSqliteLoader(file: string): Promise<TableLoader> {
 function refuseTaken(file: string): void {
   if (SUFFIXES.some((suffix) => existsSync(file + suffix)))
     throw new NotEmptyError(file, 'name a file that does not exist, or remove it with its -wal and -shm')
+}
+
+/** A loader that says in one line that the disk is full. */
+function tellingFullDisk(loader: TableLoader, file: string): TableLoader {
+  const tell = (cause: unknown): never => {
+    throw isFullDisk(cause, file)
+      ? new StartError(`${file}: its disk is full: make room, and run it again. Nothing was changed`, {
+          cause,
+        })
+      : cause
+  }
+  return {
+    ...loader,
+    migrate: (migrations) => loader.migrate(migrations).catch(tell),
+    load: (table, rows) => loader.load(table, rows).catch(tell),
+    run: (statements) => loader.run(statements).catch(tell),
+    complete: () => loader.complete().catch(tell),
+  }
 }
 
 function createSqliteLoader(

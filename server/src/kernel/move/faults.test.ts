@@ -1,20 +1,23 @@
 // What goes wrong in a move: its process is killed at any step, others interfere, rows differ. Nothing is lost, nothing is there twice.
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
 
 import { createApp, type App } from '../../app.ts'
 import { systemClock } from '../../base/clock.ts'
 import { openDatabase } from '../../db/open.ts'
 import { sql } from '../../db/sql.ts'
 import { eachEngine, temporaryFolder, type Ending } from '../../testing/engines.ts'
-import { startScript, urlLiteral } from '../../testing/program.ts'
+import { PROGRAM, startScript, urlLiteral } from '../../testing/program.ts'
 import { TEST_SECRET } from '../../testing/templates.ts'
 import { cancelMove, moveDatabase, type Moved, type MoveOptions } from './move.ts'
 
 const NO_OPTIONS = { drainMs: 0, signal: new AbortController().signal, onProgress: () => undefined }
 const DOCUMENTS = 2_000
+const run = promisify(execFile)
 
 async function openApplication(ending: Ending, databaseUrl: string): Promise<App> {
   const folder = await temporaryFolder(ending)
@@ -238,4 +241,25 @@ test('a SQLite file that another program creates during the move is not replaced
   await assert.rejects(moving, { message: /other\.db holds data already/ })
   assert.equal(await readFile(file, 'utf8'), 'another program')
   await app.db.write(sql`update store_documents set version = 2`)
+})
+
+eachEngine(({ name, migratedUrl }) => {
+  // Of a source in a file, the limit would be too.
+  if (name === 'sqlite') return
+  test('a move whose disk is full changes nothing, and says so in one line', async (t) => {
+    const [source, folder] = [await migratedUrl(), await temporaryFolder(t)]
+    const { PATH, HOME } = process.env
+    const [command, file] = ['ulimit -f 150; exec "$0" "$1" move --to "$2"', join(folder, 'new.db')]
+    const moving = run('sh', ['-c', command, process.execPath, PROGRAM, `sqlite:${file}`], {
+      cwd: folder,
+      env: { PATH, HOME, DATABASE_URL: source, DATA_DIR: folder, SIXWIRE_SECRET: TEST_SECRET },
+    })
+    await assert.rejects(moving, {
+      code: 1,
+      stderr: `sixwire: ${file}: its disk is full: make room, and run it again. Nothing was changed\n`,
+    })
+    assert.deepEqual(await readdir(folder), [])
+    const app = await openApplication(t, source)
+    await addDocuments(app, 1)
+  })
 })
