@@ -243,11 +243,11 @@ test('a SQLite file that another program creates during the move is not replaced
   await app.db.write(sql`update store_documents set version = 2`)
 })
 
-eachEngine(({ name, migratedUrl }) => {
+eachEngine((engine) => {
   // Of a source in a file, the limit would be too.
-  if (name === 'sqlite') return
+  if (engine.name === 'sqlite') return
   test('a move whose disk is full changes nothing, and says so in one line', async (t) => {
-    const [source, folder] = [await migratedUrl(), await temporaryFolder(t)]
+    const [source, folder] = [await engine.migratedUrl(), await temporaryFolder(t)]
     const { PATH, HOME } = process.env
     const [command, file] = ['ulimit -f 150; exec "$0" "$1" move --to "$2"', join(folder, 'new.db')]
     const moving = run('sh', ['-c', command, process.execPath, PROGRAM, `sqlite:${file}`], {
