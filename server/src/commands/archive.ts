@@ -67,6 +67,9 @@ async function archiveTo(
   { hasFiles, passphrase, ...options }: Goal,
 ): Promise<Archived> {
   await app.migrate()
+  const content = Promise.withResolvers<AsyncIterable<Buffer>>()
+  const sealed = await encrypted(deferred(content.promise), passphrase)
+  // Frees what the key was derived with, too.
   settleHeap()
   const stop = new AbortController()
   onSignals(
@@ -84,13 +87,18 @@ async function archiveTo(
     },
     { ...options, name: basename(part.to), secret: app.settings.secret, signal: stop.signal },
     async (tar) => {
-      for await (const piece of await encrypted(tar, passphrase)) {
+      content.resolve(tar)
+      for await (const piece of sealed) {
         stop.signal.throwIfAborted()
         await part.file.writeFile(piece)
       }
       await finishPart(part)
     },
   )
+}
+
+async function* deferred(bytes: Promise<AsyncIterable<Buffer>>): AsyncGenerator<Buffer> {
+  yield* await bytes
 }
 
 const textOf = ({ rows, tables, files, bytes }: Archived, file: string, hasFiles: boolean): string =>

@@ -154,7 +154,7 @@ const ownersOf = ({ db, wires }: App): Diagnosis => ({
     return findingIf(documents > 0, () =>
       warning(
         `${plural(documents, 'document')} of ${plural(owners, 'account')} that ${owners === 1 ? 'does' : 'do'} not exist here`,
-        'a backup of the store holds no accounts: move or copy the whole installation instead, as docs/backups.md says',
+        'a backup of the store holds no accounts: move, archive or copy the whole installation instead, as docs/backups.md says',
       ),
     )
   },

@@ -13,6 +13,7 @@ import { openDatabase, openTableLoader } from '../../db/open.ts'
 import { sql, type Dialect } from '../../db/sql.ts'
 import { readInstallation, tablesOf } from '../../installation.ts'
 import { eachEngine, temporaryFolder, type Ending, type Engine } from '../../testing/engines.ts'
+import { startScript, urlLiteral } from '../../testing/program.ts'
 import { fill, openApplication, OWN, rowsOf } from '../move/every-table.fixture.ts'
 import { defineWire } from '../wire/wire.ts'
 import { FORMAT, HEADER_ENTRY } from './archive-format.ts'
@@ -196,6 +197,44 @@ eachEngine((engine) => {
       message: /holds data already: .*\. Nothing was changed$/,
     })
   })
+})
+
+/** A program that reads an archive, and kills itself at a step of it. */
+const SCRIPT = `
+  import { createReadStream } from 'node:fs'
+  import { readInstallation, tablesOf } from ${urlLiteral('installation.ts')}
+  import { unarchive } from ${urlLiteral('kernel/archive/unarchive.ts')}
+  const [step, file, to] = process.argv.slice(2)
+  const die = () => process.kill(process.pid, 'SIGKILL')
+  const { wires } = await readInstallation({}, {}, '.')
+  await unarchive(
+    { tablesOf: (found, dialect) => tablesOf(wires, found, dialect), files: {} },
+    createReadStream(file),
+    {
+      to,
+      signal: new AbortController().signal,
+      onProgress: ({ phase }) => { if (phase === step) die() },
+      checkSecret: async () => {},
+      keepSecret: async () => { if (step === 'complete') die() },
+    },
+  )
+`
+
+eachEngine((engine) => {
+  for (const step of ['Copy', 'complete'])
+    test(`that is read by a program which is killed at the step "${step}" makes no database until it is read again`, async (t) => {
+      const archive = await archiveOf(await openApplication(t, await engine.migratedUrl()))
+      const file = join(await temporaryFolder(t), 'archive.tar.zst')
+      await writeFile(file, archive)
+      const url = await engine.freshUrl()
+      const program = await startScript(t, SCRIPT, {
+        words: [step, file, url],
+        nodeOptions: ['--conditions=sixwire-source'],
+      })
+      assert.equal(await program.ended, 'SIGKILL', program.errors())
+      const { tables } = await unarchiveInto(url, archive)
+      assert.ok(tables.length > 0)
+    })
 })
 
 /** An archive with these entries, behind which there is a secret. */

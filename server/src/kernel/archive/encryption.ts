@@ -1,23 +1,27 @@
 import { StartError } from '../../base/start-error.ts'
 import { damaged } from './archive-format.ts'
 
+/** 128 MiB: https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#scrypt */
+const WORK_FACTOR = 17
+
 // The messages of `age-encryption`, which has no codes.
 const WRONG_PASSPHRASE = /no identity matched/
 
 /**
- * Encrypts with a passphrase, in the age format. What `bytes` throw is thrown where it is read.
+ * Encrypts with a passphrase, in the age format. What `bytes` throw is thrown where it is read. The key is derived before anything of
+ * them is read.
  *
- * @param workFactor the cost of a guess, as the logarithm to base 2 of scrypt's N. Default: 18, a second and 256 MiB
+ * @param workFactor the cost of a guess, as the logarithm to base 2 of scrypt's N
  */
 export async function encrypted(
   bytes: AsyncIterable<Buffer>,
   passphrase: string,
-  workFactor?: number,
+  workFactor = WORK_FACTOR,
 ): Promise<AsyncIterable<Uint8Array>> {
   const { Encrypter } = await import('age-encryption')
   const encrypter = new Encrypter()
   encrypter.setPassphrase(passphrase)
-  if (workFactor !== undefined) encrypter.setScryptWorkFactor(workFactor)
+  encrypter.setScryptWorkFactor(workFactor)
   return encrypter.encrypt(ReadableStream.from(bytes))
 }
 
