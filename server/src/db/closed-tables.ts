@@ -3,26 +3,36 @@ import { identifier } from './catalogue.ts'
 import type { Snapshot } from './database.ts'
 import { sql, type Dialect, type Sql } from './sql.ts'
 
-// What the triggers refuse with. Nobody reads it: callers get `closedError`.
+// What the triggers refuse with, while data is moved and afterwards. Nobody reads it: callers get `closedError`.
 const REASON = 'sixwire: the table is closed'
+const MOVED_REASON = `${REASON}, and its rows are elsewhere`
+const IS_MOVED = 'exists (select 1 from sixwire_moves where moved_at is not null)'
 const RETRY_AFTER_S = 5
 
 const WRITES = ['insert', 'update', 'delete'] as const
 
 /** The error for a write into a closed table; undefined if a trigger has refused it for another reason. */
-export const closedError = (message: string): ApiError | undefined =>
-  message === REASON
-    ? errors.unavailable({
-        message:
-          'The data of this server is being moved to another database, or was: nothing can be changed here. Try again shortly; reads go on.',
-        retryAfter: RETRY_AFTER_S,
-      })
-    : undefined
+export function closedError(message: string): ApiError | undefined {
+  if (message === MOVED_REASON)
+    return errors.unavailable({
+      message:
+        'The data of this server was moved to another database: nothing can be changed here any more. The server must be started with that one.',
+    })
+  if (message !== REASON) return undefined
+  return errors.unavailable({
+    message:
+      'The data of this server is being moved to another database: nothing can be changed meanwhile. Try again shortly; reads go on.',
+    retryAfter: RETRY_AFTER_S,
+  })
+}
 
 /** What the triggers of PostgreSQL call. */
 export const CLOSED_FUNCTION: Sql = sql.literal(`
   create or replace function sixwire_refuse_closed() returns trigger language plpgsql as $$
-  begin raise exception '${REASON}' using errcode = 'SX001'; end $$`)
+  begin
+    if ${IS_MOVED} then raise exception '${MOVED_REASON}' using errcode = 'SX001'; end if;
+    raise exception '${REASON}' using errcode = 'SX001';
+  end $$`)
 
 /**
  * The statements that make a table refuse all writes, of every process: as triggers they hold for writers that have read
@@ -35,7 +45,10 @@ export const closeTableSql = (dialect: Dialect, table: string): Sql[] => {
     ? WRITES.map((write) =>
         sql.literal(`
           create trigger if not exists ${identifier(`${table}_closed_${write}`)} before ${write} on ${name}
-          begin select raise(abort, '${REASON}'); end`),
+          begin
+            select raise(abort, '${MOVED_REASON}') where ${IS_MOVED};
+            select raise(abort, '${REASON}');
+          end`),
       )
     : [
         sql.literal(`

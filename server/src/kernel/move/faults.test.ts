@@ -123,7 +123,12 @@ eachEngine((engine) => {
     await assert.rejects(app.migrate(), { message: /^DATABASE_URL: the data was moved to / })
     await assert.rejects(cancelMove(app), { message: /^the data was moved to .* sixwire move --reopen/ })
     await assert.rejects(move(app, { to: await engine.freshUrl() }), { message: /^the data was moved to / })
-    await assert.rejects(addDocuments(app, 1), { code: 'UNAVAILABLE' })
+    // Nobody is told to try again.
+    await assert.rejects(addDocuments(app, 1), {
+      code: 'UNAVAILABLE',
+      message: /^The data of this server was moved to another database: /,
+      retryAfter: undefined,
+    })
     await cancelMove(app, { isMoved: true })
     await app.db.write(sql`delete from store_documents`)
     assert.equal(await countBooks(app), 0)
