@@ -8,8 +8,9 @@ import { isoTime } from '../base/clock.ts'
 import { startApp } from '../testing/app.ts'
 import { login } from '../testing/auth.ts'
 import { runHere } from '../testing/command.ts'
-import { eachEngine, temporaryFolder } from '../testing/engines.ts'
+import { eachEngine, temporaryFolder, testOnOne } from '../testing/engines.ts'
 import { blocksOf } from '../testing/examples.ts'
+import { startS3 } from '../testing/s3-server.ts'
 import { addAuthenticator } from '../testing/second-factor.ts'
 import { TEST_SECRET } from '../testing/templates.ts'
 import { upload } from '../wires/store/files/file-content.fixture.ts'
@@ -125,5 +126,26 @@ eachEngine((engine) => {
       (await readdir(old.folder)).filter((name) => name.endsWith('.part')),
       [],
     )
+  })
+
+  testOnOne(engine)('files in a bucket are exported as those in a folder', async (t) => {
+    const { url, bucket, accessKeyId, secretAccessKey } = await startS3(t)
+    const folder = await temporaryFolder(t)
+    const environment = {
+      DATABASE_URL: await engine.migratedUrl(),
+      SIXWIRE_SECRET: TEST_SECRET,
+      DATA_DIR: folder,
+      S3_ENDPOINT: url,
+      S3_BUCKET: bucket,
+      S3_ACCESS_KEY_ID: accessKeyId,
+      S3_SECRET_ACCESS_KEY: secretAccessKey,
+      LOG_LEVEL: 'silent',
+    }
+    const app = await startApp(t, engine, { databaseUrl: environment.DATABASE_URL, environment })
+    const { token } = await app.register()
+    const { _id } = await upload(app, token, { name: 'a.txt', bytes: 'in a bucket' })
+    const { code, errors } = await runHere(['export', 'all', '--all'], { folder, environment })
+    assert.equal(code, 0, errors)
+    assert.equal(await readFile(join(folder, `all/files/${_id}-a.txt`), 'utf8'), 'in a bucket')
   })
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { mkdir, readdir, readFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { describe, test } from 'node:test'
 
 import type { App } from '../../app.ts'
@@ -9,10 +10,11 @@ import { identifier, readCatalogue } from '../../db/catalogue.ts'
 import { ConstraintError } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 import { testClock } from '../../testing/clock.ts'
-import { eachEngine, temporaryFolder, type Ending, type Engine } from '../../testing/engines.ts'
+import { eachEngine, temporaryFolder, testOnOne, type Ending, type Engine } from '../../testing/engines.ts'
 import { TEST_SECRET } from '../../testing/templates.ts'
 import { fill, openApplication, tablesOf, VALUES } from '../move/every-table.fixture.ts'
 import { moveDatabase } from '../move/move.ts'
+import { defineWire } from '../wire/wire.ts'
 import { exportAll } from './export.ts'
 import { isAbout } from './exported-files.ts'
 
@@ -34,8 +36,8 @@ async function exported(ending: Ending, app: App, hasSecrets: boolean): Promise<
     const text = await readFile(file, 'utf8')
     return [
       file.slice(dir.length + 1),
-      // Each table has one row.
-      file.endsWith('.ndjson') ? JSON.parse(text) : text,
+      // Each table has one row at most.
+      file.endsWith('.ndjson') && text !== '' ? JSON.parse(text) : text,
     ]
   })
   return Object.fromEntries(await Promise.all(texts))
@@ -122,6 +124,49 @@ describe('an export', () => {
         [],
       )
     })
+
+    testOnOne(engine)(
+      'tables of an application’s own wire are written as it declares them, and else as they are',
+      async (t) => {
+        const folder = await temporaryFolder(t)
+        await writeFile(
+          join(folder, '001-shop.sql'),
+          `create table shop_carts (id text primary key, items text, token_hash text, is_open integer, created_at bigint);
+         create table shop_cache (id text primary key);
+         create table shop_notes (id text primary key, note_text text, noted_at bigint);`,
+        )
+        const shop = defineWire({
+          name: 'shop',
+          migrations: pathToFileURL(`${folder}/`),
+          setup: () => ({
+            routes: [],
+            service: undefined,
+            exports: {
+              tables: [
+                { table: 'shop_carts', about: 'Carts', json: ['items'], secrets: ['token_hash'] },
+                { table: 'shop_cache', isLeftOut: 'A cache, which fills again' },
+              ],
+            },
+          }),
+        })
+        const app = await openApplication(t, await engine.freshUrl(), { wires: [shop()] })
+        await app.db.batch([
+          sql`insert into shop_carts values ('c', '[1]', 'h', 1, 0)`,
+          sql`insert into shop_cache values ('x')`,
+          sql`insert into shop_notes values ('n', null, 0)`,
+        ])
+        const files = await exported(t, app, false)
+        assert.deepEqual(files['shop/carts.ndjson'], {
+          _id: 'c',
+          items: [1],
+          isOpen: true,
+          createdAt: '1970-01-01T00:00:00.000Z',
+        })
+        assert.deepEqual(files['shop/notes.ndjson'], { id: 'n', note_text: null, noted_at: 0 })
+        assert.equal(files['shop/cache.ndjson'], undefined)
+        assert.match(String(files['README.md']), /^- A cache, which fills again: `shop_cache`$/m)
+      },
+    )
 
     if (engine.name === 'sqlite') return
     test('has a row of every table, no hash and no key unless they are asked for, and is the same on both engines', async (t) => {
