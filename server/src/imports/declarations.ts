@@ -4,6 +4,7 @@ import { inspect } from 'node:util'
 
 import type { Config } from '../app.ts'
 import { oneLine } from '../base/one-line.ts'
+import { StartError } from '../base/start-error.ts'
 import { configFileName } from '../kernel/config/config-file.ts'
 import type { CollectionOption } from '../wires/store/index.ts'
 import type { SourceCollection } from './source.ts'
@@ -90,7 +91,8 @@ async function writeNew(file: string, text: string): Promise<boolean> {
     await writeFile(file, text, { flag: 'wx' })
     return true
   } catch (error) {
-    if ((error as { code?: string }).code === 'EEXIST') return false
-    throw error
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return false
+    throw new StartError(`${file} cannot be written: ${message}`, { cause: error })
   }
 }

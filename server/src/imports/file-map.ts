@@ -15,11 +15,13 @@ export type FileMap = {
  * Opens a map to be continued; it is created if there is none. A line that was cut off by a crash goes: its file is found again by
  * its bytes.
  *
- * @throws StartError if it cannot be read
+ * @throws StartError if it cannot be read or written
  */
 export async function openFileMap(file: string): Promise<FileMap> {
   const addresses = await readFileMap(file)
-  const map = await open(file, 'a+')
+  const map = await open(file, 'a+').catch((cause: unknown) => {
+    throw new StartError(`${file} cannot be written: ${(cause as Error).message}`, { cause })
+  })
   const text = await map.readFile('utf8')
   await map.truncate(Buffer.byteLength(text.slice(0, text.lastIndexOf('\n') + 1)))
   return {

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 
 import { login } from '../../testing/auth.ts'
 import { eachEngine } from '../../testing/engines.ts'
+import { searchable } from '../../wires/store/documents/storage/search/search.fixture.ts'
 import {
   documentedWords,
   emptyApplication,
@@ -146,6 +147,7 @@ eachEngine((engine) => {
     assert.deepEqual([profile.body.plan, profile.body.hash], ['pro', undefined])
     const taken = await server.request('POST', '/store/books', { token, body: { slug: 'momo' } })
     assert.equal(taken.status, 409)
+    await searchable(server, 'books', token)
     assert.equal((await server.request('GET', '/store/books?search=momo', { token })).body.total, 1)
     await server.stop()
 

@@ -83,6 +83,11 @@ function typedOf(type: unknown, value: unknown): unknown {
   if (type === 'file' && typeof value === 'string') return { __type: 'File', name: value }
   if (type === 'geopoint' && Array.isArray(value))
     return { __type: 'GeoPoint', longitude: value[0] as number, latitude: value[1] as number }
+  // GeoJSON has the longitude first.
+  if (type === 'polygon') {
+    const [points = []] = (value as { coordinates?: [number, number][][] } | null)?.coordinates ?? []
+    return { __type: 'Polygon', coordinates: points.map(([longitude, latitude]) => [latitude, longitude]) }
+  }
   return value
 }
 

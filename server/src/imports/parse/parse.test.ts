@@ -50,6 +50,13 @@ const ofDashboard = (bcryptPassword: string): Files => {
         at: { __type: 'Date', iso: UPDATED },
         place: { __type: 'GeoPoint', latitude: 47.3, longitude: 8.5 },
         paper: { __type: 'File', name: PAPER, url: PAPER_URL },
+        area: {
+          __type: 'Polygon',
+          coordinates: [
+            [47, 8],
+            [47, 9],
+          ],
+        },
         raw: { __type: 'Bytes', base64: 'AA==' },
         list: [{ post: { __type: 'Pointer', className: 'Post', objectId: POST } }],
         tags: { __type: 'Relation', className: 'Tag' },
@@ -94,6 +101,15 @@ const ofMongoexport = (hash: string): Files => {
         _p_author: `_User$${ADA}`,
         at: { $date: UPDATED },
         place: [8.5, 47.3],
+        area: {
+          type: 'Polygon',
+          coordinates: [
+            [
+              [8, 47],
+              [9, 47],
+            ],
+          ],
+        },
         paper: PAPER,
         raw: 'AA==',
         list: [{ post: { __type: 'Pointer', className: 'Post', objectId: POST } }],
@@ -115,6 +131,7 @@ const ofMongoexport = (hash: string): Files => {
         title: 'string',
         author: '*_User',
         place: 'geopoint',
+        area: 'polygon',
         paper: 'file',
         tags: 'relation<Tag>',
         _metadata: { class_permissions: { find: { '*': true } } },
@@ -202,6 +219,10 @@ eachEngine((engine) => {
         author: ADA,
         at: UPDATED,
         place: { latitude: 47.3, longitude: 8.5 },
+        area: [
+          [47, 8],
+          [47, 9],
+        ],
         raw: 'AA==',
         list: [{ post: POST }],
         tags: [TAG],
