@@ -123,6 +123,7 @@ const collections = (passwordHash: string): CollectionFixture[] => [
       },
       { id: EMPTY, title: 'Empty', created: '2024-11-29 17:02:31.138Z', updated: '2024-11-29 17:02:31.138Z' },
       { id: 'baddocument0001', title: 'Bad', state: 'gone', created: '2024-11-29 17:02:32.138Z' },
+      { id: 'baddocument0002', title: 'Large', data: '[9007199254740993]' },
     ],
   },
   {
@@ -195,7 +196,7 @@ eachEngine((engine) => {
       files: { stored: 3, present: 0, failed: 1, bytes: 68 },
       collections: [
         { name: 'users', created: 3, present: 0, refused: 0 },
-        { name: 'posts', created: 2, present: 0, refused: 1 },
+        { name: 'posts', created: 2, present: 0, refused: 2 },
         { name: 'tags', created: 1, present: 0, refused: 0 },
         { name: 'files_1', created: 1, present: 0, refused: 0 },
         { name: 'clients', created: 1, present: 0, refused: 0 },
@@ -218,7 +219,8 @@ eachEngine((engine) => {
       /^accounts withoutaddress1: VALIDATION_ERROR email: /m,
       /^files \/api\/files\/pbc_posts\/4b324eyj2a8gk8a\/gone_3tcggme1fp\.txt: ENOENT /m,
       /^posts baddocument0001: VALIDATION_ERROR .*\/state/m,
-      /^posts +2 +0 +1$/m,
+      /^posts line 4: VALIDATION_ERROR \/data\/0: /m,
+      /^posts +2 +0 +2$/m,
       /^accounts client000000001: EMAIL_TAKEN /m,
       /^- users and clients have accounts/m,
       /^- addresses are in several of them \(1\)/m,

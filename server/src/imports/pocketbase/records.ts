@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 
-import { invalid } from '../../base/errors.ts'
+import { parseStrictJson } from '../../base/json.ts'
 import type { SourceFile } from '../store-files.ts'
 import { contentAt } from '../store-files.ts'
 import { isMultiple, type PocketbaseField, type PocketbaseRow } from './pocketbase-data.ts'
@@ -44,11 +44,8 @@ function valueOf(field: PocketbaseField, value: PocketbaseRow[string]): unknown 
   if (type === 'date' || type === 'autodate') return isoOf(String(value ?? ''))
   if (type !== 'json' && type !== 'geoPoint' && !isMultiple(field)) return value ?? ''
   if (value === null) return isMultiple(field) ? [] : null
-  try {
-    return JSON.parse(String(value))
-  } catch {
-    throw invalid({ path: `/${name}`, message: 'is no JSON' })
-  }
+  // An integer that a double would change refuses the record: it would be another one here.
+  return parseStrictJson(String(value), { at: `/${name}`, takesRounded: true })
 }
 
 /** `2026-01-02 03:04:05.678Z` in ISO 8601. */
