@@ -93,6 +93,11 @@ eachEngine((from) =>
             'x'.repeat(40),
           ],
           [words, 'a wrong passphrase', /^sixwire: the passphrase is not that of the archive\n$/],
+          [
+            words.slice(0, 4),
+            PASSPHRASE,
+            /^sixwire: --files: say where the files go\. \S+uploads, which the configuration here names/,
+          ],
           [words.with(1, cut), PASSPHRASE, /^sixwire: the archive is damaged: .*Nothing was changed\n$/],
           [
             words.with(1, join(folder, 'none.age')),

@@ -10,12 +10,7 @@ import { decrypted } from '../kernel/archive/encryption.ts'
 import { unarchive as unarchiveInto, type Unarchived } from '../kernel/archive/unarchive.ts'
 import { shownAddress } from '../kernel/move/move.ts'
 import { SECRET_FILE } from '../kernel/secret/secret.ts'
-import {
-  openConfiguredStorage,
-  openTargetStorage,
-  storageFault,
-  type TargetStorage,
-} from '../wires/store/index.ts'
+import { openNewStorage, openTargetStorage, storageFault, type TargetStorage } from '../wires/store/index.ts'
 import { defineAction, UsageError } from './command.ts'
 import { settleHeap } from './heap.ts'
 import { JSON_OPTION } from './option.ts'
@@ -36,7 +31,8 @@ export const unarchive = defineAction({
     },
     files: {
       value: 'PLACE',
-      description: 'where its files go: a data folder, or s3://bucket/prefix; default: as configured here',
+      description:
+        'where its files go: a data folder, or s3://bucket/prefix; default: DATA_DIR, if it has none',
     },
     secret: {
       value: 'FILE',
@@ -128,8 +124,8 @@ async function openFiles(
   place: string | undefined,
 ): Promise<TargetStorage> {
   if (place !== undefined) return openTargetStorage(toTerminal, place, process.env)
-  const options = optionsOf('store') as Parameters<typeof openConfiguredStorage>[1] | undefined
-  return openConfiguredStorage({ ...toTerminal, settings }, options ?? { backups: {} })
+  const options = optionsOf('store') as Parameters<typeof openNewStorage>[1] | undefined
+  return openNewStorage({ ...toTerminal, settings }, options ?? { backups: {} })
 }
 
 const readSecret = (file: string): Promise<string | undefined> =>

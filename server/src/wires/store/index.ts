@@ -68,7 +68,7 @@ export type { RestorePreview } from './backups/restore-preview.ts'
 export type { BackupRecord } from './backups/backups.ts'
 export { copyFiles, type CopiedFiles } from './transfers/copy-files.ts'
 export { storageFault } from './transfers/storage-fault.ts'
-export { openConfiguredStorage, openTargetStorage, type TargetStorage } from './transfers/target-storage.ts'
+export { openNewStorage, openTargetStorage, type TargetStorage } from './transfers/target-storage.ts'
 export { decide, type DecisionCall, type DecisionUser } from './documents/routes/dry-run/dry-run.ts'
 export type { Decision } from './documents/routes/dry-run/decision.ts'
 

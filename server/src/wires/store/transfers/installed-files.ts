@@ -11,6 +11,10 @@ import { storageFault } from './storage-fault.ts'
 
 const AT_ONCE = 1_000
 
+const LEASE_OVER = new StartError(
+  'the database has not answered for 15 seconds, so that files may have been deleted meanwhile: run it again',
+)
+
 type Place = { id: string; variant: string }
 
 /** All objects that records name: files, and images of other sizes. */
@@ -41,8 +45,10 @@ export function createInstalledFiles(
           returning id`)
         return row !== undefined
       })
+      const ended = new AbortController()
+      lease.lapsed.addEventListener('abort', () => ended.abort(LEASE_OVER))
       try {
-        return await work(lease.lapsed)
+        return await work(ended.signal)
       } finally {
         await lease.release()
         await db.write(deleteSql(id)).catch((error: unknown) => {

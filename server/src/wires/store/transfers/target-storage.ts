@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 
 import { StartError } from '../../../base/start-error.ts'
-import type { S3Option } from '../objects/s3-config.ts'
+import { readS3Config, type S3Option } from '../objects/s3-config.ts'
 import type { ObjectStorage } from '../objects/storage.ts'
 import { openStorages, type StorageContext } from '../objects/storages.ts'
 
@@ -38,7 +38,7 @@ export async function openTargetStorage(
 ): Promise<TargetStorage> {
   if (!to.includes('://')) {
     const dataDir = resolve(to)
-    const target = await openConfiguredStorage({ ...context, settings: { dataDir } }, { backups: {} })
+    const target = await openStorage({ ...context, settings: { dataDir } }, { backups: {} })
     return { ...target, settings: [`DATA_DIR=${dataDir}`] }
   }
   const [, bucket, folder] = BUCKET.exec(to) ?? []
@@ -51,7 +51,7 @@ export async function openTargetStorage(
   )
   const prefix = folder && `${folder}/`
   const s3: S3Option = { bucket, ...reached, ...(prefix && { prefix }) }
-  const target = await openConfiguredStorage({ ...context, settings: { dataDir: '' } }, { s3, backups: {} })
+  const target = await openStorage({ ...context, settings: { dataDir: '' } }, { s3, backups: {} })
   const shown = names.flatMap(([option, name]) => {
     const value = option === 'secretAccessKey' ? reached[option] && '…' : reached[option]
     return value ? [`${name}=${value}`] : []
@@ -66,13 +66,31 @@ export async function openTargetStorage(
   }
 }
 
-/** Opens the storage that a configuration names. @throws StartError if nothing can be stored there */
-export async function openConfiguredStorage(
+/**
+ * Opens the storage that a configuration names, for files of an installation that is not there yet.
+ *
+ * @throws StartError if files of another installation may be there, which it would share
+ */
+export async function openNewStorage(
+  context: StorageContext,
+  options: Parameters<typeof openStorages>[1],
+): Promise<TargetStorage> {
+  const place = readS3Config(options.s3)?.bucket ?? uploadsIn(context)
+  if (readS3Config(options.s3) || existsSync(place))
+    throw new StartError(
+      `--files: say where the files go. ${place}, which the configuration here names, may have those of another installation: what one of the two deletes would be gone for both`,
+    )
+  return openStorage(context, options)
+}
+
+const uploadsIn = ({ settings }: StorageContext): string => join(settings.dataDir, 'uploads')
+
+async function openStorage(
   context: StorageContext,
   options: Parameters<typeof openStorages>[1],
 ): Promise<TargetStorage> {
   const { uploads } = await openStorages(context, options)
-  const folder = join(context.settings.dataDir, 'uploads')
+  const folder = uploadsIn(context)
   const isNew = uploads.name === 'local' && !existsSync(folder)
   await uploads.ping().catch((error: unknown) => {
     uploads.close()
