@@ -4,11 +4,12 @@ import type { CollectionNames } from '../collection-names.ts'
 import { createDerivedSchema } from '../derived-schema.ts'
 import { foreignIdOf } from '../foreign-id.ts'
 import type { SourceCollection } from '../source.ts'
-import { documentsIn, type ExportedDocument, type UnreadableDocument } from './firestore-files.ts'
+import type { ExportedDocument, ReadDocuments, UnreadableDocument } from './firestore-files.ts'
 import { plainValueOf, restValueOf, type ValueContext } from './firestore-values.ts'
 
 /** What documents of Firestore need of their surroundings. */
 export type FirestoreContext = {
+  readonly documentsIn: ReadDocuments
   readonly names: CollectionNames
   /** The ids of accounts. */
   readonly accounts: ReadonlySet<string>
@@ -43,7 +44,7 @@ export async function readCollections(
   context: FirestoreContext,
 ): Promise<SourceCollection[]> {
   const seen = new Map<string, Seen>()
-  for (const file of files) for await (const one of documentsIn(file)) see(seen, file, one, context)
+  for (const file of files) for await (const one of context.documentsIn(file)) see(seen, file, one, context)
   return [...seen].map(([original, of]) => sourceCollection(original, of, seen, context))
 }
 
@@ -111,7 +112,7 @@ function sourceCollection(
     async *read(addressOf) {
       let line = 0
       for (const file of files)
-        for await (const one of documentsIn(file)) {
+        for await (const one of context.documentsIn(file)) {
           if (('fault' in one ? one.collection : collectionOf(one.path)) !== original) continue
           line++
           const shown = (text: string): string => context.shown(text, addressOf)

@@ -40,19 +40,29 @@ export async function firestoreFiles(dir: string): Promise<string[]> {
     .map((name) => join(dir, name))
 }
 
+/** Reads the documents of a file. */
+export type ReadDocuments = (file: string) => AsyncGenerator<ExportedDocument | UnreadableDocument>
+
 /**
- * The documents of a file: NDJSON or an array, of which one document is in memory at a time, or one object, which is read as a whole.
+ * Makes the reader of files: of NDJSON or an array one document is in memory at a time, an object is read as a whole, and the last one
+ * is kept, as each of its collections is read in turn.
  *
- * @throws StartError if it has no documents
+ * @returns a function that throws StartError if a file has no documents
  */
-export async function* documentsIn(file: string): AsyncGenerator<ExportedDocument | UnreadableDocument> {
-  const collection = basename(file, extname(file))
-  if (LINES.includes(extname(file)) || (await firstCharacterOf(file)) === '[')
-    for await (const { line, fields } of recordsOf('ndjson', createReadStream(file), undefined)) {
-      if (fields instanceof ApiError) yield { collection, fault: fields }
-      else yield listedDocument(fields, collection, line)
+export function createDocumentReader(): ReadDocuments {
+  let last: { file: string; value: Json } | undefined
+  return async function* (file) {
+    const collection = basename(file, extname(file))
+    if (LINES.includes(extname(file)) || (await firstCharacterOf(file)) === '[')
+      for await (const { line, fields } of recordsOf('ndjson', createReadStream(file), undefined)) {
+        if (fields instanceof ApiError) yield { collection, fault: fields }
+        else yield listedDocument(fields, collection, line)
+      }
+    else {
+      if (last?.file !== file) last = { file, value: await objectIn(file) }
+      yield* documentsOfObject(last.value, collection)
     }
-  else yield* documentsOfObject(await objectIn(file), collection)
+  }
 }
 
 /** A document of a list: as the REST API answers it, or with its id among its fields. */

@@ -5,7 +5,7 @@ import { createCollectionNames } from '../collection-names.ts'
 import type { ImportSource } from '../source.ts'
 import { openAccounts } from './accounts.ts'
 import { readCollections } from './collections.ts'
-import { firestoreFiles } from './firestore-files.ts'
+import { createDocumentReader, firestoreFiles } from './firestore-files.ts'
 import { addressIn, openStorage } from './storage.ts'
 
 /**
@@ -28,7 +28,13 @@ export async function openFirebase(
       `${dir} has neither users.json, nor JSON in a folder firestore, nor a folder storage`,
     )
   const names = createCollectionNames()
-  const collections = await readCollections(exported, { names, accounts, ownerFields, shown: addressIn })
+  const collections = await readCollections(exported, {
+    documentsIn: createDocumentReader(),
+    names,
+    accounts,
+    ownerFields,
+    shown: addressIn,
+  })
   return {
     collections,
     notes: [

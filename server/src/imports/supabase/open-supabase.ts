@@ -11,6 +11,9 @@ import { documentsOf } from './rows.ts'
 import { addressIn, countFiles, filesIn } from './storage.ts'
 import { translateTable, type TranslatedTable } from './table-collection.ts'
 
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const NOT_ALLOWED = '42501'
+
 export type SupabaseOptions = {
   readonly schema: string
   /** Columns that may name the owner of a row, beside the keys that lead to accounts. */
@@ -30,7 +33,12 @@ export async function openSupabase(url: string, options: SupabaseOptions): Promi
     return { ...(await readProject(snapshot, options)), close }
   } catch (error) {
     await close()
-    throw error
+    const { code, message } = error as { code?: string; message: string }
+    throw code === NOT_ALLOWED
+      ? new StartError(`${message}: use the address of the role postgres, which may read all rows`, {
+          cause: error,
+        })
+      : error
   }
 }
 

@@ -10,9 +10,7 @@ export const ADA = '8d0fd2b3-9ca7-4d9e-a95f-9e13dded323e'
 export const BOB = '5b8f1f3e-5a1f-4bfa-9a37-0a62a1c4f2f1'
 
 // https://supabase.com/docs/guides/auth/users, /identities, /auth-mfa; /storage/schema/design
-// A role belongs to the server, which other tests use too.
 const OWN = `
-do $$ begin create role authenticated nologin; exception when duplicate_object or unique_violation then null; end $$;
 create schema auth;
 create table auth.users (
   instance_id uuid, id uuid primary key, aud varchar(255), role varchar(255), email varchar(255),
@@ -42,15 +40,16 @@ create table storage.objects (
 export async function createProject(ending: Ending, statements: string): Promise<string> {
   const server = await postgresUrl()
   const name = `project_${randomBytes(8).toString('hex')}`
-  await run(server, `create database ${name}`)
-  ending.after(() => run(server, `drop database ${name} with (force)`))
+  await runStatements(server, `create database ${name}`)
+  ending.after(() => runStatements(server, `drop database ${name} with (force)`))
   const url = new URL(server)
   url.pathname = name
-  await run(url.href, OWN + statements)
+  await runStatements(url.href, OWN + statements)
   return url.href
 }
 
-async function run(url: string, statements: string): Promise<void> {
+/** Runs statements in a database. */
+export async function runStatements(url: string, statements: string): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()
   try {

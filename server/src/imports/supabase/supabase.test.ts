@@ -6,8 +6,9 @@ import { test } from 'node:test'
 import { login, PASSWORD } from '../../testing/auth.ts'
 import { blocksOf } from '../../testing/examples.ts'
 import { eachEngine } from '../../testing/engines.ts'
+import { postgresUrl } from '../../testing/postgres.ts'
 import { emptyApplication, OLD_PASSWORD, oldHash, reportOf, rowsOf } from '../imports.fixture.ts'
-import { ADA, BOB, createProject } from './supabase.fixture.ts'
+import { ADA, BOB, createProject, runStatements } from './supabase.fixture.ts'
 
 const SECRET = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 const COVER = 'https://ref.supabase.co/storage/v1/object/public/covers/ada/caf%C3%A9.gif'
@@ -47,7 +48,7 @@ create unique index books_title on books (lower(title));
 create function touch() returns trigger language plpgsql as $$ begin return new; end $$;
 create trigger books_touch before update on books for each row execute function touch();
 alter table books enable row level security;
-create policy "Own books" on books for select to authenticated using (auth.uid() = user_id);
+create policy "Own books" on books for select using (auth.uid() = user_id);
 insert into profiles values ('${ADA}', 'ada', 7), ('${BOB}', null, 1);
 insert into books (user_id, editor, title, price, exact, big, state, tags, data, due, seen, cover, raw, fine, created_at, updated_at) values
   ('${ADA}', '${BOB}', 'Momo', 12.30, 1.234567890123456789, 7, 'glad', '{a,b}', '{"page":{"cover":"${COVER}"},"n":[1,null]}', '2024-01-02',
@@ -101,7 +102,7 @@ eachEngine((engine) => {
       /^- 1 phone numbers that were not confirmed/m,
       /^- 1 sign-ins with facebook do not come/m,
       /^- 1 second factors by phone do not come/m,
-      /^- books: policy "Own books" is not translated, so administrators only: SELECT to authenticated using \(auth\.uid\(\) = user_id\)$/m,
+      /^- books: policy "Own books" is not translated, so administrators only: SELECT to public using \(auth\.uid\(\) = user_id\)$/m,
       /^- books: is not translated: CREATE UNIQUE INDEX books_title /m,
       /^- books: is not translated: CHECK /m,
       /^- books: the trigger books_touch does not come/m,
@@ -192,5 +193,22 @@ eachEngine((engine) => {
     assert.equal(await readFile(join(folder, 'collections.supabase.ts'), 'utf8'), declared)
     const last = await start()
     assert.equal((await rowsOf(last))['documents'], 9)
+  })
+
+  test('a role that does not see all rows imports none', async (t) => {
+    const { sixwire } = await emptyApplication(t, engine)
+    const url = new URL(await createProject(t, project(await oldHash())))
+    const role = `reader_${url.pathname.slice(1)}`
+    await runStatements(
+      url.href,
+      `create role ${role} login password 'secret'; grant usage on schema auth, storage to ${role};
+       grant select on all tables in schema public, auth, storage to ${role};`,
+    )
+    // Its rights go with the database, which goes first.
+    t.after(async () => runStatements(await postgresUrl(), `drop role ${role}`))
+    Object.assign(url, { username: role, password: 'secret' })
+    const { code, output, errors } = await sixwire('supabase', url.href)
+    assert.deepEqual([code, output], [1, ''])
+    assert.match(errors, /row-level security policy for table "books": use the address of the role postgres/)
   })
 })

@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs'
 import { mkdir, readdir, rename, rm, rmdir, utimes } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 
@@ -23,7 +23,7 @@ export type OpenFolder = ExportFolder & {
  * @throws StartError if there is something in the place of it, or it cannot be written
  */
 export async function openExportFolder(dir: string, signal: AbortSignal): Promise<OpenFolder> {
-  const part = `${dir.replace(/[/\\]+$/, '')}.part`
+  const part = `${resolve(dir)}.part`
   const faulted = (error: unknown): never => {
     throw error instanceof Error && 'syscall' in error
       ? new StartError(`${dir} cannot be written: ${error.message}`, { cause: error })
@@ -60,6 +60,7 @@ export async function openExportFolder(dir: string, signal: AbortSignal): Promis
       await rmdir(dir).catch(() => undefined)
       await rename(part, dir).catch(faulted)
     },
-    remove: () => rm(part, { recursive: true, force: true }),
+    // What fails beside others may still be written.
+    remove: () => rm(part, { recursive: true, force: true, maxRetries: 10 }),
   }
 }
