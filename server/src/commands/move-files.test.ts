@@ -1,6 +1,6 @@
 // The files of an installation go along with a move: from a folder to a bucket, to another place in it, and back to a folder.
 import assert from 'node:assert/strict'
-import { rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
@@ -146,5 +146,25 @@ eachEngine((engine) => {
       `sixwire: the bytes of the file ${id} are missing: put the object ${object} back, or delete the file\n`,
     )
     await upload(app, token, 'it still takes files')
+  })
+
+  test('a secret that is a file goes into the new data folder, and never over another one', async (t) => {
+    const { folder, environment } = await place(t, await engine.migratedUrl())
+    const dataDir = await temporaryFolder(t)
+    const run = { folder, environment: { ...environment, SIXWIRE_SECRET: '' } }
+    const words = ['move', '--to', await engine.freshUrl(), '--wait', '0', '--files', dataDir]
+    await writeFile(join(dataDir, 'secret'), 'that of another installation')
+    const refused = await runHere(words, run)
+    assert.match(
+      refused.errors,
+      /^sixwire: \S+secret exists already, and has another secret: name another place\n$/,
+    )
+    await rm(join(dataDir, 'secret'))
+    const moved = await runHere(words, run)
+    assert.equal(moved.code, 0, moved.errors)
+    const secret = await readFile(join(environment.DATA_DIR, 'secret'), 'utf8')
+    assert.equal(await readFile(join(dataDir, 'secret'), 'utf8'), secret)
+    assert.equal((await stat(join(dataDir, 'secret'))).mode & 0o777, 0o600)
+    assert.ok(!moved.output.includes(secret))
   })
 })

@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+
 import type { App } from '../app.ts'
 import { systemClock } from '../base/clock.ts'
 import type { Progress } from '../base/progress.ts'
@@ -5,6 +7,7 @@ import { StartError } from '../base/start-error.ts'
 import type { Snapshot } from '../db/database.ts'
 import type { Dialect } from '../db/sql.ts'
 import { cancelMove, moveDatabase, shownAddress, type Moved } from '../kernel/move/move.ts'
+import { placeSecret, refuseOtherSecret, SECRET_FILE } from '../kernel/secret/secret.ts'
 import { copyFiles, openTargetStorage, type CopiedFiles, type TargetStorage } from '../wires/store/index.ts'
 import { defineAction, UsageError } from './command.ts'
 import { settleHeap } from './heap.ts'
@@ -81,7 +84,7 @@ type Goal = {
 }
 
 /** `files` are those that were copied, and `settings` what is to be set so that they are found there. */
-type MovedAll = Moved & { files?: CopiedFiles; settings: readonly string[] }
+type MovedAll = Moved & { files?: CopiedFiles; settings: readonly string[]; secretFile: string | undefined }
 
 async function moveTo(app: App, { to, wait, files, leave, bar }: Goal): Promise<MovedAll> {
   await app.migrate({ evenIfMoved: true })
@@ -98,6 +101,9 @@ async function moveTo(app: App, { to, wait, files, leave, bar }: Goal): Promise<
   )
   const options = { onProgress: (progress: Progress) => bar.show(progress), signal: stop.signal }
   const goal = files === undefined ? undefined : await openTargetStorage(toTerminal, files, process.env)
+  // A server that finds no secret in its data folder creates one, with which nothing can be decrypted.
+  const secretFile =
+    goal?.dataDir === undefined || process.env['SIXWIRE_SECRET'] ? undefined : join(goal.dataDir, SECRET_FILE)
   let copied: CopiedFiles | undefined
   const copyTo =
     ({ uploads }: TargetStorage, trusts: 'sum' | 'all') =>
@@ -107,6 +113,7 @@ async function moveTo(app: App, { to, wait, files, leave, bar }: Goal): Promise<
       copied = { ...sum, copied: sum.copied + (copied?.copied ?? 0) }
     }
   try {
+    if (secretFile !== undefined) await refuseOtherSecret(secretFile, app.settings.secret)
     const moved = await moveDatabase(
       { db: app.db, clock: systemClock, tablesOf: (dialect: Dialect) => app.tablesOf(dialect) },
       {
@@ -121,11 +128,14 @@ async function moveTo(app: App, { to, wait, files, leave, bar }: Goal): Promise<
               const signal = AbortSignal.any([held, stop.signal])
               return app.db.snapshot((snapshot) => copyTo(goal, 'sum')(snapshot, signal))
             }),
-          whenCopied: (snapshot) => copyTo(goal, 'all')(snapshot),
+          async whenCopied(snapshot) {
+            await copyTo(goal, 'all')(snapshot)
+            if (secretFile !== undefined) await placeSecret(secretFile, app.settings.secret)
+          },
         }),
       },
     )
-    return { ...moved, ...(copied && { files: copied }), settings: goal?.settings ?? [] }
+    return { ...moved, ...(copied && { files: copied }), settings: goal?.settings ?? [], secretFile }
   } finally {
     goal?.uploads.close()
   }
@@ -134,7 +144,7 @@ async function moveTo(app: App, { to, wait, files, leave, bar }: Goal): Promise<
 const rowsOf = ({ tables }: Moved): number => tables.reduce((sum, one) => sum + one.rows, 0)
 
 function textOf(moved: MovedAll, to: string): string {
-  const { files, settings } = moved
+  const { files, settings, secretFile } = moved
   return [
     moved.wasDone
       ? 'All was moved already.'
@@ -146,7 +156,7 @@ function textOf(moved: MovedAll, to: string): string {
         ]
       : []),
     ...settings.map((setting) => `Set ${setting}`),
-    `Set DATABASE_URL to it, with the same SIXWIRE_SECRET or DATA_DIR, and start the servers again: those that`,
+    `Set DATABASE_URL to it, with the ${secretFile === undefined ? 'same SIXWIRE_SECRET or DATA_DIR' : `secret in ${secretFile}`}, and start the servers again: those that`,
     `run still answer reads from the old database, which takes no writes any more.`,
   ].join('\n')
 }

@@ -1,6 +1,5 @@
-import { createReadStream, existsSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { createReadStream } from 'node:fs'
+import { join } from 'node:path'
 
 import { loadConfig } from '../app.ts'
 import type { Progress } from '../base/progress.ts'
@@ -9,7 +8,7 @@ import { readInstallation, tablesOf, type ConfiguredInstallation } from '../inst
 import { decrypted } from '../kernel/archive/encryption.ts'
 import { unarchive as unarchiveInto, type Unarchived } from '../kernel/archive/unarchive.ts'
 import { shownAddress } from '../kernel/move/move.ts'
-import { SECRET_FILE } from '../kernel/secret/secret.ts'
+import { placeSecret, readSecret, refuseOtherSecret, SECRET_FILE } from '../kernel/secret/secret.ts'
 import { openNewStorage, openTargetStorage, storageFault, type TargetStorage } from '../wires/store/index.ts'
 import { defineAction, UsageError } from './command.ts'
 import { settleHeap } from './heap.ts'
@@ -106,7 +105,7 @@ async function unarchiveTo(
         signal: stop.signal,
         checkSecret: (secret) => checkSecret(secret, secretOption),
         keepSecret: async (secret) => {
-          if (secretFile !== undefined) await writeSecret(secretFile, secret)
+          if (secretFile !== undefined) await placeSecret(secretFile, secret)
         },
       },
     )
@@ -128,9 +127,6 @@ async function openFiles(
   return openNewStorage({ ...toTerminal, settings }, options ?? { backups: {} })
 }
 
-const readSecret = (file: string): Promise<string | undefined> =>
-  readFile(file, 'utf8').catch(() => undefined)
-
 /** The secret that a server would use here; undefined if it would create one. */
 const secretOf = async ({ settings }: ConfiguredInstallation): Promise<string | undefined> =>
   process.env['SIXWIRE_SECRET'] || readSecret(join(settings.dataDir, SECRET_FILE))
@@ -144,14 +140,7 @@ async function checkSecret(
     throw new StartError(
       'the secret of the archive is not the one here, and without it keys and hashes are worth nothing: add --secret FILE, or set SIXWIRE_SECRET to it',
     )
-  if (file !== undefined && existsSync(file) && (await readSecret(file)) !== secret)
-    throw new StartError(`${file} exists already, and has another secret: name another file`)
-}
-
-async function writeSecret(file: string, secret: string): Promise<void> {
-  if (existsSync(file)) return
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  await writeFile(file, secret, { mode: 0o600, flag: 'wx', flush: true })
+  if (file !== undefined) await refuseOtherSecret(file, secret)
 }
 
 function textOf(unarchived: UnarchivedAll, secretFile: string | undefined, to: string): string {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { chmod, link, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -35,6 +36,24 @@ export function checkedSecret(name: string, secret: string): string {
   if (secret.length < SECRET_LENGTH)
     throw new StartError(`${name}: it is shorter than ${SECRET_LENGTH} characters`)
   return secret
+}
+
+/** The secret of a file; undefined if there is none that can be read. */
+export const readSecret = (file: string): Promise<string | undefined> =>
+  readFile(file, 'utf8').catch(() => undefined)
+
+/** @throws StartError if there is a file with another secret, or something else */
+export async function refuseOtherSecret(file: string, secret: string): Promise<void> {
+  if (existsSync(file) && (await readSecret(file)) !== secret)
+    throw new StartError(`${file} exists already, and has another secret: name another place`)
+}
+
+/** Writes the secret of an installation into a new place, for its owner only. @throws StartError if that has another one */
+export async function placeSecret(file: string, secret: string): Promise<void> {
+  await refuseOtherSecret(file, secret)
+  if (existsSync(file)) return
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  await writeFile(file, secret, { mode: PRIVATE, flag: 'wx', flush: true })
 }
 
 /** The secret that a rotation has not finished with; undefined if there is none. */

@@ -21,6 +21,8 @@ const NEW = 'NEW_'
 export type TargetStorage = {
   readonly uploads: ObjectStorage
   readonly settings: readonly string[]
+  /** The data folder, if it is one that was named: the secret of the installation may have to be there, too. */
+  readonly dataDir?: string
   /** Deletes what was copied, if nothing can have been there before: the folder is new. */
   discard(): Promise<void>
 }
@@ -39,7 +41,7 @@ export async function openTargetStorage(
   if (!to.includes('://')) {
     const dataDir = resolve(to)
     const target = await openStorage({ ...context, settings: { dataDir } }, { backups: {} })
-    return { ...target, settings: [`DATA_DIR=${dataDir}`] }
+    return { ...target, dataDir, settings: [`DATA_DIR=${dataDir}`] }
   }
   const [, bucket, folder] = BUCKET.exec(to) ?? []
   if (bucket === undefined)
