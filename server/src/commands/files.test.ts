@@ -86,8 +86,7 @@ eachEngine((engine) => {
 
     // The owner is mended, a line was cut off, and another one was lost by a crash.
     await writeFile(join(folder, 'owners.ndjson'), '')
-    const [kept] = (await readFile(join(folder, 'map.ndjson'), 'utf8')).split('\n')
-    await writeFile(join(folder, 'map.ndjson'), `${kept}\n`)
+    await writeFile(join(folder, 'map.ndjson'), `${JSON.stringify(cat)}\n`)
     await appendFile(join(folder, 'map.ndjson'), '{"from":"https://old')
     const again = await sixwire('--base', 'https://old.example/', '--json')
     assert.deepEqual(JSON.parse(again.output), {
