@@ -114,7 +114,7 @@ const FILES: Readonly<Record<string, string>> = {
   ]),
   // Of one collection, as scripts write it.
   'firestore/tags.json': json([{ id: 'red', n: 1 }, { n: 2 }]),
-  'firestore/colours.json': json({ blue: { n: 1 } }),
+  'firestore/colours.json': '{"blue": {"n": 1}, "green": {"n": 9007199254740993}}',
 }
 
 eachEngine((engine) => {
@@ -137,7 +137,7 @@ eachEngine((engine) => {
         { name: 'users_notes', created: 2, present: 0, refused: 0 },
         { name: 'books', created: 1, present: 0, refused: 0 },
         { name: 'authors', created: 1, present: 0, refused: 1 },
-        { name: 'colours', created: 1, present: 0, refused: 0 },
+        { name: 'colours', created: 1, present: 0, refused: 1 },
         { name: 'tags', created: 1, present: 0, refused: 1 },
       ],
     }
@@ -150,6 +150,7 @@ eachEngine((engine) => {
     for (const line of [
       /^accounts phone: VALIDATION_ERROR email: /m,
       /^authors line 2: VALIDATION_ERROR .*9007199254740993/m,
+      /^colours line 2: VALIDATION_ERROR .*9007199254740993/m,
       /^tags line 2: VALIDATION_ERROR .*has no id/m,
       /^- security rules are not translated/m,
       /^- 1 anonymous users do not come/m,

@@ -24,6 +24,7 @@ export type ExportedDocument = {
 /** A document that cannot be read. */
 export type UnreadableDocument = { readonly collection: string; readonly fault: ApiError }
 
+const LONG_INTEGER = /[:[,]\s*-?\d{16,}\s*[,\]}]/
 const COLLECTIONS = '__collections__'
 const LINES = ['.ndjson', '.jsonl']
 const ENDINGS = ['.json', ...LINES]
@@ -134,7 +135,7 @@ const isObject = (value: unknown): value is Json =>
 async function objectIn(file: string): Promise<Json> {
   const text = await readFile(file, 'utf8')
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = LONG_INTEGER.test(text) ? JSON.parse(text, markedInteger) : JSON.parse(text)
     if (isObject(value)) return value
   } catch {
     // Told below.
@@ -142,6 +143,12 @@ async function objectIn(file: string): Promise<Json> {
   throw new StartError(
     `${file} is no JSON of documents: if it has one on each line, call it ${basename(file, '.json')}.ndjson`,
   )
+}
+
+/** An integer that a double would change, as a value that refuses its document. */
+function markedInteger(_name: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
+  const isChanged = typeof value === 'number' && /^-?\d+$/.test(source) && BigInt(source) !== BigInt(value)
+  return isChanged ? { __datatype__: 'integer', value: source } : value
 }
 
 async function firstCharacterOf(file: string): Promise<string | undefined> {

@@ -56,6 +56,7 @@ const REST: Readonly<Record<string, (value: unknown, context: ValueContext) => u
 const DATATYPES: Readonly<Record<string, (value: unknown, context: ValueContext) => unknown>> = {
   timestamp: (value) => timeOf((value as Json)['_seconds'], (value as Json)['_nanoseconds']),
   geopoint: (value) => placeOf((value as Json)['_latitude'], (value as Json)['_longitude']),
+  integer: (value) => integerOf(String(value)),
   documentReference: (value, { idOf }) => idOf(segmentsOf(String(value))),
 }
 
