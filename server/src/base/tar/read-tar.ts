@@ -2,7 +2,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { constants, createZstdDecompress } from 'node:zlib'
 
-import { tarEntries, watchTar, type TarEntry, type TarPosition } from './tar-entries.ts'
+import { tarEntries, watchTar, type TarPosition } from './tar-entries.ts'
+import type { TarEntry } from './tar-entry.ts'
 import { TarFault } from './tar-fault.ts'
 
 const PIECE_BYTES = 131_072

@@ -1,5 +1,6 @@
 import type tar from 'tar-stream'
 
+import type { TarEntry } from './tar-entry.ts'
 import { TarFault } from './tar-fault.ts'
 
 const BLOCK_BYTES = 512
@@ -9,9 +10,6 @@ const END_BYTES = 2 * BLOCK_BYTES
 const FILLED_BYTES_MAX = 20 * BLOCK_BYTES
 /** How far the decoder may be ahead of the entries. */
 const AHEAD_BYTES_MAX = 2 * 1_048_576
-
-/** An entry of a tar. `pieces` must be read to its end before the next entry is asked for. */
-export type TarEntry = { name: string; size: number; pieces: AsyncIterable<Buffer> }
 
 /** Where the reading of a tar is. */
 export type TarPosition = {

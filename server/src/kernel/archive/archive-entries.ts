@@ -1,4 +1,4 @@
-import type { TarEntry } from '../../base/tar/tar-entries.ts'
+import type { TarEntry } from '../../base/tar/tar-entry.ts'
 import { damaged } from './archive-format.ts'
 
 const TEXT_BYTES_MAX = 16 * 1_048_576
