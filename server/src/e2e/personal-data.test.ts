@@ -1,11 +1,13 @@
 // What an installation has of one person: all of it is in the export, and after the deletion none of it is anywhere.
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
 
 import { identifier, readCatalogue } from '../db/catalogue.ts'
 import { sql } from '../db/sql.ts'
+import { defineWire } from '../kernel/wire/wire.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../testing/engines.ts'
 import { until } from '../testing/until.ts'
@@ -26,6 +28,7 @@ const PASSWORD = 'correct horse battery'
 const KEPT = [
   'onchain_wallets',
   'pay_transactions',
+  'shop_orders',
   'sixwire_audit',
   'sixwire_counts',
   'sixwire_facet_counts',
@@ -61,6 +64,30 @@ async function placesOf({ app }: TestApp, folder: string, text: string): Promise
     )
       places.push(file.name)
   return [...new Set(places)].toSorted()
+}
+
+/** A wire of an application, with orders that stay and a note in them that does not. */
+async function shopIn(folder: string) {
+  await writeFile(
+    join(folder, '001-shop.sql'),
+    'create table shop_orders (id text primary key, owner text not null, note text, total bigint not null);',
+  )
+  return defineWire({
+    name: 'shop',
+    migrations: pathToFileURL(`${folder}/`),
+    setup: () => ({
+      routes: [],
+      service: undefined,
+      personalTables: {
+        shop_orders: {
+          about: 'orders',
+          rows: ({ id }) => sql`owner = ${id}`,
+          exported: { id: 'value', note: 'value', total: 'value' },
+          deletion: { keeps: 'they are part of the accounts', clears: ['note'] },
+        },
+      },
+    }),
+  })
 }
 
 describe('the data of a person', () => {
@@ -110,6 +137,7 @@ describe('the data of a person', () => {
         environment: { DATA_DIR: folder },
         config: {
           auth: { accessTokenSeconds: 86_400 },
+          wires: [(await shopIn(await temporaryFolder(end)))()],
           onchain: { chains: { ethereum: { rpcUrls: ['http://127.0.0.1:9'] } } },
           store: {
             collections: {
@@ -191,6 +219,7 @@ describe('the data of a person', () => {
       // What takes a browser or an app.
       await db.batch([
         sql`insert into auth_totp (user_id, secret, last_step, created_at) values (${id}, 'sealed-secret', 1, 1)`,
+        sql`insert into shop_orders (id, owner, note, total) values ('one', ${id}, ${text}, 7)`,
         sql`insert into auth_recovery_codes (user_id, salt, hash) values (${id}, 'salt', 'scrypt-hash')`,
         sql`insert into auth_known_devices (user_id, device_hash, last_used_at) values (${id}, 'device-hash', 1)`,
       ])
@@ -215,6 +244,7 @@ describe('the data of a person', () => {
         [...files.keys()].map((name) => name.replace(/files\/\w+-/, 'files/ID-')),
         [
           'README.txt',
+          'shop/orders.ndjson',
           'store/documents/notes.ndjson',
           'store/files.ndjson',
           'pay/calls.ndjson',
@@ -265,6 +295,7 @@ describe('the data of a person', () => {
         'exports of these data',
       ])
       assert.deepEqual(told(kept), [
+        'orders',
         'captures and refunds',
         'payments',
         'wallets',

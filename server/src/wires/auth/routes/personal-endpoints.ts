@@ -11,6 +11,8 @@ import { requireAdministrator } from './administration/administrator.ts'
 import { UserId } from './administration/user-schemas.ts'
 import { Time } from './schemas.ts'
 
+/** All tables are counted. */
+const PREVIEW_LIMIT = { rate: '120/hour', name: 'auth-deletions' } as const
 const LIMIT = { rate: '60/hour', name: 'auth-exports' } as const
 
 const Records = {
@@ -72,6 +74,7 @@ export function personalEndpoints({
         summary: 'Preview the deletion of the signed-in user',
         description: 'What is erased with the account, and what stays and why.',
         access: 'session',
+        limit: PREVIEW_LIMIT,
         reply: { 200: Deletion },
       },
       ({ caller }) => deletionOf(caller.id),
@@ -94,6 +97,7 @@ export function personalEndpoints({
         summary: 'Preview the deletion of a user',
         description: 'What is erased with the account, and what stays and why.',
         access: 'operator',
+        limit: PREVIEW_LIMIT,
         params: UserId,
         reply: { 200: Deletion },
         errors: [errors.not_found],

@@ -169,6 +169,16 @@ eachEngine((engine) => {
       ...(engine.name === 'postgres' ? [sql`truncate sixwire_audit`] : []),
     ])
       await assert.rejects(db.write(statement), { name: 'ConstraintError', message: /audit log/ })
+    // While personal texts are taken out of entries of a deleted account, nothing else changes.
+    for (const change of ["action = 'nothing'", "ip = '192.0.2.1'", "ip = null, target = 'none'"])
+      await assert.rejects(
+        db.batch([
+          sql`update sixwire_audit_retention set is_clearing = 1`,
+          sql.literal(`update sixwire_audit set ${change}`),
+          sql`update sixwire_audit_retention set is_clearing = 0`,
+        ]),
+        { name: 'ConstraintError', message: /audit log/ },
+      )
     assert.equal(await count(), earlier)
   })
 

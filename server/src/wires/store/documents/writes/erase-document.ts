@@ -6,10 +6,11 @@ import { systemViewer } from '../definition/viewer.ts'
 import { deletionOf, replacementOf, type DocumentToChange } from '../storage/documents.ts'
 import { selectReferrersSql } from '../storage/sql/referrers.ts'
 import { relationIndex, unset } from './relations/relation-deletion.ts'
-import type { WriteContext } from './write-context.ts'
+import { tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write-context.ts'
 
-/** Documents of one step: their bodies are in memory one by one. */
-const PART = 100
+/** Documents that are looked up together; so many of them are deleted at once, which engines commit together. */
+const PART = 128
+const AT_ONCE = 16
 
 /**
  * Deletes the documents of an account whose person has a right to it. No hook and no relation holds one back: documents of others lose
@@ -21,15 +22,23 @@ export async function eraseDocuments(
   owner: string,
   stopping: AbortSignal,
 ): Promise<void> {
-  for (;;) {
+  // What others change at the same moment stays, and is looked up again.
+  for (let first = '', tries = 0; tries < UPDATE_TRIES;) {
     const rows = await db.all(sql<{ collection: string; id: string }>`
       select collection, id from store_documents where owner = ${owner} order by collection, id limit ${PART}`)
-    for (const { collection, id } of rows) {
+    if (rows.length === 0) return
+    for (let at = 0; at < rows.length; at += AT_ONCE) {
       stopping.throwIfAborted()
-      await eraseDocument(context, db, collection, id, new Set())
+      const part = rows.slice(at, at + AT_ONCE)
+      await Promise.all(
+        part.map(({ collection, id }) => eraseDocument(context, db, collection, id, new Set())),
+      )
     }
-    if (rows.length < PART) return
+    const key = `${rows[0]!.collection}/${rows[0]!.id}`
+    tries = key === first ? tries + 1 : 0
+    first = key
   }
+  throw tooManyUpdates(owner)
 }
 
 /** @param visited the documents whose deletion led to this one */
