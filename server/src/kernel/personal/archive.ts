@@ -17,14 +17,20 @@ type ArchiveContent = {
  * The bytes of a zip archive with all that is exported of a person. The rows are those of one moment; no more than a few pieces are
  * in memory.
  */
-export async function* archiveOf(db: Database, content: ArchiveContent): AsyncGenerator<Buffer> {
+export async function* archiveOf(
+  db: Pick<Database, 'snapshot'>,
+  content: ArchiveContent,
+): AsyncGenerator<Buffer> {
   // Loaded at the first export.
   const { ZipFile } = await import('yazl')
   const zip = new ZipFile()
   const output = zip.outputStream as Readable
+  let current: Readable | undefined
   const add = (name: string, bytes: AsyncIterable<Buffer>): Promise<void> =>
     new Promise((resolve, reject) => {
+      if (output.destroyed) throw notRead()
       const stream = Readable.from(bytes, { objectMode: false })
+      current = stream
       stream.once('error', reject).once('close', resolve)
       zip.addReadStream(stream, name)
     })
@@ -44,9 +50,16 @@ export async function* archiveOf(db: Database, content: ArchiveContent): AsyncGe
   }
   const writing = writeAll()
   writing.catch((error: unknown) => output.destroy(error as Error))
-  yield* output as AsyncIterable<Buffer>
-  await writing
+  try {
+    yield* output as AsyncIterable<Buffer>
+    await writing
+  } finally {
+    // Of a reader that stops: nothing else would end the snapshot.
+    current?.destroy(notRead())
+  }
 }
+
+const notRead = (): Error => new Error('the archive is not read any more')
 
 async function* rowsOf({ tables, person }: ArchiveContent, snapshot: Snapshot): AsyncGenerator<ExportEntry> {
   for (const { name, table } of tables) {
