@@ -42,16 +42,23 @@ export function createErasure(
       // An import has brought an account of the same id.
       if (await personOf(person.id)) return
       let againInMs = person.until + SETTLED_MS - clock.now()
+      const failures: Error[] = []
       for (const { name, table } of tables()) {
         stopping.throwIfAborted()
-        const waits = await eraseRows(db, name, table, person, stopping)
-        if (waits) againInMs = againInMs > 0 ? Math.min(againInMs, waits.againInMs) : waits.againInMs
+        try {
+          const waits = await eraseRows(db, name, table, person, stopping)
+          if (waits) againInMs = againInMs > 0 ? Math.min(againInMs, waits.againInMs) : waits.againInMs
+        } catch (error) {
+          // One table must not keep what all others hold.
+          failures.push(new Error(`${name}: ${(error as Error).message}`, { cause: error }))
+        }
       }
+      if (failures[0]) throw failures[0]
       if (againInMs > 0) return { againInMs }
     },
   )
   return {
     eraseSql: ({ id, emails, phones, until }) =>
-      job.enqueueSql({ id, emails: [...emails], phones: [...phones], until }, { id: `erase-${id}` }),
+      job.enqueueSql({ id, emails: [...emails], phones: [...phones], until }, { id: `erase-${id}-${until}` }),
   }
 }

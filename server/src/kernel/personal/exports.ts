@@ -84,8 +84,8 @@ export function createExports(
     },
     async ({ payload: { account, id }, stopping, isLastAttempt, deleteSql }) => {
       const person = await personOf(account)
-      if ((await find(account))?.id !== id) return
-      if (!person) return removeRow({ id })
+      // The account was deleted meanwhile, or a server was killed between the archive and its row.
+      if (!person || (await find(account))?.id !== id) return removeRow({ id })
       try {
         const content = { tables: tables(), person, title: name, at: isoTime(clock.now()) }
         const { size } = await requireStorage().write(keyOf(id), archiveOf(db, content), { signal: stopping })
@@ -161,7 +161,8 @@ export function createExports(
       const row = await db.get(
         sql<ExportRow>`select * from sixwire_exports where id = ${id} and state = 'ready' and deleted_at > ${clock.now()}`,
       )
-      if (!row) throw gone()
+      // The archive of a deleted account is deleted soon.
+      if (!row || !(await personOf(row.account))) throw gone()
       const bytes = await requireStorage()
         .read(keyOf(id))
         .catch((error: unknown) => {

@@ -1,3 +1,4 @@
+import { leastIdOf } from '../../base/ids.ts'
 import { containsSql } from '../../db/contains.ts'
 import type { Database } from '../../db/database.ts'
 import { isOneOf } from '../../db/is-one-of.ts'
@@ -5,6 +6,7 @@ import { sql, type Sql } from '../../db/sql.ts'
 import type { NotYet } from '../jobs/job.ts'
 import { isOf, type DataSubject, type PersonalTables } from '../wire/personal-data.ts'
 import type { Exports } from './exports.ts'
+import { eraseMentions, findMentions, type SearchedTexts } from './mentions.ts'
 
 const PART = 500
 /** How long an event that waits for its webhook is waited for, before it is looked at again. */
@@ -43,24 +45,35 @@ export const frameTables = (db: Database, exports: Pick<Exports, 'remove'>): Per
     },
     deletion: 'erased',
     erase: (person, { stopping }) =>
-      eraseMentions(db, 'sixwire_log', {
-        key: 'id',
-        within: sql`coalesce(path, '') || ' ' || coalesce(message, '') || ' ' || coalesce(fields, '') || ' ' || coalesce(caller, '')`,
+      eraseMentions(
+        db,
+        {
+          table: 'sixwire_log',
+          key: 'id',
+          within: sql`coalesce(path, '') || ' ' || coalesce(message, '') || ' ' || coalesce(fields, '')`,
+          before: (time) => sql`id < ${leastIdOf(time + 1)}`,
+          isOwn: isOf('caller'),
+        },
         person,
         stopping,
-      }),
+      ),
   },
   sixwire_faults: {
     rows: () => sql`1 = 0`,
     key: ['fingerprint'],
     deletion: 'erased',
     erase: (person, { stopping }) =>
-      eraseMentions(db, 'sixwire_faults', {
-        key: 'fingerprint',
-        within: sql`message || ' ' || coalesce(stack, '')`,
+      eraseMentions(
+        db,
+        {
+          table: 'sixwire_faults',
+          key: 'fingerprint',
+          within: sql`message || ' ' || coalesce(stack, '')`,
+          before: (time) => sql`first_at <= ${time}`,
+        },
         person,
         stopping,
-      }),
+      ),
   },
   sixwire_idempotency: {
     about: 'stored answers to repeated requests',
@@ -69,7 +82,7 @@ export const frameTables = (db: Database, exports: Pick<Exports, 'remove'>): Per
     deletion: 'erased',
   },
   sixwire_rate_limits: {
-    rows: ({ id }) => sql`${containsSql(sql`bucket`, id)}`,
+    rows: ({ id }) => containsSql(sql`bucket || ' '`, ` ${id} `),
     key: ['bucket'],
     deletion: 'erased',
   },
@@ -90,7 +103,7 @@ export const frameTables = (db: Database, exports: Pick<Exports, 'remove'>): Per
   },
   sixwire_deliveries: {
     about: 'events for webhooks',
-    rows: ({ id }) => sql`(record = ${id} or owner = ${id})`,
+    rows: isOfEvent,
     deletion: 'erased',
     erase: (person, { stopping }) => eraseDeliveries(db, person, stopping),
   },
@@ -98,13 +111,18 @@ export const frameTables = (db: Database, exports: Pick<Exports, 'remove'>): Per
     rows: () => sql`1 = 0`,
     deletion: 'erased',
     erase: (person, { stopping }) =>
-      eraseMentions(db, 'sixwire_jobs', {
-        key: 'id',
-        within: sql`payload || ' ' || coalesce(last_error, '')`,
-        also: sql`state = 'failed'`,
+      eraseMentions(
+        db,
+        {
+          table: 'sixwire_jobs',
+          key: 'id',
+          within: sql`payload || ' ' || coalesce(last_error, '')`,
+          before: wasCreatedBefore,
+          where: sql`state = 'failed'`,
+        },
         person,
         stopping,
-      }),
+      ),
   },
   sixwire_moves: { isNobodys: 'the owner of a move is a command' },
   sixwire_exports: {
@@ -157,38 +175,19 @@ async function clearAudit(db: Database, { id }: DataSubject): Promise<void> {
 const isBy = (id: string): Sql =>
   sql`(actor_id = ${id} or impersonator_id = ${id} or actor_kind = 'stranger')`
 
-/** Deletes the rows whose texts have the id of the account, an address or a number of it. */
-async function eraseMentions(
-  db: Database,
-  table: string,
-  {
-    key,
-    within,
-    also = sql`1 = 1`,
-    person,
-    stopping,
-  }: { key: string; within: Sql; also?: Sql; person: DataSubject; stopping: AbortSignal },
-): Promise<void> {
-  const [from, column] = [sql.literal(table), sql.literal(key)]
-  const found = await db.scan<{ key: string }>(
-    sql`select ${column} as key from ${from} where ${also} and (${mentions(within, person)})`,
-    { limitMs: SCAN_MS, signal: stopping },
-  )
-  for (let at = 0; at < found.length; at += PART) {
-    const keys = found.slice(at, at + PART).map((row) => row.key)
-    await db.write(sql`delete from ${from} where ${isOneOf(key, keys)} and ${also}`)
-  }
+function isOfEvent({ id }: DataSubject): Sql {
+  return sql`(record = ${id} or owner = ${id})`
 }
 
-const SCAN_MS = 10 * 60_000
+const wasCreatedBefore = (time: number): Sql => sql`created_at <= ${time}`
 
-const mentions = (within: Sql, { id, emails, phones }: DataSubject): Sql =>
-  [...emails, ...phones].reduce(
-    (condition, text) => sql`${condition} or ${containsSql(sql`lower(${within})`, text)}`,
-    containsSql(within, id),
-  )
-
-const EVENT = sql`record || ' ' || coalesce(owner, '') || ' ' || source || ' ' || coalesce(last_error, '')`
+const EVENTS: SearchedTexts = {
+  table: 'sixwire_deliveries',
+  key: 'id',
+  within: sql`record || ' ' || coalesce(owner, '') || ' ' || source || ' ' || coalesce(last_error, '')`,
+  before: wasCreatedBefore,
+  isOwn: isOfEvent,
+}
 
 /** Events that are settled are deleted. Those that wait are sent first: whoever receives them has to know of the deletion. */
 async function eraseDeliveries(
@@ -196,16 +195,7 @@ async function eraseDeliveries(
   person: DataSubject,
   stopping: AbortSignal,
 ): Promise<NotYet | void> {
-  await eraseMentions(db, 'sixwire_deliveries', {
-    key: 'id',
-    within: EVENT,
-    also: sql`state <> 'waiting'`,
-    person,
-    stopping,
-  })
-  const [waiting] = await db.scan(
-    sql`select 1 as one from sixwire_deliveries where state = 'waiting' and (${mentions(EVENT, person)}) limit 1`,
-    { limitMs: SCAN_MS, signal: stopping },
-  )
-  if (waiting) return { againInMs: WAIT_MS }
+  await eraseMentions(db, { ...EVENTS, where: sql`state <> 'waiting'` }, person, stopping)
+  const waiting = await findMentions(db, { ...EVENTS, where: sql`state = 'waiting'` }, person, stopping)
+  if (waiting.length > 0) return { againInMs: WAIT_MS }
 }

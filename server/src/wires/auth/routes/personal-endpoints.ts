@@ -13,7 +13,7 @@ import { Time } from './schemas.ts'
 
 /** All tables are counted. */
 const PREVIEW_LIMIT = { rate: '120/hour', name: 'auth-deletions' } as const
-const LIMIT = { rate: '60/hour', name: 'auth-exports' } as const
+const LIMIT = { rate: '600/hour', name: 'auth-exports' } as const
 
 const Records = {
   table: Type.String({ examples: ['store_documents'] }),
