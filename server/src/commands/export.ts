@@ -1,3 +1,4 @@
+import type { Progress } from '../base/progress.ts'
 import { isoTime, systemClock } from '../base/clock.ts'
 import { platformVersion } from '../base/platform-version.ts'
 import { StartError } from '../base/start-error.ts'
@@ -52,16 +53,13 @@ async function run(dir: string, hasSecrets: boolean, json: boolean): Promise<num
             after: { secrets: hasSecrets },
           }),
         ])
-        return exportAll(
-          { db, secret: settings.secret, copies, exports: app.exports(), sealed: app.sealed() },
-          dir,
-          {
-            hasSecrets,
-            heading: `${settings.name}: exported by Sixwire ${platformVersion()} at ${isoTime(systemClock.now())}`,
-            onProgress: (progress) => bar.show(progress),
-            signal: stop.signal,
-          },
-        )
+        const source = { db, secret: settings.secret, copies, exports: app.exports(), sealed: app.sealed() }
+        const heading = `${settings.name}: exported by Sixwire ${platformVersion()} at ${isoTime(systemClock.now())}`
+        const onProgress = (progress: Progress): void => bar.show(progress)
+        const write = (signal: AbortSignal) =>
+          exportAll(source, dir, { hasSecrets, heading, onProgress, signal })
+        if (!app.wires.includes('store')) return write(stop.signal)
+        return app.service('store').installedFiles.hold((held) => write(AbortSignal.any([held, stop.signal])))
       },
       { isStarted: false },
     )
