@@ -41,6 +41,8 @@ async function shopIn(folder: string): Promise<ConfiguredWire> {
   })()
 }
 
+const PASSWORD = 'correct horse battery'
+
 /** A job that has failed, which an erasure searches for the person. */
 const failedJobSql = (id: string, text: string, at: number): Sql => sql`
   insert into sixwire_jobs (id, kind, payload, state, run_at, attempts, created_at)
@@ -127,6 +129,21 @@ eachEngine((engine) => {
     await deleteUser(server, token, '17')
     await allErased(server)
     assert.deepEqual(await jobsLeft(server), ['of joann', 'of nobody', 'of the next ann'])
+  })
+
+  test('what an administrator did to others keeps its reason', async (t) => {
+    const { server, token } = await startWithAdmin(t, engine)
+    const { _id } = await server.register()
+    const reason = 'Ticket 4711'
+    const begun = await server.request('POST', `/auth/users/${_id}/impersonate`, { token, body: { reason } })
+    assert.equal(begun.status, 201, begun.text)
+    const gone = await server.request('DELETE', '/auth/me', { token, body: { password: PASSWORD } })
+    assert.equal(gone.status, 200, gone.text)
+    await allErased(server)
+    const entries = await server.app.db.all(
+      sql`select reason, ip from sixwire_audit where target = ${`user:${_id}`} and reason is not null`,
+    )
+    assert.deepEqual(entries, [{ reason, ip: null }])
   })
 
   test('a table that cannot be erased does not keep the others', async (t) => {

@@ -114,7 +114,6 @@ export async function fill(db: Database): Promise<void> {
 // What concerns one process, one engine, or one database: its own log of changes, with a name of its own.
 export const OWN = [
   'sixwire_migrations',
-  'sixwire_exports',
   'sixwire_moves',
   'sixwire_processes',
   'sixwire_write_probe',

@@ -13,8 +13,6 @@ export const FRAME_COPIES: TableCopies = {
   sixwire_moves: { isLeftOut: true, isOpen: true },
   sixwire_processes: { isLeftOut: true, isOpen: true },
   sixwire_write_probe: { isLeftOut: true },
-  // Their archives stay behind; a new export is begun there.
-  sixwire_exports: { isLeftOut: true },
   // Reading goes on, and so do its limits and its log.
   sixwire_rate_limits: { isOpen: true },
   sixwire_log: { isOpen: true },

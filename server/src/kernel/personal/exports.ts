@@ -165,9 +165,11 @@ export function createExports(
       if (!row || !(await personOf(row.account))) throw gone()
       const bytes = await requireStorage()
         .read(keyOf(id))
-        .catch((error: unknown) => {
-          // Deleted from outside.
-          throw (error as Error).name === 'NoSuchObject' ? gone() : error
+        .catch(async (error: unknown) => {
+          if ((error as Error).name !== 'NoSuchObject') throw error
+          // Deleted from outside, or in the storage of before a move.
+          await removeRow(row)
+          throw gone()
         })
       return { bytes, size: row.size! }
     },

@@ -150,14 +150,15 @@ async function clearAudit(db: Database, { id }: DataSubject): Promise<void> {
     const rows = await db.all(sql<{ id: string }>`
       select id from sixwire_audit
       where (actor_id = ${id} or target = ${target} or impersonator_id = ${id})
-        and (reason is not null or (target = ${target} and (old_value is not null or new_value is not null))
+        and ((target = ${target} and (reason is not null or old_value is not null or new_value is not null))
           or (${isBy(id)} and (ip is not null or user_agent is not null)))
       limit ${PART}`)
     if (rows.length === 0) return
     await db.batch([
       sql`update sixwire_audit_retention set is_clearing = 1`,
       sql`
-        update sixwire_audit set reason = null,
+        update sixwire_audit set
+          reason = case when target = ${target} then null else reason end,
           old_value = case when target = ${target} then null else old_value end,
           new_value = case when target = ${target} then null else new_value end,
           ip = case when ${isBy(id)} then null else ip end,
