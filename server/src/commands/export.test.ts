@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cp, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
@@ -114,6 +114,15 @@ eachEngine((engine) => {
       [again.code, again.errors],
       [1, 'sixwire: everything is not empty: name another folder\n'],
     )
+    await mkdir(join(old.folder, 'place'))
+    await symlink('place', join(old.folder, 'link'))
+    const linked = await old.sixwire('export', 'link', '--all')
+    assert.equal(linked.errors, 'sixwire: link is a link or a mounted disk: name a folder in it\n')
+    const nowhere = await runHere(['export', 'none', '--all'], {
+      folder: other.folder,
+      environment: { DATABASE_URL: 'sqlite:none.db' },
+    })
+    assert.match(nowhere.errors, /^sixwire: there is no database \S+none\.db/)
     await rm(join(old.folder, 'uploads'), { recursive: true })
     await mkdir(join(old.folder, 'uploads'))
     await writeFile(join(old.folder, 'uploads/x'), '')

@@ -11,7 +11,7 @@ import { JSON_OPTION } from './option.ts'
 import { plural, print } from './print.ts'
 import { createProgressBar } from './progress-bar.ts'
 import { onSignals } from './signals.ts'
-import { withApp } from './with-app.ts'
+import { withSource } from './source-app.ts'
 
 export const exportCommand = defineAction({
   summary: 'Write everything into a folder, to move out: records as NDJSON, files as files',
@@ -42,27 +42,25 @@ async function run(dir: string, hasSecrets: boolean, json: boolean): Promise<num
     () => process.exit(1),
   )
   try {
-    const exported = await withApp(
-      async (app) => {
-        const { db, settings } = app
-        settleHeap()
-        const { copies } = await app.tablesOf(db.dialect)
-        await db.batch([
-          createAudit(systemClock).entrySql(COMMAND_LINE, {
-            action: 'installation.exported',
-            after: { secrets: hasSecrets },
-          }),
-        ])
-        const source = { db, secret: settings.secret, copies, exports: app.exports(), sealed: app.sealed() }
-        const heading = `${settings.name}: exported by Sixwire ${platformVersion()} at ${isoTime(systemClock.now())}`
-        const onProgress = (progress: Progress): void => bar.show(progress)
-        const write = (signal: AbortSignal) =>
-          exportAll(source, dir, { hasSecrets, heading, onProgress, signal })
-        if (!app.wires.includes('store')) return write(stop.signal)
-        return app.service('store').installedFiles.hold((held) => write(AbortSignal.any([held, stop.signal])))
-      },
-      { isStarted: false },
-    )
+    const exported = await withSource(async (app) => {
+      await app.migrate()
+      const { db, settings } = app
+      settleHeap()
+      const { copies } = await app.tablesOf(db.dialect)
+      await db.batch([
+        createAudit(systemClock).entrySql(COMMAND_LINE, {
+          action: 'installation.exported',
+          after: { secrets: hasSecrets },
+        }),
+      ])
+      const source = { db, secret: settings.secret, copies, exports: app.exports(), sealed: app.sealed() }
+      const heading = `${settings.name}: exported by Sixwire ${platformVersion()} at ${isoTime(systemClock.now())}`
+      const onProgress = (progress: Progress): void => bar.show(progress)
+      const write = (signal: AbortSignal) =>
+        exportAll(source, dir, { hasSecrets, heading, onProgress, signal })
+      if (!app.wires.includes('store')) return write(stop.signal)
+      return app.service('store').installedFiles.hold((held) => write(AbortSignal.any([held, stop.signal])))
+    })
     bar.end()
     print(json, { dir, ...exported }, () => textOf(exported, dir))
     return exported.missing.length > 0 ? 1 : 0

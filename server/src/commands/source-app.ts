@@ -7,7 +7,7 @@ import { sqliteFileOf } from '../db/open.ts'
 import { readSettings } from '../kernel/config/config.ts'
 
 /** The application of this folder, which must have a database. */
-export async function withSource(work: (app: App) => Promise<number>): Promise<number> {
+export async function withSource<T>(work: (app: App) => Promise<T>): Promise<T> {
   const folder = process.cwd()
   const config = await loadConfig(folder)
   const { databaseUrl } = await readSettings(config, process.env, folder)

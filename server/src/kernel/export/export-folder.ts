@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs'
-import { mkdir, readdir, rename, rm, rmdir, utimes } from 'node:fs/promises'
+import { lstat, mkdir, readdir, rename, rm, rmdir, utimes } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -23,16 +23,19 @@ export type OpenFolder = ExportFolder & {
  * @throws StartError if there is something in the place of it, or it cannot be written
  */
 export async function openExportFolder(dir: string, signal: AbortSignal): Promise<OpenFolder> {
-  const part = `${resolve(dir)}.part`
+  const place = resolve(dir)
+  const part = `${place}.part`
   const faulted = (error: unknown): never => {
     throw error instanceof Error && 'syscall' in error
       ? new StartError(`${dir} cannot be written: ${error.message}`, { cause: error })
       : error
   }
-  const others = await readdir(dir).catch((error: unknown) =>
+  const others = await readdir(place).catch((error: unknown) =>
     (error as { code?: string }).code === 'ENOENT' ? [] : faulted(error),
   )
   if (others.length > 0) throw new StartError(`${dir} is not empty: name another folder`)
+  // Known now, and not when all is written.
+  if (await isFixed(place)) throw new StartError(`${dir} is a link or a mounted disk: name a folder in it`)
   await rm(part, { recursive: true, force: true }).catch(faulted)
   await mkdir(part, { recursive: true, mode: 0o700 }).catch(faulted)
   const folders = new Set<string>()
@@ -57,10 +60,16 @@ export async function openExportFolder(dir: string, signal: AbortSignal): Promis
       }
     },
     async commit() {
-      await rmdir(dir).catch(() => undefined)
-      await rename(part, dir).catch(faulted)
+      await rmdir(place).catch(() => undefined)
+      await rename(part, place).catch(faulted)
     },
     // What fails beside others may still be written.
     remove: () => rm(part, { recursive: true, force: true, maxRetries: 10 }),
   }
+}
+
+/** Whether no other folder can get this name. */
+async function isFixed(place: string): Promise<boolean> {
+  const found = await lstat(place).catch(() => undefined)
+  return found !== undefined && (!found.isDirectory() || found.dev !== (await lstat(dirname(place))).dev)
 }
