@@ -44,7 +44,7 @@ export const PASSPHRASE_OPTION = {
 const PASSPHRASE_CHARACTERS_MIN = 12
 
 /**
- * Reads a passphrase from a file, or else as a password is read.
+ * Reads a passphrase from a file, or else as a password is read. It is the same however a system composes its letters.
  *
  * @param isNew whether something will be encrypted with it
  * @throws StartError if there is none, or it is too short for that
@@ -52,9 +52,10 @@ const PASSPHRASE_CHARACTERS_MIN = 12
 export async function readPassphrase(file: string | undefined, isNew: boolean): Promise<string> {
   const asked: PasswordQuestion = { noun: 'passphrase', isNew }
   const input = file === undefined ? process.stdin : createReadStream(file)
-  const passphrase = await readPassword(input, process.stderr, asked).catch((error: unknown) => {
+  const typed = await readPassword(input, process.stderr, asked).catch((error: unknown) => {
     throw file === undefined ? error : fileFault(error, file)
   })
+  const passphrase = typed.normalize('NFC')
   if (isNew && passphrase.length < PASSPHRASE_CHARACTERS_MIN)
     throw new StartError(
       `the passphrase is shorter than ${PASSPHRASE_CHARACTERS_MIN} characters: take a longer one`,

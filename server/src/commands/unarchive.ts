@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { loadConfig } from '../app.ts'
@@ -54,7 +54,11 @@ them only, or this one without the keys of providers.`,
     if (to === undefined) throw new UsageError('give --to URL: the new database')
     const folder = process.cwd()
     const installation = await readInstallation(await loadConfig(folder), process.env, folder)
-    const bytes = createReadStream(file, { highWaterMark: 262_144 })
+    // A fault of it must not come while the passphrase is typed.
+    const opened = await open(file).catch((error: unknown) => {
+      throw fileFault(error, file)
+    })
+    const bytes = opened.createReadStream({ highWaterMark: 262_144 })
     const bar = createProgressBar({ out: process.stderr })
     try {
       const tar = await decrypted(bytes, await readPassphrase(from, false))

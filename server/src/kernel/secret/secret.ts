@@ -48,12 +48,16 @@ export async function refuseOtherSecret(file: string, secret: string): Promise<v
     throw new StartError(`${file} exists already, and has another secret: name another place`)
 }
 
-/** Writes the secret of an installation into a new place, for its owner only. @throws StartError if that has another one */
+/** Writes the secret of an installation into a new place, for its owner only. @throws StartError if that has another one, or can't be written */
 export async function placeSecret(file: string, secret: string): Promise<void> {
   await refuseOtherSecret(file, secret)
   if (existsSync(file)) return
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  await writeFile(file, secret, { mode: PRIVATE, flag: 'wx', flush: true })
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+    await writeFile(file, secret, { mode: PRIVATE, flag: 'wx', flush: true })
+  } catch (error) {
+    throw new StartError(`${file} can't be written: ${(error as Error).message}`, { cause: error })
+  }
 }
 
 /** The secret that a rotation has not finished with; undefined if there is none. */
