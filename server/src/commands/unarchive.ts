@@ -153,7 +153,9 @@ function textOf(unarchived: UnarchivedAll, secretFile: string | undefined, to: s
   return [
     `${plural(rows, 'row')} of ${plural(tables.length, 'table')}${files ? ` and ${plural(files.files, 'file')} (${sizeText(files.bytes)})` : ''} of ${createdAt} are in ${shownAddress(to)}, and were compared.`,
     ...(files ? [] : ['The archive has no files.']),
-    ...(migrations > 0 ? [`It is of an earlier version: ${plural(migrations, 'migration')} were run.`] : []),
+    ...(migrations > 0
+      ? [`It was of an earlier version, and is up to date: ${plural(migrations, 'migration')} later.`]
+      : []),
     ...stray.map((name) => `The table ${name} is left out.`),
     `Set DATABASE_URL to it${secretFile === undefined ? '' : `, and SIXWIRE_SECRET to what ${secretFile} holds`}.`,
     ...settings.map((setting) => `Set ${setting}`),

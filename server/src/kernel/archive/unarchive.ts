@@ -46,7 +46,7 @@ export type Unarchived = Copied & {
   readonly createdAt: string
   /** Undefined if the archive has none. */
   readonly files: { readonly files: number; readonly bytes: number } | undefined
-  /** How many migrations were run on what the archive of an older version has. */
+  /** How many migrations are later than the archive, which is then of an earlier version. */
   readonly migrations: number
 }
 
@@ -66,7 +66,7 @@ export async function unarchive(
   const loader = await openTableLoader(to)
   try {
     const load = (entries: ArchiveEntries) => loadAll(context, entries, loader, options)
-    const { copied, header, secret, newer } = await readTar(
+    const { copied, header, secret, newer, later } = await readTar(
       tar,
       (entries) => load(createArchiveEntries(entries)),
       { signal },
@@ -78,7 +78,7 @@ export async function unarchive(
     signal.throwIfAborted()
     await keepSecret(secret)
     await loader.commit()
-    return { ...copied, createdAt: header.createdAt, files: header.files, migrations: newer.length }
+    return { ...copied, createdAt: header.createdAt, files: header.files, migrations: later }
   } finally {
     await loader.close()
   }
@@ -89,12 +89,13 @@ async function loadAll(
   entries: ArchiveEntries,
   loader: TableLoader,
   options: UnarchiveOptions,
-): Promise<{ copied: Copied; header: Header; secret: string; newer: Migration[] }> {
+): Promise<{ copied: Copied; header: Header; secret: string; newer: Migration[]; later: number }> {
   const header = readHeader(await entries.takeText(HEADER_ENTRY))
   const secret = await entries.takeText(SECRET_ENTRY)
   await options.checkSecret(secret)
   const wires = [...new Set(header.migrations.map(({ wire }) => wire))]
-  refuseNewer(header, (await tablesOf(wires, header.engine)).migrations)
+  const { migrations: known } = await tablesOf(wires, header.engine)
+  refuseNewer(header, known)
   const tables = await tablesOf(wires, loader.dialect)
   const { older, newer } = byAge(header, tables.migrations)
   await loader.migrate(older)
@@ -108,7 +109,8 @@ async function loadAll(
   if (!isDeepStrictEqual(readManifest(await entries.takeText(MANIFEST_ENTRY)), passed))
     throw damaged(MANIFEST_ENTRY, 'it does not have the rows and files of the archive')
   await entries.end()
-  return { copied, header, secret, newer }
+  // All that the archive has are known. Its engine tells how many are later: the other one may have more of its own.
+  return { copied, header, secret, newer, later: known.length - header.migrations.length }
 }
 
 /** @throws StartError if the archive's tables were made by migrations that this program does not have */
