@@ -1,14 +1,18 @@
 import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { realpath, stat } from 'node:fs/promises'
+import { join, resolve, sep } from 'node:path'
 import type { Readable } from 'node:stream'
 
-import { ApiError } from '../base/errors.ts'
+import { ApiError, invalid } from '../base/errors.ts'
 import { PendingPromises } from '../base/pending-promises.ts'
 import { messageOf, type FileImports } from '../wires/store/index.ts'
 import type { FileMap } from './file-map.ts'
 
 /** Files that are read and stored at once. */
 const AT_ONCE = 4
+
+/** What a name or a link can cause, beside the file itself. */
+const OF_ONE_FILE = ['ENOENT', 'EACCES', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP']
 
 /** A file of another system. */
 export type SourceFile = {
@@ -22,7 +26,7 @@ export type SourceFile = {
   /** The account that it belongs to. Default: none. */
   readonly owner?: string | undefined
   readonly metadata?: Record<string, unknown> | undefined
-  /** Its bytes, with their number, and its time in milliseconds since 1970. An ApiError, ENOENT or EACCES refuses this file only. */
+  /** Its bytes, with their number, and its time in milliseconds since 1970. An ApiError, ENOENT, EACCES and the like refuse this file only. */
   open(): Promise<FileContent>
 }
 export type FileContent = { readonly size: number; readonly modifiedAt: number; readonly stream: Readable }
@@ -50,6 +54,25 @@ export type FilesWatch = {
 export async function contentAt(path: string): Promise<FileContent> {
   const { size, mtimeMs } = await stat(path)
   return { size, modifiedAt: Math.floor(mtimeMs), stream: createReadStream(path) }
+}
+
+/**
+ * The content of a file in a folder. Names and links are those of a stranger: what is outside of the folder is never read.
+ *
+ * @param path of the file in the folder
+ * @throws VALIDATION_ERROR; ENOENT, EACCES
+ */
+export async function contentIn(folder: string, path: string): Promise<FileContent> {
+  if (path.includes('\0')) throw invalid({ path: '/path', message: 'has the character U+0000' })
+  const refuseOutside = (root: string, file: string): void => {
+    if (!file.startsWith(root.endsWith(sep) ? root : root + sep))
+      throw invalid({ path: '/path', message: 'leads out of the folder' })
+  }
+  refuseOutside(resolve(folder), resolve(folder, `./${path}`))
+  const file = await realpath(join(folder, path))
+  refuseOutside(await realpath(folder), file)
+  if (!(await stat(file)).isFile()) throw invalid({ path: '/path', message: 'is no file' })
+  return contentAt(file)
 }
 
 /**
@@ -101,7 +124,7 @@ export async function storeFiles(
 /** What is wrong with one file. @throws the error if it is not about the file */
 function faultOf(error: unknown): Omit<RefusedFile, 'from'> {
   const { code, message, status = 400 } = error as { code?: string; message: string; status?: number }
-  const isOfFile = (error instanceof ApiError && status < 500) || code === 'ENOENT' || code === 'EACCES'
+  const isOfFile = (error instanceof ApiError && status < 500) || OF_ONE_FILE.includes(code ?? '')
   if (!isOfFile) throw error
   return { code: code!, message: error instanceof ApiError ? messageOf(error) : message }
 }

@@ -30,7 +30,7 @@ type Seen = {
 
 const PARENT = 'parent'
 const TIMES = ['createdAt', 'updatedAt']
-const SERVICE_FIELDS = ['_id', ...TIMES]
+const SERVICE_FIELDS = ['_id', '$owner', ...TIMES]
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/
 
 /** `books/1/chapters/2` is of `books_chapters`. */
@@ -180,7 +180,7 @@ function renamed(document: Record<string, unknown>, taken: readonly string[]): R
   return Object.fromEntries(
     Object.entries(document).map(([name, value]) =>
       taken.includes(name) && !(TIMES.includes(name) && ISO_TIME.test(String(value)))
-        ? [`firestore${name.replace('_', '').replace(/^./, (letter) => letter.toUpperCase())}`, value]
+        ? [`firestore${name.replace(/^[_$]/, '').replace(/^./, (letter) => letter.toUpperCase())}`, value]
         : [name, value],
     ),
   )

@@ -114,7 +114,7 @@ const FILES: Readonly<Record<string, string>> = {
   ]),
   // Of one collection, as scripts write it.
   'firestore/tags.json': json([{ id: 'red', n: 1 }, { n: 2 }]),
-  'firestore/colours.json': '{"blue": {"n": 1}, "green": {"n": 9007199254740993}}',
+  'firestore/colours.json': '{"blue": {"n": 1, "$owner": "bob"}, "green": {"n": 9007199254740993}}',
 }
 
 eachEngine((engine) => {
@@ -166,6 +166,11 @@ eachEngine((engine) => {
     await server.app.service('auth').users.promote('admin@example.com')
     const { token } = (await login(server, 'admin@example.com', PASSWORD)).body
     const read = async (path: string) => (await server.request('GET', path, { token })).body
+    const ownedOf = async (collection: string) =>
+      (await server.request('GET', `/store/${collection}/export?owners=true`, { token })).text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
     assert.partialDeepStrictEqual((await read(`/auth/users/${ADA}`)).user, {
       emailVerified: true,
       name: 'Ada',
@@ -203,11 +208,10 @@ eachEngine((engine) => {
       books: ['b1'],
       more: { cover: deep.cover },
     })
-    const text = (await server.request('GET', '/store/users_notes/export?owners=true', { token })).text
-    const notes = text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
+    // A field says nothing about whom a document belongs to.
+    const [colour] = await ownedOf('colours')
+    assert.partialDeepStrictEqual(colour, { $owner: 'system', firestoreOwner: 'bob', n: 1 })
+    const notes = await ownedOf('users_notes')
     assert.partialDeepStrictEqual(
       notes.find((one) => one.text === 'Hi'),
       {

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { contentAt, type SourceFile } from '../store-files.ts'
+import { contentIn, type SourceFile } from '../store-files.ts'
 
 /** https://firebase.google.com/docs/storage/web/download-files, and the address of a file in a bucket. */
 const ADDRESSES = [
@@ -55,7 +55,7 @@ export async function openStorage(dir: string, accounts: ReadonlySet<string>) {
           name: parts.at(-1)!,
           owner: parts.find((part) => accounts.has(part)),
           metadata: { path },
-          open: () => contentAt(join(dir, path)),
+          open: () => contentIn(dir, path),
         }
       }
     },

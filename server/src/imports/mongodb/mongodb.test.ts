@@ -53,6 +53,7 @@ const BOOKS = [
   },
   { _id: { $oid: '65a0c0de0000000000000004' }, title: 'Twice', slug: 'momo' },
   { _id: { a: 1 }, title: 'Compound' },
+  { _id: 8, title: 'Mine', $owner: ADA },
 ]
 const METADATA = {
   indexes: [
@@ -86,7 +87,7 @@ eachEngine((engine) => {
     const expected = {
       users: { created: 2, unchanged: 0, refused: 1 },
       collections: [
-        { name: 'books', created: 3, present: 0, refused: 2 },
+        { name: 'books', created: 3, present: 0, refused: 3 },
         { name: 'users', created: 3, present: 0, refused: 0 },
       ],
     }
@@ -97,6 +98,7 @@ eachEngine((engine) => {
       [
         'accounts 507f1f77bcf86cd799439013: email: is required',
         'books line 1: /raw/$binary: $binary: bytes are no value of JSON: upload them as a file, or leave the field out',
+        'books line 1: /$owner: is no name of a field',
       ],
     )
     const untouched = await start()
@@ -162,7 +164,10 @@ eachEngine((engine) => {
     const { folder, sixwire, start } = await emptyApplication(t, engine)
     await writeFile(
       join(folder, 'people.json'),
-      JSON.stringify({ _id: 'p', email: 'a@example.com', secret: await oldHash() }),
+      JSON.stringify([
+        { _id: 'p', email: 'a@example.com', secret: await oldHash() },
+        { _id: 'q', secret: '' },
+      ]),
     )
     const imported = await sixwire('mongodb', 'people.json')
     assert.match(imported.output, /^- people: secret has hashes of passwords and is hidden/m)

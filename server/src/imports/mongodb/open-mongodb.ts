@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { basename } from 'node:path'
 
-import { ApiError } from '../../base/errors.ts'
+import { ApiError, invalid } from '../../base/errors.ts'
 import { StartError } from '../../base/start-error.ts'
 import { messageOf, recordsOf, type ImportRecord } from '../../wires/store/index.ts'
 import { createCollectionNames, type CollectionNames } from '../collection-names.ts'
@@ -67,7 +67,8 @@ async function readCollection(
 ): Promise<ReadCollection> {
   const isOfUsers = nameOf(file) === options.users
   const schema = createDerivedSchema()
-  const [ids, hashes] = [createFieldsOfOne(OBJECT_ID), createFieldsOfOne(HASH)]
+  const ids = createFieldsOfOne(OBJECT_ID)
+  const hashes = new Set<string>()
   let [count, otherIds] = [0, 0]
   for await (const { fields } of documentsIn(file)) {
     count++
@@ -76,10 +77,11 @@ async function readCollection(
     const { _id, ...others } = isOfUsers ? without(fields, options.password) : fields
     schema.add(others)
     ids.add(others)
-    hashes.add(others)
+    for (const [name, value] of Object.entries(others))
+      if (PLAIN.test(name) && typeof value === 'string' && HASH.test(value)) hashes.add(name)
   }
   const { notes, ...declared } = await declaredBy(file.replace(/\.\w+$/, '.metadata.json'))
-  const hidden = hashes.names()
+  const hidden = [...hashes]
   const collection: SourceCollection = {
     name: names.of(nameOf(file)),
     declaration: { schema: schema.schema(), ...declared, ...(hidden.length > 0 && { hidden }) },
@@ -132,6 +134,9 @@ async function* documentsOf(
 ): AsyncGenerator<ImportRecord> {
   for await (const { line, fields } of documentsIn(file)) {
     if (fields instanceof ApiError) yield { line, fields }
+    // Whom it belongs to is what the options say, and not what somebody wrote into it.
+    else if ('$owner' in fields)
+      yield { line, fields: invalid({ path: '/$owner', message: 'is no name of a field' }) }
     else {
       const _id = idOf(fields)
       const owner = isOfUsers

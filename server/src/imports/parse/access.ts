@@ -1,3 +1,4 @@
+import type { CollectionDeclaration } from '../../wires/store/index.ts'
 import type { Acl } from './parse-object.ts'
 
 const isUser = (who: string): boolean => who !== '*' && !who.startsWith('role:')
@@ -41,4 +42,36 @@ export function createAclSummary() {
       }
     },
   }
+}
+
+/** What `_SCHEMA` says of a class: who may do what with its objects, as far as their ACLs allow it, and which fields are not shown. */
+export type ClassPermissions = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>
+
+const OWNER = { read: 'owner', create: 'user', update: 'owner', delete: 'owner' } as const
+const ACCESS = { owner: OWNER, 'public-read': { ...OWNER, read: 'public' } } as const
+const OPERATIONS = {
+  read: ['find', 'get'],
+  create: ['create'],
+  update: ['update'],
+  delete: ['delete'],
+} as const
+
+/**
+ * The rules of a collection.
+ *
+ * @param permissions undefined: ACLs alone decide. What not all users may do is for administrators
+ */
+export function accessOf(
+  word: keyof typeof ACCESS,
+  permissions: ClassPermissions | undefined,
+): Pick<CollectionDeclaration, 'read' | 'create' | 'update' | 'delete' | 'hidden'> {
+  const access: Record<keyof typeof OPERATIONS, 'public' | 'user' | 'owner' | 'admin'> = { ...ACCESS[word] }
+  if (permissions === undefined) return access
+  const all = (operations: readonly string[], who: string): boolean =>
+    operations.every((name) => permissions[name]?.['*'] === true || permissions[name]?.[who] === true)
+  for (const action of ['read', 'create', 'update', 'delete'] as const)
+    if (!all(OPERATIONS[action], 'requiresAuthentication')) access[action] = 'admin'
+  if (access.read === 'public' && !all(OPERATIONS.read, '*')) access.read = 'user'
+  const hidden = permissions['protectedFields']?.['*']
+  return { ...access, ...(Array.isArray(hidden) && hidden.length > 0 && { hidden: hidden as string[] }) }
 }

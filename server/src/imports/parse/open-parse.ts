@@ -7,8 +7,8 @@ import { createCollectionNames, type CollectionNames } from '../collection-names
 import { createDerivedSchema } from '../derived-schema.ts'
 import { ISSUERS, lostIdentities } from '../issuers.ts'
 import type { ImportSource, SourceCollection } from '../source.ts'
-import { contentAt, type SourceFile } from '../store-files.ts'
-import { createAclSummary, ownerOf } from './access.ts'
+import { contentIn, type SourceFile } from '../store-files.ts'
+import { accessOf, createAclSummary, ownerOf, type ClassPermissions } from './access.ts'
 import { openExportFiles, type ExportFiles } from './export-files.ts'
 import { plainOf, readObject, type ClassSchema, type ParseFile, type ParseObject } from './parse-object.ts'
 
@@ -125,19 +125,22 @@ async function readClass(source: Export, name: string): Promise<ReadClass> {
   }
   const access = name === USER ? { word: 'owner' as const, notes: [] } : acls.access()
   const { relations, notes } = relationsOf(source, targets)
-  const permissions = (source.schemas.get(name)?.['_metadata'] as { class_permissions?: object } | undefined)
-    ?.class_permissions
+  const permissions = permissionsOf(source.schemas.get(name))
   const collection: SourceCollection = {
     name: source.names.of(name),
     declaration: {
-      ...ACCESS[access.word],
+      ...accessOf(access.word, permissions),
       schema: schema.schema(),
       ...(Object.keys(relations).length > 0 && { relations }),
     },
     notes: [
       ...access.notes,
       ...notes,
-      ...(permissions ? [`class permissions are not translated: ${JSON.stringify(permissions)}`] : []),
+      ...(permissions
+        ? [
+            `what its class permissions did not give to all users is for administrators: ${JSON.stringify(permissions)}`,
+          ]
+        : []),
     ],
     count,
     read: (addressOf) => recordsIn(source, name, joins, addressOf),
@@ -145,8 +148,11 @@ async function readClass(source: Export, name: string): Promise<ReadClass> {
   return { collection, fileCount }
 }
 
-const OWNER = { read: 'owner', create: 'user', update: 'owner', delete: 'owner' } as const
-const ACCESS = { owner: OWNER, 'public-read': { ...OWNER, read: 'public' } } as const
+/** As the database has them, or as the API answers them. */
+function permissionsOf(schema: ClassSchema = {}): ClassPermissions | undefined {
+  const metadata = schema['_metadata'] as { class_permissions?: ClassPermissions } | undefined
+  return (schema['classLevelPermissions'] as ClassPermissions | undefined) ?? metadata?.class_permissions
+}
 
 /** Relations of the fields whose pointers lead to one class that comes. */
 function relationsOf(
@@ -272,7 +278,7 @@ async function* filesIn(source: Export, folder: string): AsyncGenerator<SourceFi
           // It begins with what makes it unique.
           name: fileName.replace(/^[0-9a-f]{32}_|^[0-9a-f-]{36}_/, ''),
           owner: name === USER ? String(object.id) : ownerOf(object.acl),
-          open: () => contentAt(join(folder, basename(fileName))),
+          open: () => contentIn(folder, basename(fileName)),
         }
       }
     }

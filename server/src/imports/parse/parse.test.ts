@@ -134,12 +134,15 @@ const ofMongoexport = (hash: string): Files => {
         area: 'polygon',
         paper: 'file',
         tags: 'relation<Tag>',
-        _metadata: { class_permissions: { find: { '*': true } } },
+        _metadata: { class_permissions: OPEN },
       },
     ],
     _Session: [{ _id: 's', _session_token: 'r:secret' }],
   }
 }
+
+const EVERYBODY = { '*': true }
+const OPEN = { find: EVERYBODY, get: EVERYBODY, create: EVERYBODY, update: EVERYBODY, delete: EVERYBODY }
 
 const FORMS = [
   {

@@ -32,6 +32,7 @@ export function accessOf(collection: PocketbaseCollection): { access: Access; no
     )
   if (collection.authRule)
     notes.push(`authRule is not translated, so all of them may sign in: ${collection.authRule}`)
+  if (collection.authRule === null) notes.push('authRule lets nobody sign in, so its accounts are disabled')
   if (createRule === '')
     notes.push(
       collection.type === 'auth'

@@ -1,4 +1,4 @@
-import type { CollectionDeclaration } from '../../wires/store/index.ts'
+import { SERVICE_FIELDS, type CollectionDeclaration } from '../../wires/store/index.ts'
 import type { CollectionNames } from '../collection-names.ts'
 import { accessOf, ownerFieldOf } from './access-rules.ts'
 import { isMultiple, type PocketbaseCollection, type PocketbaseField } from './pocketbase-data.ts'
@@ -44,6 +44,9 @@ export function translateCollection(
     ({ name, type, system }) =>
       !system && type !== 'password' && name !== createdField && name !== updatedField,
   )
+  const required = fields.flatMap(({ name, required: isRequired }) =>
+    isRequired && !SERVICE_FIELDS.includes(name) ? [name] : [],
+  )
   const hidden = fields.flatMap(({ name, hidden: isHidden }) => (isHidden ? [name] : []))
   const relations = fields.filter(({ type }) => type === 'relation')
   const targets = relations.filter(({ collectionId }) => byId.has(collectionId!))
@@ -58,18 +61,16 @@ export function translateCollection(
       schema: {
         type: 'object',
         properties: Object.fromEntries(fields.map((field) => [field.name, schemaOf(field)])),
-        ...(fields.some(({ required }) => required) && {
-          required: fields.flatMap(({ name, required }) => (required ? [name] : [])),
-        }),
+        ...(required.length > 0 && { required }),
       },
       ...(unique.length > 0 && { unique }),
       ...(targets.length > 0 && {
         relations: Object.fromEntries(
-          targets.map(({ name, collectionId, cascadeDelete, required }) => [
+          targets.map(({ name, collectionId, cascadeDelete, required: isRequired }) => [
             name,
             {
               to: names.of(byId.get(collectionId!)!.name),
-              onDelete: cascadeDelete ? 'cascade' : required ? 'restrict' : 'unset',
+              onDelete: cascadeDelete ? 'cascade' : isRequired ? 'restrict' : 'unset',
             },
           ]),
         ),

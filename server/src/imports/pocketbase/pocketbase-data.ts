@@ -88,7 +88,7 @@ function collectionsOf(
       system: Number(row['system']) !== 0,
       fields: JSON.parse(row['fields'] as string) as PocketbaseField[],
       indexes: JSON.parse(row['indexes'] as string) as string[],
-      authRule: (JSON.parse(row['options'] as string) as { authRule?: PocketbaseRule }).authRule ?? '',
+      authRule: authRuleOf(row['options'] as string),
     }))
   } catch (cause) {
     throw new StartError(
@@ -96,6 +96,11 @@ function collectionsOf(
       { cause },
     )
   }
+}
+
+function authRuleOf(options: string): PocketbaseRule {
+  const { authRule = '' } = JSON.parse(options) as { authRule?: PocketbaseRule }
+  return authRule
 }
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`

@@ -15,7 +15,7 @@ export type CollectionFixture = {
   indexes?: string[]
   fields?: Field[]
   rows?: Row[]
-  authRule?: string
+  authRule?: string | null
 }
 
 const AUTH_FIELDS: readonly Field[] = [

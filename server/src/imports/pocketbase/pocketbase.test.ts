@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -156,6 +156,13 @@ const collections = (passwordHash: string): CollectionFixture[] => [
       },
     ],
   },
+  {
+    id: 'pbc_closed',
+    name: 'closed',
+    type: 'auth',
+    authRule: null,
+    rows: [{ id: 'closed000000001', email: 'closed@example.com', password: passwordHash, tokenKey: 'e' }],
+  },
   { id: 'pbc_stats', name: 'stats', type: 'view' },
 ]
 
@@ -192,7 +199,7 @@ eachEngine((engine) => {
     const filesBefore = await readdir(folder, { recursive: true })
     const checked = await sixwire(...dryRun, '--json')
     const expected = {
-      users: { created: 2, unchanged: 0, refused: 2 },
+      users: { created: 3, unchanged: 0, refused: 2 },
       files: { stored: 3, present: 0, failed: 1, bytes: 68 },
       collections: [
         { name: 'users', created: 3, present: 0, refused: 0 },
@@ -200,12 +207,13 @@ eachEngine((engine) => {
         { name: 'tags', created: 1, present: 0, refused: 0 },
         { name: 'files_1', created: 1, present: 0, refused: 0 },
         { name: 'clients', created: 1, present: 0, refused: 0 },
+        { name: 'closed', created: 1, present: 0, refused: 0 },
       ],
     }
     assert.partialDeepStrictEqual(reportOf(checked), {
       ...expected,
       // That an address is taken is found when it is written.
-      users: { created: 3, unchanged: 0, refused: 1 },
+      users: { created: 4, unchanged: 0, refused: 1 },
     })
     assert.deepEqual(await readdir(folder, { recursive: true }), filesBefore)
     const untouched = await start()
@@ -222,7 +230,8 @@ eachEngine((engine) => {
       /^posts line 4: VALIDATION_ERROR \/data\/0: /m,
       /^posts +2 +0 +2$/m,
       /^accounts client000000001: EMAIL_TAKEN /m,
-      /^- users and clients have accounts/m,
+      /^- users and clients and closed have accounts/m,
+      /^- closed: authRule lets nobody sign in, so its accounts are disabled$/m,
       /^- addresses are in several of them \(1\)/m,
       /^- clients: authRule is not translated, .*: verified = true$/m,
       /^- stats is a view/m,
@@ -244,6 +253,7 @@ eachEngine((engine) => {
       [ada.status, me._id, me.emailVerified, me.name, me.createdAt],
       [200, ADA, true, 'Ada', '2024-11-29T17:02:29.431Z'],
     )
+    assert.equal((await login(server, 'closed@example.com', OLD_PASSWORD)).status, 401)
     const bob = (await login(server, 'bob@example.com', OLD_PASSWORD)).body.token
     const post = await server.request('GET', `/store/posts/${POST}?expand=author,tags,parent`, { token })
     const { cover, papers, $expanded, ...fields } = post.body
@@ -304,7 +314,7 @@ eachEngine((engine) => {
     const declared = await readFile(join(folder, 'collections.pocketbase.ts'), 'utf8')
     const again = await sixwire(...words, '--json')
     assert.partialDeepStrictEqual(reportOf(again), {
-      users: { created: 0, unchanged: 2, refused: 2 },
+      users: { created: 0, unchanged: 3, refused: 2 },
       files: { stored: 0, present: 3, failed: 1 },
       collections: expected.collections.map((one) => ({ ...one, created: 0, present: one.created })),
       isNew: false,
@@ -313,6 +323,44 @@ eachEngine((engine) => {
     assert.equal(await readFile(join(folder, 'collections.pocketbase.ts'), 'utf8'), declared)
     const none = await sixwire('pocketbase', folder)
     assert.match(none.errors, /data\.db: there is no such file: name the folder pb_data$/m)
+  })
+
+  test('names and links that lead out of the storage bring no file', async (t) => {
+    const { folder, sixwire } = await emptyApplication(t, engine)
+    const dir = join(folder, 'pb_data')
+    const secret = join(folder, 'secret.txt')
+    await writeFile(secret, 'secret')
+    const row = (id: string, paper: string) => ({ id, paper })
+    await writePocketbase(
+      dir,
+      [
+        {
+          id: 'pbc_notes',
+          name: 'notes',
+          fields: [{ name: 'paper', type: 'file' }],
+          rows: [
+            row('../../..', 'secret.txt'),
+            row('linked00000001', 'linked.txt'),
+            row('folder00000001', '..'),
+            row('plain000000001', 'plain.txt'),
+          ],
+        },
+      ],
+      { 'pbc_notes/plain000000001/plain.txt': 'plain' },
+    )
+    const storage = join(dir, 'storage/pbc_notes')
+    await mkdir(join(storage, 'linked00000001'))
+    await mkdir(join(storage, 'folder00000001'))
+    await symlink(secret, join(storage, 'linked00000001/linked.txt'))
+    const { files, errors } = reportOf(await sixwire('pocketbase', dir, '--json'))
+    assert.partialDeepStrictEqual(files, { stored: 1, failed: 3, bytes: 5 })
+    assert.deepEqual(
+      errors
+        .filter(({ of }) => of === 'files')
+        .map(({ message }) => message)
+        .toSorted(),
+      ['/path: is no file', '/path: leads out of the folder', '/path: leads out of the folder'],
+    )
   })
 
   test('an import that is killed is whole once it is repeated', async (t) => {

@@ -1,9 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 
+import { ApiError } from '../../base/errors.ts'
 import { parseStrictJson } from '../../base/json.ts'
 import type { SourceFile } from '../store-files.ts'
-import { contentAt } from '../store-files.ts'
+import { contentIn } from '../store-files.ts'
 import { isMultiple, type PocketbaseField, type PocketbaseRow } from './pocketbase-data.ts'
 import type { TranslatedCollection } from './pocketbase-collection.ts'
 
@@ -64,7 +65,7 @@ function ownerOf({ of, ownerFields }: TranslatedCollection, row: PocketbaseRow):
 
 /** The line of a user. */
 export function userOf(
-  { createdField }: TranslatedCollection,
+  { of, createdField }: TranslatedCollection,
   row: PocketbaseRow,
   identities: readonly object[],
 ): object {
@@ -73,8 +74,9 @@ export function userOf(
     _id: row['id'],
     email: row['email'],
     emailVerified: Number(row['verified']) !== 0,
-    ...(typeof row['name'] === 'string' && row['name'] !== '' && { name: row['name'] }),
+    ...(typeof row['name'] === 'string' && row['name'] !== '' && { name: row['name'].slice(0, 200) }),
     ...(createdAt !== undefined && { createdAt }),
+    disabled: of.authRule === null,
     passwordHash: row['password'] || null,
     ...(identities.length > 0 && { identities }),
   }
@@ -84,12 +86,21 @@ export function userOf(
 const fileAddress = (collectionId: string, { id }: PocketbaseRow, name: string): string =>
   `/api/files/${collectionId}/${String(id)}/${name}`
 
-/** The names of files in a record. */
+/** The names of files in a record; none of a field that cannot be read, which refuses the document. */
 export const fileNamesIn = ({ fields }: TranslatedCollection, row: PocketbaseRow): string[] =>
   fields
     .filter(({ type }) => type === 'file')
-    .flatMap((field) => valueOf(field, row[field.name] ?? null) as string | string[])
-    .filter((name) => name !== '')
+    .flatMap((field) => fileNamesOf(field, row[field.name] ?? null))
+    .filter((name) => typeof name === 'string' && name !== '')
+
+function fileNamesOf(field: PocketbaseField, value: PocketbaseRow[string]): string | string[] {
+  try {
+    return valueOf(field, value) as string | string[]
+  } catch (error) {
+    if (error instanceof ApiError) return []
+    throw error
+  }
+}
 
 /** A file of a record, with the name under which it was uploaded. */
 export async function fileOf(
@@ -99,23 +110,25 @@ export async function fileOf(
   name: string,
 ): Promise<SourceFile> {
   const { id } = collection.of
-  const path = join(dir, 'storage', id, String(row['id']), basename(name))
-  const attributes = await attributesAt(`${path}.attrs`)
+  const folder = join(dir, 'storage')
+  const path = `${id}/${String(row['id'])}/${basename(name)}`
+  const attributes = await attributesAt(folder, `${path}.attrs`)
   return {
     from: fileAddress(id, row, name),
     name: attributes?.['user.metadata']?.['original-filename'] ?? name,
     contentType: attributes?.['user.content_type'] || undefined,
     owner: ownerOf(collection, row),
-    open: () => contentAt(path),
+    open: () => contentIn(folder, path),
   }
 }
 
 type Attributes = { 'user.content_type'?: string; 'user.metadata'?: { 'original-filename'?: string } | null }
 
 /** What the storage keeps beside a file. */
-async function attributesAt(file: string): Promise<Attributes | undefined> {
+async function attributesAt(folder: string, path: string): Promise<Attributes | undefined> {
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as Attributes
+    const { stream } = await contentIn(folder, path)
+    return JSON.parse(await text(stream)) as Attributes
   } catch {
     return undefined
   }

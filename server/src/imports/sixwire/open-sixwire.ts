@@ -6,7 +6,7 @@ import { ApiError, invalid } from '../../base/errors.ts'
 import { jsonLinesIn } from '../../base/json-lines.ts'
 import { StartError } from '../../base/start-error.ts'
 import { declarationOf, recordsOf, type CollectionOption } from '../../wires/store/index.ts'
-import { contentAt, type SourceFile } from '../store-files.ts'
+import { contentIn, type SourceFile } from '../store-files.ts'
 import type { ImportSource, SourceCollection } from '../source.ts'
 
 /** A user may have 16 KiB of metadata, a file 64 KiB. */
@@ -21,10 +21,7 @@ const COMING = ['documents', 'files']
 export async function openSixwire(dir: string): Promise<ImportSource> {
   if (!existsSync(join(dir, 'README.md')) || !existsSync(join(dir, 'collections.json')))
     throw new StartError(`${dir}: this is no export: name the folder that "sixwire export --all" has written`)
-  const declared = JSON.parse(await readFile(join(dir, 'collections.json'), 'utf8')) as Record<
-    string,
-    CollectionOption
-  >
+  const declared = await declaredIn(join(dir, 'collections.json'))
   const stored = (await namesIn(join(dir, 'documents'))).map((name) => basename(name, '.ndjson'))
   const names = [...new Set([...Object.keys(declared), ...stored])].toSorted()
   const { users, withoutPassword } = await countUsers(join(dir, 'users.ndjson'))
@@ -46,6 +43,14 @@ export async function openSixwire(dir: string): Promise<ImportSource> {
     users: { count: users, read: () => objectsIn(join(dir, 'users.ndjson')) },
     files: { count: await countLines(join(dir, 'files.ndjson')), read: () => filesIn(dir) },
     close: () => undefined,
+  }
+}
+
+async function declaredIn(file: string): Promise<Record<string, CollectionOption>> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Record<string, CollectionOption>
+  } catch (cause) {
+    throw new StartError(`${file} cannot be read: ${(cause as Error).message}`, { cause })
   }
 }
 
@@ -79,7 +84,7 @@ async function* filesIn(dir: string): AsyncGenerator<SourceFile> {
         // A part of a path is none of a file.
         if (typeof path !== 'string' || path !== basename(path))
           throw invalid({ path: '/path', message: 'must be the name of a file' })
-        return contentAt(join(dir, 'files', path))
+        return contentIn(join(dir, 'files'), path)
       },
     }
 }

@@ -1,4 +1,4 @@
-import { ApiError } from '../../base/errors.ts'
+import { ApiError, invalid } from '../../base/errors.ts'
 import { linesIn } from '../../base/json-lines.ts'
 import { parseStrictJson } from '../../base/json.ts'
 import { identifier } from '../../db/catalogue.ts'
@@ -62,8 +62,11 @@ function rowsSql(
     from (select ${fields.join(', ')} from ${identifier(schema)}.${identifier(of.name)} as r) as f`
 }
 
+/** What ISO 8601 has no text for, such as infinity, stays as it is, and refuses its row. */
 const timeSql = (column: string): string =>
-  `to_char(${identifier(column)}::timestamptz at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+  `case when ${identifier(column)} >= '0001-01-01' and ${identifier(column)} < '10000-01-01'
+    then to_char(${identifier(column)}::timestamptz at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+    else ${identifier(column)}::text end`
 
 const AS_JSON = ['bool', 'int2', 'int4', 'int8', 'float4', 'float8', 'json', 'jsonb']
 
@@ -89,6 +92,9 @@ function documentOf(
     ...columns
   } = parseStrictJson(text, { at: '' }) as Record<string, unknown>
   const document: Record<string, unknown> = { _id: foreignIdOf(key as string[]) }
+  for (const name of ['_id', '$owner'])
+    if ((columns[name] ?? document[name]) !== document[name])
+      throw invalid({ path: `/${name}`, message: 'is a name that no field can have: rename the column' })
   // What is not there is not compared by unique fields, as null is not by PostgreSQL.
   for (const [name, value] of Object.entries(columns))
     if (value !== null)

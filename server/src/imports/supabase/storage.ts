@@ -1,10 +1,7 @@
-import { resolve, sep } from 'node:path'
-
-import { invalid } from '../../base/errors.ts'
 import { linesIn } from '../../base/json-lines.ts'
 import type { Snapshot } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
-import { contentAt, type SourceFile } from '../store-files.ts'
+import { contentIn, type SourceFile } from '../store-files.ts'
 
 type StoredObject = {
   readonly bucket_id: string
@@ -64,12 +61,7 @@ export async function* filesIn(snapshot: Snapshot, dir: string): AsyncGenerator<
         contentType: metadata?.mimetype,
         owner: owner_id ?? owner ?? undefined,
         metadata: { bucket, path: name },
-        async open() {
-          const at = resolve(dir, bucket, name)
-          if (!at.startsWith(resolve(dir) + sep))
-            throw invalid({ path: '/name', message: 'leads out of the folder' })
-          return contentAt(at)
-        },
+        open: () => contentIn(dir, `${bucket}/${name}`),
       }
     }
 }

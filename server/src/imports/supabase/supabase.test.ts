@@ -43,6 +43,9 @@ create table books (
 create table chapters (book_id bigint references books on delete cascade, number int, text text, primary key (book_id, number));
 create table slugs (slug text primary key, book bigint references books on delete set null);
 create table lines (text text);
+create table terms (id int primary key, until timestamptz, "updatedAt" timestamp not null, "_id" text not null, "$owner" text);
+insert into terms values (1, '1899-12-31T23:59:59.5Z', '2024-05-06', '1', null), (2, 'infinity', '2024-05-06', '2', null),
+  (3, '0044-03-15 BC', '2024-05-06', '3', null), (4, null, '2024-05-06', '4', 'system'), (5, null, '2024-05-06', '1', null);
 create view titles as select title from books;
 create unique index books_title on books (lower(title));
 create function touch() returns trigger language plpgsql as $$ begin return new; end $$;
@@ -83,6 +86,7 @@ eachEngine((engine) => {
         { name: 'lines', created: 2, present: 0, refused: 0 },
         { name: 'profiles', created: 2, present: 0, refused: 0 },
         { name: 'slugs', created: 2, present: 0, refused: 0 },
+        { name: 'terms', created: 1, present: 0, refused: 4 },
       ],
     }
     assert.partialDeepStrictEqual(reportOf(checked), expected, checked.errors)
@@ -96,6 +100,10 @@ eachEngine((engine) => {
       /^files covers\/gone\.txt: ENOENT /m,
       /^files covers\/\.\.\/\.\.\/secret: VALIDATION_ERROR /m,
       /^books line 2: VALIDATION_ERROR .*\/big/m,
+      /^terms 2: VALIDATION_ERROR \/until/m,
+      /^terms 3: VALIDATION_ERROR \/until/m,
+      /^terms line 4: VALIDATION_ERROR \/\$owner/m,
+      /^terms line 5: VALIDATION_ERROR \/_id/m,
       /^- views do not come, ask for what they are made of: titles$/m,
       /^- 1 anonymous users do not come/m,
       /^- 1 banned users are disabled here/m,
@@ -165,6 +173,10 @@ eachEngine((engine) => {
     )
     const chapters = await server.request('GET', '/store/chapters?expand=book_id&sort=number', { token })
     assert.equal(chapters.body.data[0].$expanded.book_id.title, 'Momo')
+    assert.partialDeepStrictEqual((await server.request('GET', '/store/terms/1', { token })).body, {
+      until: '1899-12-31T23:59:59.500Z',
+      updatedAt: '2024-05-06T00:00:00.000Z',
+    })
     const slug = await server.request('GET', '/store/slugs?filter={"slug":"mo.mo"}', { token })
     assert.deepEqual([slug.body.total, slug.body.data[0].book], [1, '1'])
     const taken = { body: { book_id: '1', number: 2 }, token }
@@ -188,11 +200,12 @@ eachEngine((engine) => {
         { name: 'lines', created: 0, present: 2 },
         { name: 'profiles', created: 0, present: 2 },
         { name: 'slugs', created: 0, present: 2 },
+        { name: 'terms', created: 0, present: 1 },
       ],
     })
     assert.equal(await readFile(join(folder, 'collections.supabase.ts'), 'utf8'), declared)
     const last = await start()
-    assert.equal((await rowsOf(last))['documents'], 9)
+    assert.equal((await rowsOf(last))['documents'], 10)
   })
 
   test('a role that does not see all rows imports none', async (t) => {

@@ -1,4 +1,4 @@
-import type { CollectionDeclaration } from '../../wires/store/index.ts'
+import { SERVICE_FIELDS, type CollectionDeclaration } from '../../wires/store/index.ts'
 import type { CollectionNames } from '../collection-names.ts'
 import type { PostgresColumn, PostgresForeignKey, PostgresTable } from './postgres-tables.ts'
 
@@ -21,7 +21,8 @@ export type TranslatedTable = {
 const USERS = 'auth.users'
 /** Of several accounts that a row names, whom it belongs to. */
 const OWNER_NAMES = ['user_id', 'owner_id', 'owner', 'author_id', 'created_by']
-const CREATED_NAMES = ['created_at', 'inserted_at']
+const CREATED_NAMES = ['created_at', 'inserted_at', 'createdAt']
+const UPDATED_NAMES = ['updated_at', 'updatedAt']
 const ON_DELETE = { a: 'restrict', r: 'restrict', c: 'cascade', n: 'unset', d: 'restrict' } as const
 /** What a double keeps. */
 export const DIGITS_MAX = 15
@@ -40,7 +41,7 @@ export function translateTable(
   const toTables = of.foreignKeys.filter((key) => isRelation(key, byName))
   const times = of.columns.filter(({ type }) => type === 'timestamptz' || type === 'timestamp')
   const createdColumn = times.find(({ name }) => CREATED_NAMES.includes(name))?.name
-  const updatedColumn = times.find(({ name }) => name === 'updated_at')?.name
+  const updatedColumn = times.find(({ name }) => UPDATED_NAMES.includes(name))?.name
   const columns = of.columns.filter(
     (column) => column.name !== createdColumn && column.name !== updatedColumn && !isOnlyId(column, of),
   )
@@ -49,7 +50,7 @@ export function translateTable(
     key.every((name) => ownColumns.has(name)),
   )
   const required = columns.flatMap(({ name, isRequired, hasDefault }) =>
-    isRequired && !hasDefault ? [name] : [],
+    isRequired && !hasDefault && !SERVICE_FIELDS.includes(name) ? [name] : [],
   )
   const references = new Set(toTables.flatMap((key) => key.columns))
   const relations = toTables.filter((key) => ownColumns.has(key.columns[0]!))

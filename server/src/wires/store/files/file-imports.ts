@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 
-import { idsWithin, leastIdOf } from '../../../base/ids.ts'
+import { invalid } from '../../../base/errors.ts'
+import { idPattern, idsWithin, leastIdOf } from '../../../base/ids.ts'
 import type { Once } from '../../../http/route.ts'
 import { ownerOf } from '../documents/routes/transfer/imported-document.ts'
 import { contentUrlOf } from './links.ts'
@@ -24,6 +25,7 @@ export type ImportedFile = {
   readonly stream: Readable
 }
 
+const OWN_ID = new RegExp(idPattern)
 const SYSTEM_OWNER = 'system'
 const NO_TYPE = 'application/octet-stream'
 
@@ -46,6 +48,7 @@ export const createFileImports = ({ upload }: { upload: Uploads }) => ({
     modifiedAt,
     stream,
   }: ImportedFile): Promise<string> {
+    if (id !== undefined && !OWN_ID.test(id)) throw invalid({ path: '/_id', message: 'is no id of a file' })
     const once: Once = async (fingerprint, perform) => {
       const place = `${leastIdOf(Math.max(0, Math.floor(modifiedAt)))}000`
       return perform(id ?? idsWithin(`${place} ${JSON.stringify([from, fingerprint])}`, 1)[0]!)
