@@ -128,8 +128,20 @@ export function personalEndpoints({
         summary: 'Download the archive of an export',
         description: 'By the link of `GET /auth/me/export`.',
         access: 'public',
-        params: Type.Object({ id: Type.String({ pattern: idPattern, description: 'Of the export.' }) }),
-        query: Type.Object({ token: Type.String({ maxLength: 100, description: 'The token of the link.' }) }),
+        params: Type.Object({
+          id: Type.String({
+            pattern: idPattern,
+            examples: ['01arz3ndektsv4rrffq69g5fav'],
+            description: 'Of the export.',
+          }),
+        }),
+        query: Type.Object({
+          token: Type.String({
+            maxLength: 100,
+            examples: ['mrxk3c00.3Qd0y1zVb7c9n2mK4pLr8sTu6vWx5yZaBcDeFgHiJkM'],
+            description: 'The token of the link.',
+          }),
+        }),
         reply: { 200: Bytes },
         errors: [errors.unauthorized, errors.not_found, errors.unavailable],
       },
