@@ -42,8 +42,8 @@ describe('the screen of the audit log', { skip: withoutChromium }, () => {
       const link = pane.getByRole('link', { name: 'grace@example.com' })
       assert.match((await link.getAttribute('href'))!, /^#\/users\/[\da-z]{26}$/)
       await pane.getByRole('link', { name: 'Show all of user.role-changed' }).click()
-      await page.getByRole('combobox', { name: 'Action' }).waitFor()
-      assert.equal(await page.getByRole('combobox', { name: 'Action' }).inputValue(), 'user.role-changed')
+      const chosen = page.getByRole('combobox', { name: 'Action' })
+      await until(async () => (await chosen.inputValue()) === 'user.role-changed')
       await page
         .getByRole('link', { name: /session.created/ })
         .first()

@@ -6,6 +6,9 @@ import { startApp, type StartOptions, type TestApp } from './app.ts'
 import { endOfSuite, type Ending, type Engine } from './engines.ts'
 import { startMailServer, type ReceivedMail } from './mail-server.ts'
 
+/** What waits longer is no consequence of the calls of a test. */
+const LATER_MS = 600_000
+
 /** A mail server as the tests of accounts read it. */
 export type TestMailbox = {
   /** For `SMTP_URL`. */
@@ -23,12 +26,12 @@ export async function startMailbox(ending: Ending): Promise<TestMailbox> {
 }
 
 /** Resolves when everything that was put into the queue has been done, mails included. */
-export async function quietQueue({ app }: TestApp): Promise<void> {
+export async function quietQueue({ app, clock }: TestApp): Promise<void> {
   const waiting = () =>
-    // What a deleted account leaves is erased once more an hour later.
+    // What a deleted account leaves is looked for once more an hour later.
     app.db.all(sql`
       select id from sixwire_jobs
-      where id not like 'every-%' and id not like 'erase-%' and state <> 'failed' limit 1`)
+      where id not like 'every-%' and state <> 'failed' and run_at < ${clock.now() + LATER_MS} limit 1`)
   while ((await waiting()).length > 0) await delay(20)
 }
 

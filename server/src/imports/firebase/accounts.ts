@@ -7,6 +7,7 @@ import { ApiError } from '../../base/errors.ts'
 import { StartError } from '../../base/start-error.ts'
 import { recordsOf } from '../../wires/store/index.ts'
 import { ISSUERS } from '../issuers.ts'
+import { wrappedArray } from '../wrapped-array.ts'
 
 /** An account, as far as it is read. Times are milliseconds since 1970, as text. */
 type Account = {
@@ -36,7 +37,6 @@ export type FirebaseAccounts = {
 }
 
 const OWN_PROVIDERS = ['password', 'phone', 'anonymous']
-const OPENS = 0x5b
 
 /**
  * @param dir has `users.json`, and `hash_config.txt` with what the console shows of the hashes
@@ -47,7 +47,11 @@ export async function openAccounts(dir: string): Promise<FirebaseAccounts | unde
   if (!existsSync(file)) return undefined
   const config = await readHashConfig(join(dir, 'hash_config.txt'))
   async function* accounts(): AsyncGenerator<Account> {
-    for await (const { line, fields } of recordsOf('ndjson', usersIn(createReadStream(file)), undefined)) {
+    for await (const { line, fields } of recordsOf(
+      'ndjson',
+      wrappedArray(createReadStream(file)),
+      undefined,
+    )) {
       if (fields instanceof ApiError) throw new StartError(`${file}: line ${line} is no user of JSON`)
       yield fields as unknown as Account
     }
@@ -93,20 +97,6 @@ async function readHashConfig(file: string): Promise<HashConfig | undefined> {
     rounds: Number(valueOf('rounds')),
     mem_cost: Number(valueOf('mem_cost')),
   }
-}
-
-/** The array in `{"users": […]}`. */
-async function* usersIn(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let isInside = false
-  let last: Buffer | undefined
-  for await (const piece of pieces) {
-    const start = isInside ? 0 : piece.indexOf(OPENS)
-    if (start === -1) continue
-    isInside = true
-    if (last) yield last
-    last = Buffer.from(piece.subarray(start))
-  }
-  if (last) yield Buffer.from(last.toString('latin1').replace(/\}\s*$/, ''), 'latin1')
 }
 
 const isAnonymous = ({ email, phoneNumber, providerUserInfo = [] }: Account): boolean =>

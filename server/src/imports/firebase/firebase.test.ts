@@ -83,6 +83,7 @@ const FILES: Readonly<Record<string, string>> = {
           editor: ADA,
         },
       },
+      nothing: null,
     },
   }),
   // As the REST API answers.
@@ -114,6 +115,7 @@ const FILES: Readonly<Record<string, string>> = {
   ]),
   // Of one collection, as scripts write it.
   'firestore/tags.json': json([{ id: 'red', n: 1 }, { n: 2 }]),
+  'firestore/empty.json': '{"e1": {}, "e2": {}, "e3": 1}',
   'firestore/colours.json': '{"blue": {"n": 1, "$owner": "bob"}, "green": {"n": 9007199254740993}}',
 }
 
@@ -136,8 +138,10 @@ eachEngine((engine) => {
         { name: 'users', created: 1, present: 0, refused: 0 },
         { name: 'users_notes', created: 2, present: 0, refused: 0 },
         { name: 'books', created: 1, present: 0, refused: 0 },
+        { name: 'nothing', created: 0, present: 0, refused: 1 },
         { name: 'authors', created: 1, present: 0, refused: 1 },
         { name: 'colours', created: 1, present: 0, refused: 1 },
+        { name: 'empty', created: 2, present: 0, refused: 1 },
         { name: 'tags', created: 1, present: 0, refused: 1 },
       ],
     }
@@ -232,7 +236,7 @@ eachEngine((engine) => {
       collections: expected.collections.map((one) => ({ ...one, created: 0, present: one.created })),
     })
     const last = await start()
-    assert.equal((await rowsOf(last))['documents'], 7)
+    assert.equal((await rowsOf(last))['documents'], 9)
     const none = await sixwire('firebase', join(folder, 'export/firestore'))
     assert.match(
       none.errors,

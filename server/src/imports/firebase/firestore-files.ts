@@ -24,6 +24,8 @@ export type ExportedDocument = {
 /** A document that cannot be read. */
 export type UnreadableDocument = { readonly collection: string; readonly fault: ApiError }
 
+type Read = ExportedDocument | UnreadableDocument
+
 const LONG_INTEGER = /[:[,]\s*-?\d{16,}\s*[,\]}]/
 const COLLECTIONS = '__collections__'
 const LINES = ['.ndjson', '.jsonl']
@@ -42,7 +44,7 @@ export async function firestoreFiles(dir: string): Promise<string[]> {
 }
 
 /** Reads the documents of a file. */
-export type ReadDocuments = (file: string) => AsyncGenerator<ExportedDocument | UnreadableDocument>
+export type ReadDocuments = (file: string) => AsyncGenerator<Read>
 
 /**
  * Makes the reader of files: of NDJSON or an array one document is in memory at a time, an object is read as a whole, and the last one
@@ -67,23 +69,16 @@ export function createDocumentReader(): ReadDocuments {
 }
 
 /** A document of a list: as the REST API answers it, or with its id among its fields. */
-function listedDocument(
-  value: Json,
-  collection: string,
-  line: number,
-): ExportedDocument | UnreadableDocument {
+function listedDocument(value: Json, collection: string, line: number): Read {
   // What a query of the REST API answers.
   const of = (value['document'] ?? value) as Json
   if (isRestDocument(of)) return restDocument(of)
   const idField = ID_FIELDS.find((name) => typeof value[name] === 'string')
   if (idField === undefined)
-    return {
+    return unreadable(
       collection,
-      fault: invalid({
-        path: '',
-        message: `line ${line} has no id: neither ${ID_FIELDS.join(', ')} nor name and fields`,
-      }),
-    }
+      `line ${line} has no id: neither ${ID_FIELDS.join(', ')} nor name and fields`,
+    )
   const { [idField]: id, ...fields } = value
   return { path: [collection, id as string], fields, isRest: false }
 }
@@ -101,7 +96,7 @@ const restDocument = ({ name, fields, createTime, updateTime }: Json): ExportedD
   ...(typeof updateTime === 'string' && { updatedAt: updateTime }),
 })
 
-function* documentsOfObject(value: Json, collection: string): Generator<ExportedDocument> {
+function* documentsOfObject(value: Json, collection: string): Generator<Read> {
   if (Array.isArray(value['documents'])) {
     for (const one of value['documents'] as Json[]) yield restDocument(one)
     return
@@ -110,24 +105,37 @@ function* documentsOfObject(value: Json, collection: string): Generator<Exported
   else yield* documentsBelow(areCollections(value) ? value : { [collection]: value }, [])
 }
 
-/** Whether an object has collections of documents, and not documents: all that is two levels below is objects. */
-const areCollections = (value: Json): boolean =>
-  Object.values(value).every(
-    (one) => isObject(one) && Object.values(one).every((document) => isObject(document)),
-  )
+/** Whether an object has collections of documents, and not documents: all that is two levels below is objects, and there are some. */
+function areCollections(value: Json): boolean {
+  const below = Object.values(value).map((one) => (isObject(one) ? Object.values(one) : [one]))
+  return below.flat().length > 0 && below.flat().every(isObject)
+}
 
 /** The documents of collections, and of those below them. */
-function* documentsBelow(collections: Json, above: readonly string[]): Generator<ExportedDocument> {
-  for (const [name, documents] of Object.entries(collections))
-    for (const [id, value] of Object.entries(documents as Json)) {
-      if (!isObject(value)) continue
+function* documentsBelow(collections: Json, above: readonly string[]): Generator<Read> {
+  for (const [name, documents] of Object.entries(collections)) {
+    if (!isObject(documents)) {
+      yield unreadable(name, `${name} has no documents by their ids`)
+      continue
+    }
+    for (const [id, value] of Object.entries(documents)) {
       const path = [...above, name, id]
+      if (!isObject(value)) {
+        yield unreadable(name, `${path.join('/')} is no object`)
+        continue
+      }
       const { [COLLECTIONS]: below, ...fields } = value
       // A document that is not there can have others below it.
       if (Object.keys(fields).length > 0 || !isObject(below)) yield { path, fields, isRest: false }
       if (isObject(below)) yield* documentsBelow(below, path)
     }
+  }
 }
+
+const unreadable = (collection: string, message: string): UnreadableDocument => ({
+  collection,
+  fault: invalid({ path: '', message }),
+})
 
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

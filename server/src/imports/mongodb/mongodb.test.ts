@@ -183,6 +183,7 @@ eachEngine((engine) => {
     await writeFile(join(folder, 'more/people.json'), '')
     for (const [words, fault] of [
       [['pretty.json'], /^sixwire: pretty\.json: .*write each document on one line/m],
+      [['more'], /^sixwire: more is no file: name the files in it$/m],
       [['none.json'], /^sixwire: none\.json cannot be read: /m],
       [
         ['people.json', 'more/people.json'],

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { access } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 
 import { ApiError, invalid } from '../../base/errors.ts'
@@ -197,9 +197,10 @@ const without = (fields: Fields, name: string): Fields => {
 
 /** The documents of a file, with values of JSON in place of those of Extended JSON. @throws StartError */
 async function* documentsIn(file: string): AsyncGenerator<ImportRecord> {
-  await access(file).catch((cause: unknown) => {
+  const found = await stat(file).catch((cause: unknown) => {
     throw new StartError(`${file} cannot be read: ${(cause as Error).message}`, { cause })
   })
+  if (!found.isFile()) throw new StartError(`${file} is no file: name the files in it`)
   try {
     yield* recordsOf('ndjson', createReadStream(file) as AsyncIterable<Buffer>, undefined)
   } catch (cause) {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { ApiError } from '../../base/errors.ts'
 import { StartError } from '../../base/start-error.ts'
 import { messageOf, recordsOf, type ImportRecord } from '../../wires/store/index.ts'
+import { wrappedArray } from '../wrapped-array.ts'
 
 export type ExportFiles = {
   /** The names of classes, `_User` among them; those of joins are `_Join:field:Class`. */
@@ -45,18 +46,7 @@ async function piecesOf(file: string): Promise<AsyncIterable<Buffer>> {
   const handle = await open(file)
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
   await handle.close()
-  const [head] = /^\s*\{\s*"results"\s*:\s*(?=\[)/.exec(buffer.subarray(0, bytesRead).toString()) ?? []
-  const pieces = createReadStream(file, { start: head?.length ?? 0 }) as AsyncIterable<Buffer>
-  return head === undefined ? pieces : arrayIn(pieces)
-}
-
-/** Leaves out what is behind the last bracket. */
-async function* arrayIn(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let last: Buffer = Buffer.alloc(0)
-  for await (const piece of pieces) {
-    const end = last.lastIndexOf(']') + 1
-    yield last.subarray(0, end)
-    last = Buffer.concat([last.subarray(end), piece])
-  }
-  yield last.subarray(0, last.lastIndexOf(']') + 1)
+  const isWrapped = /^\s*\{\s*"results"\s*:\s*\[/.test(buffer.subarray(0, bytesRead).toString())
+  const pieces = createReadStream(file) as AsyncIterable<Buffer>
+  return isWrapped ? wrappedArray(pieces) : pieces
 }
