@@ -1,5 +1,5 @@
 /** What may stand behind the last element of an array, or between two of them. */
-const CLOSING = new Set([...']} \t\r\n'].map((sign) => sign.charCodeAt(0)))
+const CLOSING = new Set(Buffer.from(']} \t\r\n'))
 const OPENS = 0x5b
 
 /** The bytes of the array in an object of JSON with one member, such as `{"results": […]}`. */
