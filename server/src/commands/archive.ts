@@ -29,10 +29,11 @@ export const archive = defineAction({
     },
     ...JSON_OPTION,
   },
-  details: `Holds every table of every wire, the files of the store, and the secret of the installation, as they are at one
-moment. Servers go on. FILE is encrypted with a passphrase in the age format, and is there once it is whole: whoever
-has both can sign in as everybody and spend what the wallets hold. sixwire unarchive makes an installation of it, on
-SQLite or PostgreSQL, also with a later version. Backups of the store are not in it.`,
+  details: `Writes one consistent state of every table of every wire, the files of the store, and the secret of the
+installation. Servers keep running. FILE is encrypted with a passphrase in the age format, and gets its name when it is
+complete. Anyone who has FILE and the passphrase can sign in as every user and spend what the wallets hold.
+sixwire unarchive creates an installation from it, on SQLite or PostgreSQL, also with a later version. It does not
+include the backups of the store.`,
   async run({ words: [file], options: { 'passphrase-file': from, 'no-files': noFiles, leave, json } }) {
     const part = await openPart(file)
     const bar = createProgressBar({ out: process.stderr })

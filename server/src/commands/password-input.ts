@@ -40,7 +40,7 @@ export const PASSPHRASE_OPTION = {
   },
 } as const
 
-/** Guesses are free for whoever has the file. */
+/** A person who has the file can try passphrases without a limit. */
 const PASSPHRASE_CHARACTERS_MIN = 12
 
 /**

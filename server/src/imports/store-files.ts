@@ -43,7 +43,7 @@ export type FilesReport = {
   bytes: number
 }
 
-/** Whom it tells how far it is. */
+/** Receives the progress and the refusals. */
 export type FilesWatch = {
   refused(file: RefusedFile): void
   /** A file is done. */

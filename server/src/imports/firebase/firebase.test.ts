@@ -6,8 +6,7 @@ import { test } from 'node:test'
 
 import { login, PASSWORD } from '../../testing/auth.ts'
 import { eachEngine } from '../../testing/engines.ts'
-import { blocksOf } from '../../testing/examples.ts'
-import { emptyApplication, reportOf, rowsOf } from '../imports.fixture.ts'
+import { documentedWords, emptyApplication, reportOf, rowsOf } from '../imports.fixture.ts'
 
 const ADA = 'aXk3vQ9pL0d2fHsT7wYzB1cN5mE2'
 const COVER =
@@ -127,9 +126,7 @@ eachEngine((engine) => {
       await mkdir(dirname(file), { recursive: true })
       await writeFile(file, text)
     }
-    const [page] = await blocksOf('docs/coming-from/firebase.md', 'sh')
-    const [, command] = page!.trim().split('\n')
-    const words = [...command!.replace('npx sixwire import ', '').split(' '), '--owner-field', 'editor']
+    const words = [...(await documentedWords('firebase')).words, '--owner-field', 'editor']
     const before = await readdir(folder, { recursive: true })
     const expected = {
       users: { created: 2, unchanged: 0, refused: 1 },

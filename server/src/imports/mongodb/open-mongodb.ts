@@ -134,7 +134,7 @@ async function* documentsOf(
 ): AsyncGenerator<ImportRecord> {
   for await (const { line, fields } of documentsIn(file)) {
     if (fields instanceof ApiError) yield { line, fields }
-    // Whom it belongs to is what the options say, and not what somebody wrote into it.
+    // The options name the owner; a field of the other system must not set it.
     else if ('$owner' in fields)
       yield { line, fields: invalid({ path: '/$owner', message: 'is no name of a field' }) }
     else {

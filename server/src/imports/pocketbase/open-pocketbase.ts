@@ -107,7 +107,7 @@ function identitiesIn(data: PocketbaseData) {
   }
 }
 
-/** The files of all records; undefined if no collection has any. */
+/** The files of all records; undefined if no collection has a field for files. */
 function filesIn(
   dir: string,
   data: PocketbaseData,

@@ -21,7 +21,7 @@ export type TranslatedCollection = {
   readonly ownerFields: readonly string[]
 }
 
-/** Where an empty text stands for no value. */
+/** Types whose empty text means that there is no value. */
 const EMPTY_IS_NONE: readonly string[] = ['date', 'select', 'relation', 'file']
 
 /**

@@ -3,7 +3,7 @@ import type { Snapshot } from '../../db/database.ts'
 import { openDatabase } from '../../db/open.ts'
 import { sql } from '../../db/sql.ts'
 
-/** The reads of one moment of a database of somebody else: a transaction that writes nothing. */
+/** A read-only transaction of the other system's database: all reads see the same state. */
 export type OpenSnapshot = { readonly snapshot: Snapshot; readonly close: () => Promise<void> }
 
 /**

@@ -4,10 +4,16 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { login, PASSWORD } from '../../testing/auth.ts'
-import { blocksOf } from '../../testing/examples.ts'
 import { eachEngine } from '../../testing/engines.ts'
 import { postgresUrl } from '../../testing/postgres.ts'
-import { emptyApplication, OLD_PASSWORD, oldHash, reportOf, rowsOf } from '../imports.fixture.ts'
+import {
+  documentedWords,
+  emptyApplication,
+  OLD_PASSWORD,
+  oldHash,
+  reportOf,
+  rowsOf,
+} from '../imports.fixture.ts'
 import { ADA, BOB, createProject, runStatements } from './supabase.fixture.ts'
 
 const SECRET = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
@@ -66,12 +72,8 @@ eachEngine((engine) => {
   test('a project of Supabase comes with its users, tables and files, and again without a change', async (t) => {
     const { folder, sixwire, start } = await emptyApplication(t, engine)
     const url = await createProject(t, project(await oldHash()))
-    const [page] = await blocksOf('docs/coming-from/supabase.md', 'sh')
-    const words = page!
-      .split('\n')[1]!
-      .replace('npx sixwire import ', '')
-      .replace('"$SUPABASE_DB"', url)
-      .split(' ')
+    const documented = await documentedWords('supabase')
+    const words = documented.words.map((word) => (word === '"$SUPABASE_DB"' ? url : word))
     await mkdir(join(folder, 'storage/covers/ada'), { recursive: true })
     await writeFile(join(folder, 'storage/covers/ada/café.gif'), 'GIF89a......')
     const before = await readdir(folder, { recursive: true })

@@ -25,7 +25,7 @@ export function readmeOf(
     'All records as they were at one moment. Files of NDJSON have a JSON object on each line; times are UTC.',
     'Amounts are whole numbers of the smallest unit of their currency, unless a file says otherwise.',
     hasSecrets
-      ? '**It holds hashes of passwords and private keys: whoever reads it can act as your users, and pay with your wallets.**'
+      ? '**It holds hashes of passwords and private keys: anyone who reads it can sign in as your users and spend what your wallets hold.**'
       : 'Hashes of passwords, secrets of second factors and private keys are not in it: `--secrets` writes them, too.',
     '',
     '| file | records | what it is |',

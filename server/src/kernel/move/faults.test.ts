@@ -123,7 +123,7 @@ eachEngine((engine) => {
     await assert.rejects(app.migrate(), { message: /^DATABASE_URL: the data was moved to / })
     await assert.rejects(cancelMove(app), { message: /^the data was moved to .* sixwire move --reopen/ })
     await assert.rejects(move(app, { to: await engine.freshUrl() }), { message: /^the data was moved to / })
-    // Nobody is told to try again.
+    // There is no Retry-After: another try cannot succeed.
     await assert.rejects(addDocuments(app, 1), {
       code: 'UNAVAILABLE',
       message: /^The data of this server was moved to another database: /,

@@ -190,7 +190,7 @@ const EVENTS: SearchedTexts = {
   isOwn: isOfEvent,
 }
 
-/** Events that are settled are deleted. Those that wait are sent first: whoever receives them has to know of the deletion. */
+/** Events that are settled are deleted. Those that wait are sent first, because their receiver must learn of the deletion. */
 async function eraseDeliveries(
   db: Database,
   person: DataSubject,

@@ -8,7 +8,7 @@ export const ONCHAIN_TABLES: PersonalTables = {
     exported: { id: 'value', name: 'value', address: 'value', created_at: 'time' },
     deletion: {
       keeps:
-        'without its key all that a wallet has, or is sent later, is lost for ever. Transfer it before. It has the id only',
+        'without its key, what a wallet holds or receives later is lost. Transfer it before you delete the account. The wallet keeps the id only',
       clears: ['name'],
     },
   },

@@ -3,6 +3,7 @@ import type { Progress } from '../../../base/progress.ts'
 import type { Snapshot } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { ExportFolder, ExportForm } from '../../../kernel/wire/table-export.ts'
+import type { FileRow } from './files.ts'
 import type { Objects } from '../objects/objects.ts'
 import { NoSuchObject } from '../objects/storage.ts'
 import { withSha256 } from '../../../base/with-sha256.ts'
@@ -10,18 +11,6 @@ import { withSha256 } from '../../../base/with-sha256.ts'
 const PAGE = 1000
 const AT_ONCE = 4
 const NAME_BYTES = 150
-
-type FileRow = {
-  id: string
-  owner: string
-  object: string
-  original_name: string
-  content_type: string
-  size: number
-  sha256: string
-  metadata: string
-  created_at: number
-}
 
 /** Files as files, and a line of NDJSON for each. */
 export const fileExport = ({ objects }: { objects: Objects }): ExportForm => ({
