@@ -47,7 +47,7 @@ function fieldsOf(schema: unknown): string {
 
 function bodyOf({ spec: { body } }: Route): string {
   if (body === undefined) return ''
-  if (body.kind === 'raw') return 'bytes'
+  if (body.kind === 'raw' || body.kind === 'stream') return 'bytes'
   if (body.kind !== 'multipart') {
     const { properties, additionalProperties } = body.schema as { properties?: object } & Record<
       string,

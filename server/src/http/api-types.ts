@@ -130,6 +130,7 @@ function bodyOf({ body }: RouteSpec, components: Components): string | undefined
     case 'form':
       return 'URLSearchParams'
     case 'raw':
+    case 'stream':
       return 'Blob | Uint8Array<ArrayBuffer>'
     case 'multipart':
       return 'FormData'

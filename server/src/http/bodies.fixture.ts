@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { Readable } from 'node:stream'
 
 import { Type } from '../base/schema.ts'
 import { defineWire } from '../kernel/wire/wire.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import type { Ending, Engine } from '../testing/engines.ts'
-import { form, json, multipart, raw, type Upload } from './bodies.ts'
+import { form, json, multipart, raw, stream, type Upload } from './bodies.ts'
 import { route } from './route.ts'
 
 export const FILE_MAX = 200_000
@@ -114,6 +115,22 @@ function bodiesWire() {
             reply: { 200: Type.Object({ size: Type.Integer() }) },
           },
           ({ body }) => ({ size: body.bytes.length }),
+        ),
+        ...(['stream', 'slow-stream'] as const).map((name) =>
+          route(
+            `POST /bodies/${name}`,
+            {
+              ...spec,
+              body: stream({
+                maxBytes: FILE_MAX,
+                contentTypes: ['a/b'],
+                receiveMs: name === 'stream' ? 60_000 : 20,
+              }),
+              answerHeaders: { 'x-bodies': 'streamed', 'access-control-expose-headers': 'x-bodies' },
+              reply: { 200: Type.Object({ size: Type.Integer(), sha256: Type.String() }) },
+            },
+            ({ body }) => hashOf(body?.stream ?? Readable.from([])),
+          ),
         ),
         route(
           'POST /bodies/form',

@@ -1,10 +1,23 @@
 import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { before, describe, test } from 'node:test'
 
 import { someEngine, endOfSuite } from '../testing/engines.ts'
 import { until } from '../testing/until.ts'
-import { bytes, FILE, head, MULTIPART, open, readAnswer, startBodies, type Bodies } from './bodies.fixture.ts'
+import {
+  bytes,
+  FILE,
+  FILE_MAX,
+  head,
+  MULTIPART,
+  open,
+  readAnswer,
+  startBodies,
+  type Bodies,
+} from './bodies.fixture.ts'
+
+const sha256Of = (content: Buffer): string => createHash('sha256').update(content).digest('hex')
 
 someEngine((engine) => {
   let it: Bodies
@@ -91,6 +104,46 @@ someEngine((engine) => {
     })
   })
 
+  describe('a streamed body', () => {
+    const type = { 'content-type': 'a/b' }
+
+    test('is read as it arrives, up to its limit and of its types only', async () => {
+      const all = randomBytes(FILE_MAX)
+      const { status, body, headers } = await it.send('stream', bytes(all), type)
+      assert.deepEqual([status, body], [200, { size: FILE_MAX, sha256: sha256Of(all) }])
+      assert.equal(headers.get('x-bodies'), 'streamed')
+      assert.equal((await it.app.request('POST', '/bodies/stream')).body.size, 0)
+      const other = await it.send('stream', bytes('x'), { 'content-type': 'text/plain' })
+      assert.deepEqual([other.status, other.headers.get('x-bodies')], [415, 'streamed'])
+      const long = bytes(Buffer.alloc(FILE_MAX + 1))
+      assert.equal((await it.send('stream', long, type)).status, 413)
+      const socket = await open(it.app.url)
+      socket.write(head('/bodies/stream', 'content-type: a/b\r\ntransfer-encoding: chunked'))
+      socket.write(`${long.length.toString(16)}\r\n`)
+      socket.write(long)
+      assert.equal((await readAnswer(socket)).status, 413)
+      socket.destroy()
+      await it.isWell()
+    })
+
+    test('has its headers for pages of other origins, before they send it as well', async () => {
+      const { status, headers } = await it.app.request('OPTIONS', '/bodies/stream', {
+        headers: {
+          origin: 'http://localhost:5173',
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'upload-offset',
+        },
+      })
+      assert.deepEqual(
+        [status, headers.get('x-bodies'), headers.get('access-control-allow-headers')],
+        [204, 'streamed', 'upload-offset'],
+      )
+      const sent = await it.send('stream', bytes('x'), { ...type, origin: 'http://localhost:5173' })
+      assert.equal(sent.headers.get('access-control-expose-headers'), 'x-bodies')
+      assert.equal((await it.app.request('OPTIONS', '/bodies/raw')).headers.get('x-bodies'), null)
+    })
+  })
+
   describe('a form', () => {
     test('has each field once, as text', async () => {
       const type = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -120,6 +173,15 @@ someEngine((engine) => {
         assert.match(answered.head, /connection: close/i)
         if (!socket.closed) await once(socket, 'close')
       }
+      await it.isWell()
+    })
+
+    test('is refused while it is streamed', async () => {
+      const socket = await open(it.app.url)
+      socket.write(`${head('/bodies/slow-stream', 'content-type: a/b\r\ncontent-length: 9')}1`)
+      const answered = await readAnswer(socket)
+      assert.deepEqual([answered.status, late.test(answered.body)], [400, true])
+      if (!socket.closed) await once(socket, 'close')
       await it.isWell()
     })
 

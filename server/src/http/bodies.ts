@@ -28,6 +28,16 @@ export type RawBody = BodyLimits & {
   contentTypes?: readonly string[]
 }
 
+export type StreamBody = {
+  kind: 'stream'
+  /** The largest body in bytes. */
+  maxBytes: number
+  /** Media types without parameters; any other is answered 415. */
+  contentTypes: readonly string[]
+  /** The time for the whole body to arrive, in milliseconds from the end of the headers. Default 60,000. */
+  receiveMs?: number
+}
+
 export type MultipartBody<S extends TSchema = TSchema, Required extends boolean = boolean> = {
   kind: 'multipart'
   /** The parts beside the file. */
@@ -45,7 +55,7 @@ export type MultipartBody<S extends TSchema = TSchema, Required extends boolean 
 }
 
 /** What the body of a route is. */
-export type RouteBody = JsonBody | FormBody | RawBody | MultipartBody
+export type RouteBody = JsonBody | FormBody | RawBody | StreamBody | MultipartBody
 
 /** A body that is read as JSON, strictly, and checked by the schema. */
 export const json = <const S extends TSchema>(
@@ -75,6 +85,16 @@ export const form = <const S extends TSchema>(schema: S, limits: BodyLimits = {}
  * route('POST /hooks/shop', { …, body: raw({ maxBytes: 65_536 }) }, ({ body }) => verify(body.bytes, body.headers))
  */
 export const raw = (options: Omit<RawBody, 'kind'>): RawBody => ({ kind: 'raw', ...options })
+
+/**
+ * Bytes of any length, which the handler reads as they arrive; it gets `undefined` if there are none. Not for routes that take
+ * an `Idempotency-Key`.
+ *
+ * @example
+ * const body = stream({ maxBytes: 50_000_000, contentTypes: ['application/offset+octet-stream'] })
+ * route('PATCH /store/uploads/:id', { …, body }, ({ body }) => append(body?.stream))
+ */
+export const stream = (options: Omit<StreamBody, 'kind'>): StreamBody => ({ kind: 'stream', ...options })
 
 const NO_FIELDS = Type.Object({})
 
@@ -144,18 +164,28 @@ export type Upload<Fields, Required extends boolean = boolean> = {
   fields: () => Promise<Fields>
 }
 
+/** A body of `stream({ … })` as its handler gets it. */
+export type StreamedBody = {
+  /** Undefined if it is sent in chunks. */
+  readonly contentLength: number | undefined
+  /** Fails with the error to answer if the rest is late or too large, and with that of the connection if the client is gone. */
+  readonly stream: Readable
+}
+
 /** A body of each kind as its handler gets it. */
 export type ReceivedBody<B extends RouteBody> = B extends JsonBody<infer S> | FormBody<infer S>
   ? Static<S>
   : B extends RawBody
     ? RawRequest
-    : B extends MultipartBody<infer S, infer Required>
-      ? Upload<Static<S>, Required>
-      : never
+    : B extends StreamBody
+      ? StreamedBody | undefined
+      : B extends MultipartBody<infer S, infer Required>
+        ? Upload<Static<S>, Required>
+        : never
 
 /** The schema that a body is checked by; undefined if it is not checked. */
 export const schemaOfBody = (body: RouteBody | undefined): TSchema | undefined =>
-  body === undefined || body.kind === 'raw'
+  body === undefined || body.kind === 'raw' || body.kind === 'stream'
     ? undefined
     : body.kind === 'multipart'
       ? body.fields

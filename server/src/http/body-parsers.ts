@@ -5,6 +5,7 @@ import { decodeUtf8, parseStrictJson } from '../base/json.ts'
 import type { RouteBody } from './bodies.ts'
 import type { RawRequest } from './raw-request.ts'
 import { specOf } from './spec-of.ts'
+import { StreamReader } from './stream-reader.ts'
 
 export const JSON_MEDIA_TYPE = 'application/json'
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
@@ -69,6 +70,17 @@ const PARSERS: { readonly [Kind in BodyKind]: (engine: FastifyInstance) => void 
       const mediaType = mediaTypeOf(request.headers['content-type'])
       if (!contentTypes || contentTypes.includes(mediaType)) return done(null, bytes)
       done(errors.unsupported_media_type({ message: `Send the body as ${contentTypes.join(' or ')}.` }))
+    })
+  },
+
+  stream(engine) {
+    engine.addContentTypeParser('*', (request, _payload, done) => {
+      const body = specOf(request)?.body
+      if (body?.kind !== 'stream') return done(null)
+      if (body.contentTypes.includes(mediaTypeOf(request.headers['content-type'])))
+        return done(null, new StreamReader(request.raw, body))
+      const types = body.contentTypes.join(' or ')
+      done(errors.unsupported_media_type({ message: `Send the body as ${types}.` }))
     })
   },
 

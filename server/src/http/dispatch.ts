@@ -5,6 +5,7 @@ import { schemaOfBody } from './bodies.ts'
 import { EventStream } from './event-stream.ts'
 import {
   handle,
+  handleBytes,
   handleOnce,
   handleStream,
   handleUpload,
@@ -19,6 +20,7 @@ import {
   checkBodyHeaders,
   countCall,
   forbidCaching,
+  setAnswerHeaders,
   takePlace,
   type RequestPhase,
 } from './phases.ts'
@@ -73,6 +75,7 @@ export function registerRoute(engine: FastifyInstance, route: RouteContext): voi
 function phasesOf({ spec, target, limit }: RouteContext): readonly RequestPhase[] {
   const phases = [
     forbidCaching,
+    spec.answerHeaders && setAnswerHeaders,
     spec.access !== 'public' && authenticate,
     spec.access !== 'public' && admit,
     limit && countCall,
@@ -89,6 +92,7 @@ function performOf({ spec, fieldChecks, expectedCallers }: RouteContext): Perfor
   if (expectedCallers) return spec.stream ? performEarly(handleStream) : performEarly(handle)
   if (spec.stream) return handleStream
   if (fieldChecks) return handleUpload
+  if (spec.body?.kind === 'stream') return handleBytes
   return spec.idempotent ? handleOnce : handle
 }
 

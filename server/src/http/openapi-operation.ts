@@ -140,6 +140,8 @@ function contentOf(body: RouteBody): [type: string, schema: Schema][] {
       return [[FORM_TYPE, body.schema as Schema]]
     case 'raw':
       return (body.contentTypes ?? ['*/*']).map((type) => [type, rawOf(type)])
+    case 'stream':
+      return body.contentTypes.map((type) => [type, BYTES])
     case 'multipart': {
       const { file } = body
       const { title: _, ...fields } = body.fields as Schema & { required?: string[] }

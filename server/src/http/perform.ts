@@ -13,6 +13,7 @@ import { admit, countCall, refuseToken } from './phases.ts'
 import { ReceivedCall, type CallExtras, type Exchange } from './received-call.ts'
 import { render, type RenderedAnswer } from './rendered-answer.ts'
 import { answer, type Call } from './route.ts'
+import { StreamReader } from './stream-reader.ts'
 
 /** Calls the handler and renders what it answers. */
 export type Perform = (exchange: Exchange) => Promise<RenderedAnswer | EventStream>
@@ -37,6 +38,16 @@ export function handleOnce(exchange: Exchange): Promise<RenderedAnswer> {
 export async function handleStream(exchange: Exchange): Promise<RenderedAnswer | EventStream> {
   const result = await exchange.route.handle(new ReceivedCall(exchange) as unknown as Call)
   return result instanceof EventStream ? result : render(exchange, result)
+}
+
+/** Calls the handler of a body that it reads as it arrives. */
+export async function handleBytes(exchange: Exchange): Promise<RenderedAnswer> {
+  const { body } = exchange.request
+  try {
+    return await handle(exchange)
+  } finally {
+    if (body instanceof StreamReader) body.close()
+  }
 }
 
 /** Calls the handler of a multipart body, which gives the body's fingerprint itself once it has read the bytes. */

@@ -17,6 +17,10 @@ export function forbidCaching({ route, request, reply }: Exchange): void {
     reply.header('cache-control', 'no-store')
 }
 
+/** Sets the headers of every answer of the route. */
+export const setAnswerHeaders = ({ route, reply }: Exchange): void =>
+  void reply.headers(route.spec.answerHeaders!)
+
 /** Finds the caller by the token. @throws UNAUTHORIZED if it belongs to nobody */
 export function authenticate(exchange: Exchange): Promise<void> | void {
   const { route, request } = exchange
@@ -133,6 +137,7 @@ export function takePlace({ route, request, reply }: Exchange): Promise<void> | 
   // The place is given back when the response closes, which would not happen again.
   if (reply.raw.closed) signalOf(reply.raw, undefined).throwIfAborted()
   const { body } = route.spec
-  const weight = body ? weightOfBody(request.headers, route.bodyMax, body.kind === 'multipart') : 0
+  const isStreamed = body?.kind === 'multipart' || body?.kind === 'stream'
+  const weight = body ? weightOfBody(request.headers, route.bodyMax, isStreamed) : 0
   return request.flight.takePlace(weight, () => signalOf(reply.raw, undefined))
 }

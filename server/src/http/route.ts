@@ -95,7 +95,7 @@ export type RouteSpec = {
   ) => string | Promise<string>
   params?: TSchema
   query?: TSchema
-  /** `json(schema)`, `form(schema)`, `raw({ maxBytes })` or `multipart({ file, fields })`. */
+  /** `json(schema)`, `form(schema)`, `raw({ maxBytes })`, `stream({ maxBytes, contentTypes })` or `multipart({ file, fields })`. */
   body?: RouteBody
   /** The time after which `call.signal` aborts, in milliseconds from the start of the handler. Default: none. */
   timeLimitMs?: number
@@ -104,6 +104,8 @@ export type RouteSpec = {
    * Whether the handler of a GET may answer an `eventStream`, beside `reply` or, with `NoBody` for 200, in place of it.
    */
   stream?: boolean
+  /** Headers of every answer, also of errors, and of the answer to OPTIONS of its address. The handler may set other values. */
+  answerHeaders?: Readonly<Record<string, string>>
   /** A schema for each status that the handler answers; the lowest status is the default. */
   reply: Record<number, TSchema>
   /** The errors that it may answer, beyond those that follow from its access, body and limit. */

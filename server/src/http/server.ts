@@ -26,6 +26,7 @@ import { prepareRequests, registerRoute, withHead } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE } from './failures.ts'
 import { clientOf, DESCRIPTION_LIMIT, parseRateLimit, takeCall } from './limits.ts'
 import { MultipartReader } from './multipart.ts'
+import { StreamReader } from './stream-reader.ts'
 import { EventStreams } from './event-streams.ts'
 import type { StreamOptions } from './open-event-stream.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
@@ -207,6 +208,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       .flatMap(({ routes }) => routes.map(({ path }) => path)),
   )
   const isKnownHost = options.hosts && hostCheck(options.hosts)
+  const optionsHeaders = answerHeadersOf(options.groups)
   const traffic = new Traffic(options.onAnswer)
   engine.addHook('onClose', sending.close)
 
@@ -221,8 +223,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // The client has reset the connection: there is no client to answer, and no address to count.
     if (request.socket.remoteAddress === undefined) return void request.socket.destroy()
     reply.headers(fixedHeaders).header('x-request-id', request.id)
+    if (request.method === 'OPTIONS')
+      reply.headers(optionsHeaders.get(findAddress(pathOf(request.url))?.path) ?? {})
     limitReceiving(request, reply, (late) => {
-      if (request.body instanceof MultipartReader) request.body.fail(late)
+      const { body } = request
+      if (body instanceof MultipartReader || body instanceof StreamReader) body.fail(late)
       else answerError(late, request, reply)
     })
     done()
@@ -297,6 +302,16 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     close: () => engine.close(),
   }
 }
+
+/** What OPTIONS of an address answers beside the headers of CORS, by its path. */
+const answerHeadersOf = (
+  groups: readonly RouteGroup[],
+): ReadonlyMap<string | undefined, Readonly<Record<string, string>>> =>
+  new Map(
+    groups.flatMap(({ routes }) =>
+      routes.flatMap(({ path, spec }) => (spec.answerHeaders ? [[path, spec.answerHeaders] as const] : [])),
+    ),
+  )
 
 /** Whether a `Host` names this server, or is none that a stranger's domain can be. Old clients send none. */
 function hostCheck(hosts: readonly string[]): (host: string | undefined) => boolean {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { Type } from '../../base/schema.ts'
-import { json, multipart, raw } from '../../http/bodies.ts'
+import { json, multipart, raw, stream } from '../../http/bodies.ts'
 import { route } from '../../http/route.ts'
 import { assemble, refused } from '../../testing/assemble.ts'
 import { defineWire, type ConfiguredWire } from './wire.ts'
@@ -90,6 +90,12 @@ describe('a wire that is defined wrongly stops the start with one line', () => {
       /: body: strict mode: unknown keyword: "minLenght"/,
     ],
     ['no status at all', spec({ reply: {} }), /: reply can't be/],
+    [
+      'an Idempotency-Key with a streamed body',
+      spec({ idempotent: true, body: stream({ maxBytes: 1, contentTypes: ['a/b'] }) }),
+      /POST \/hello: a streamed body cannot be compared with an earlier one: leave out idempotent$/,
+    ],
+    ['headers that are no texts', spec({ answerHeaders: { 'x-a': 1 } }), /: answerHeaders can't be/],
     ['a body that is text', spec({ body: 'x' }), /: body can't be "x": it takes json\(Type\.Object/],
     ['a body of fields alone', spec({ body: { name: Type.String() } }), /: body can't be this object/],
     [

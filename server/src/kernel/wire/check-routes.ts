@@ -21,7 +21,7 @@ import { limitOf, RATE_LIMIT } from '../../http/limits.ts'
 import { titleFault } from '../../http/openapi-titles.ts'
 import { DESCRIPTION } from '../../http/openapi.ts'
 import { ACCESS } from '../../http/access.ts'
-import type { FormBody, JsonBody, MultipartBody, RawBody, RouteBody } from '../../http/bodies.ts'
+import type { FormBody, JsonBody, MultipartBody, RawBody, RouteBody, StreamBody } from '../../http/bodies.ts'
 import { METHODS, type Route, type RouteGroup, type RouteLimit, type RouteSpec } from '../../http/route.ts'
 import type { Running } from './wire.ts'
 
@@ -73,6 +73,7 @@ const BODIES: {
   readonly json: FieldsOf<JsonBody>
   readonly form: FieldsOf<FormBody>
   readonly raw: FieldsOf<RawBody>
+  readonly stream: FieldsOf<StreamBody>
   readonly multipart: FieldsOf<MultipartBody>
 } = {
   json: {
@@ -85,6 +86,12 @@ const BODIES: {
     ...LIMITS,
     maxBytes: BODY_BYTES,
     contentTypes: mediaTypes(MEDIA_TYPE, 'application/json'),
+  },
+  stream: {
+    kind: TEXT,
+    maxBytes: { takes: 'a whole number of bytes above 0', fits: isPositive },
+    contentTypes: mediaTypes(MEDIA_TYPE, 'application/json'),
+    receiveMs: optional(MILLISECONDS),
   },
   multipart: {
     kind: TEXT,
@@ -140,6 +147,10 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   timeLimitMs: optional(MILLISECONDS),
   headers: optional(OBJECT),
   stream: optional(SWITCH), // see checkRoute
+  answerHeaders: optional({
+    takes: "an object of texts, like { 'tus-resumable': '1.0.0' }",
+    fits: (value) => isPlain(value) && isEach(value, (one) => typeof one === 'string'),
+  }),
   reply: {
     takes: 'a schema for each status, like { 200: Type.Object({ … }) }',
     fits: (value) =>
@@ -312,6 +323,10 @@ function checkRoute(wire: string, route: unknown): void {
     throw new StartError(`wires: ${wire}: ${key}: a GET has no body: use query, or another method`)
   if (spec.stream && method !== 'GET')
     throw new StartError(`wires: ${wire}: ${key}: only a GET can answer a stream`)
+  if (spec.idempotent && spec.body?.kind === 'stream')
+    throw new StartError(
+      `wires: ${wire}: ${key}: a streamed body cannot be compared with an earlier one: leave out idempotent`,
+    )
   checkBody(`wires: ${wire}: ${key}: body`, spec.body)
   checkLimit(`wires: ${wire}: ${key}`, spec.limit)
   checkAccess(`wires: ${wire}: ${key}`, spec)
@@ -378,7 +393,7 @@ function checkBody(where: string, body: RouteBody | undefined): void {
     throw new StartError(
       isSchema(body)
         ? `${where} says what it holds, but not how it is sent: write json(Type.Object({ … }))`
-        : `${where} can't be ${shown(body)}: it takes json(Type.Object({ … })), form(…), raw(…) or multipart(…)`,
+        : `${where} can't be ${shown(body)}: it takes json(Type.Object({ … })), form(…), raw(…), stream(…) or multipart(…)`,
     )
   checkFields(where, body, BODIES[kind])
   if (body.kind !== 'multipart') return
