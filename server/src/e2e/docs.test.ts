@@ -365,12 +365,12 @@ someEngine((engine) => {
     assert.equal(output.replaceAll('}{', '}\n{'), answers.join('\n'))
   })
 
-  test('the files of docs/store.md are uploaded, found and opened', async (t) => {
+  test('the files of docs/files.md are uploaded, found and opened', async (t) => {
     const app = await startApp(t, engine)
     const { token: TOKEN } = await app.register()
     const photo = `GIF89a${'.'.repeat(200)}`
-    const [, , save, many, , open, link] = await blocksOf('docs/store.md', 'sh')
-    const client = (await blocksOf('docs/store.md', 'ts')).find((block) => block.includes('six.upload'))
+    const [save, many, , open, link] = await blocksOf('docs/files.md', 'sh')
+    const client = (await blocksOf('docs/files.md', 'ts')).find((block) => block.includes('six.upload'))
     const folder = await applicationFolder(t, {
       'photo.png': photo,
       'client.ts': `import { createClient } from 'sixwire/client'
@@ -526,6 +526,7 @@ someEngine((engine) => {
   describe('the configurations', () => {
     for (const page of [
       'docs/store.md',
+      'docs/files.md',
       'docs/queries.md',
       'docs/auth.md',
       'docs/messaging.md',
