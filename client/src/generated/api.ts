@@ -1679,10 +1679,28 @@ type StoredFile = {
   sha256: string
   /** Where the bytes are. */
   url: string
+  /** public: everybody who knows its public address may read it. */
+  access: 'private' | 'public'
+  /** Why its bytes are not served: they are checked still, or were refused. Absent: they are. */
+  status?: 'pending' | 'refused'
+  /** Why it is refused. */
+  refusal?: string
+  /** Of an image that can be resized, soon after its upload. */
+  image?: ImageSummary
   /** Any fields, as a JSON object of at most 64 KiB. */
   metadata: FileMetadata
   /** ISO 8601, UTC, with milliseconds. */
   createdAt: string
+}
+
+/** Of an image that can be resized, soon after its upload. */
+type ImageSummary = {
+  /** In pixels, upright. */
+  width: number
+  /** In pixels, upright. */
+  height: number
+  /** A blurred preview: a ThumbHash, in Base64. */
+  preview: string
 }
 
 /** Any fields, as a JSON object of at most 64 KiB. */

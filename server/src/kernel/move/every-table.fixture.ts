@@ -72,7 +72,12 @@ export const VALUES: Record<string, Record<string, Sql>> = {
     index_set: sql`0`,
   },
   store_entries: { key: sql`x'00ff105c'` },
-  store_files: { metadata: sql`'{"b":1.0}'`, object: sql`'one'` },
+  store_files: {
+    metadata: sql`'{"b":1.0}'`,
+    object: sql`'one'`,
+    access: sql`'public'`,
+    status: sql`'ready'`,
+  },
   store_indexes: { source: sql`'declared'`, state: sql`'ready'`, is_search: sql`0` },
   store_restores: { status: sql`'failed'` },
   store_unclaimed: { storage: sql`'uploads'`, state: sql`'writing'` },

@@ -59,6 +59,7 @@ export const storeTables = (
       size: 'value',
       sha256: 'value',
       metadata: 'json',
+      access: 'value',
       created_at: 'time',
     },
     files: (person) => filesOf(db, objects, person),

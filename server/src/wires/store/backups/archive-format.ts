@@ -33,6 +33,13 @@ export type FileLine = {
   size: number
   sha256: string
   createdAt: number
+  /** This and the following are absent in archives of versions that did not know them. */
+  access?: 'private' | 'public'
+  publicKey?: string
+  status?: 'ready' | 'pending' | 'refused'
+  refusal?: string | null
+  image?: object | null
+  attachedBy?: string | null
   metadata: unknown
 }
 

@@ -10,6 +10,7 @@ import {
   STORED_BYTES_MAX,
   type Fields,
 } from '../documents/language/document-json.ts'
+import { newPublicKey } from '../files/files.ts'
 import type { DocumentLine, FileLine } from './archive-format.ts'
 import { damaged } from './damaged-archive.ts'
 
@@ -20,6 +21,7 @@ const LINE_BREAK = 0x0a
 const FILE_ID = new RegExp(idPattern)
 const DOCUMENT_ID = new RegExp(recordIdPattern)
 const SHA256 = /^[0-9a-f]{64}$/
+const PUBLIC_KEY = /^[0-9a-f]{32}$/
 // A header's value: printable ASCII (RFC 9110, section 8.3.1).
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?: *;[ -~]*)?$/
 const MEDIA_TYPE_CHARACTERS = 255
@@ -35,8 +37,11 @@ const SERVICE_FIELDS =
 /** A document of an archive; `body` is its text as the store writes it, which is how the store wrote the archive. */
 export type ArchivedDocument = Omit<DocumentLine, 'document'> & { body: string; isOfItsTime: boolean }
 
-/** A file's record of an archive; `metadata` is its text, byte for byte. */
-export type ArchivedFile = Omit<FileLine, 'metadata'> & { metadata: string }
+/** A file's record of an archive; `metadata` and `image` are JSON text, the first byte for byte. */
+export type ArchivedFile = Required<Omit<FileLine, 'metadata' | 'image'>> & {
+  image: string | null
+  metadata: string
+}
 
 /**
  * Splits JSON lines, each of which must end with a line break.
@@ -95,8 +100,7 @@ export function readDocumentLine(line: Buffer, place: string): ArchivedDocument 
 /** Reads the line of a file. @throws BACKUP_DAMAGED */
 export function readFileLine(line: Buffer, place: string): ArchivedFile {
   const { head, last } = split(line, 'metadata', place)
-  const { id, owner, originalName, contentType, size, sha256, createdAt, ...others } = head
-  checkNames(others, place)
+  const { id, owner, originalName, contentType, size, sha256, createdAt, ...state } = head
   if (!isId(id, FILE_ID)) throw damaged(place, 'its id is not an id')
   if (!isOwner(owner)) throw damaged(place, 'its owner is not a text')
   if (typeof originalName !== 'string' || originalName.length > NAME_CHARACTERS)
@@ -111,8 +115,38 @@ export function readFileLine(line: Buffer, place: string): ArchivedFile {
   if (typeof sha256 !== 'string' || !SHA256.test(sha256)) throw damaged(place, 'its sha256 is not a SHA-256')
   if (!isCount(createdAt) || createdAt > TIME_MAX) throw damaged(place, 'its createdAt is not a time')
   if (!last.text.startsWith('{')) throw damaged(place, 'its metadata is not an object')
-  return { id, owner, originalName, contentType, size, sha256, createdAt, metadata: last.text }
+  const own = { id, owner, originalName, contentType, size, sha256, createdAt, metadata: last.text }
+  return { ...own, ...fileStateOf(state, place) }
 }
+
+/** What an archive of an earlier version does not say is as of a new file. */
+function fileStateOf(
+  state: Record<string, unknown>,
+  place: string,
+): Pick<ArchivedFile, 'access' | 'publicKey' | 'status' | 'refusal' | 'image' | 'attachedBy'> {
+  const {
+    access = 'private',
+    publicKey = newPublicKey(),
+    status = 'ready',
+    refusal = null,
+    image = null,
+    attachedBy = null,
+    ...others
+  } = state
+  checkNames(others, place)
+  if (access !== 'private' && access !== 'public') throw damaged(place, 'its access is not private or public')
+  if (typeof publicKey !== 'string' || !PUBLIC_KEY.test(publicKey))
+    throw damaged(place, 'its publicKey is not 32 hexadecimal digits')
+  if (status !== 'ready' && status !== 'pending' && status !== 'refused')
+    throw damaged(place, 'its status is not ready, pending or refused')
+  if (!isShortOrNull(refusal)) throw damaged(place, 'its refusal is not a short text')
+  if (typeof image !== 'object' || Array.isArray(image)) throw damaged(place, 'its image is not an object')
+  if (!isShortOrNull(attachedBy)) throw damaged(place, 'its attachedBy is not a short text')
+  return { access, publicKey, status, refusal, image: image && JSON.stringify(image), attachedBy }
+}
+
+const isShortOrNull = (value: unknown): value is string | null =>
+  value === null || (typeof value === 'string' && value.length <= NAME_CHARACTERS)
 
 /** An archive may be written by others; a stored document is what JSON.stringify writes. */
 const canonical = (serviceFields: string, { _id, createdAt, updatedAt, ...fields }: Fields): string =>

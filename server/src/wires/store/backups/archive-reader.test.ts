@@ -15,6 +15,7 @@ import {
   entriesOf,
   piecesOf,
   sampleEntries,
+  sampleFiles,
   sha256,
   tarHeader,
   tarOf,
@@ -122,7 +123,25 @@ describe('an archive', () => {
       )
       assert.equal(files[0]!.metadata, '{"b":1,"a":2}')
       assert.equal(files[0]!.originalName, '../ü"\n.txt')
+      const { access, status, refusal, image, attachedBy } = files[0]!
+      assert.deepEqual(
+        [access, status, refusal, image, attachedBy],
+        ['public', 'refused', '"a"', '{"width":1}', 'a.b'],
+      )
     }
+  })
+
+  test('of a version that knew less of files is read as of new files', async () => {
+    const [file] = sampleFiles()
+    const filesRead: ArchivedFile[] = []
+    await read(await archiveOf(entriesOf({}, [{ ...file!, state: '' }])), {
+      documents: async () => undefined,
+      files: async (batch) => void filesRead.push(...batch),
+      content: async (_, content) => void (await Array.fromAsync(content)),
+    })
+    const { access, publicKey, status, attachedBy } = filesRead[0]!
+    assert.deepEqual([access, status, attachedBy], ['private', 'ready', null])
+    assert.match(publicKey, /^[0-9a-f]{32}$/)
   })
 
   test('is refused if a byte is another one, unless it says the same', async () => {

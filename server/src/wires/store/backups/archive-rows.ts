@@ -16,6 +16,8 @@ const quoted = (name: string): Column =>
     sql`${sql.either({ sqlite: sql.literal(`json_quote(${name})`), postgres: sql.literal(`to_json(${name})::text`) })}`,
   )
 
+const optional = (name: string): Column => measured(sql`coalesce(${quoted(name).text}, 'null')`)
+
 /** JSON as it is answered. */
 const json = (name: string): Sql =>
   sql`${sql.either({ sqlite: sql.literal(name), postgres: sql.literal(`${name}::text`) })}`
@@ -48,6 +50,18 @@ const FILE: Line = [
   column('sha256'),
   '","createdAt":',
   number('created_at'),
+  ',"access":"',
+  column('access'),
+  '","publicKey":"',
+  column('public_key'),
+  '","status":"',
+  column('status'),
+  '","refusal":',
+  optional('refusal'),
+  ',"image":',
+  measured(sql.literal("coalesce(image, 'null')")),
+  ',"attachedBy":',
+  optional('attached_by'),
   ',"metadata":',
   measured(json('metadata')),
   '}',

@@ -37,7 +37,18 @@ export const archiveOf = async (entries: readonly Entry[]): Promise<Buffer> =>
   compressed(await tarOf(entries))
 
 export type FixtureDocument = { id: string; owner: string; version: number; text: string }
-export type FixtureFile = { id: string; owner: string; name: string; bytes: Buffer; metadata?: string }
+export type FixtureFile = {
+  id: string
+  owner: string
+  name: string
+  bytes: Buffer
+  metadata?: string
+  /** What else is known of it, as JSON of further members; '' as an earlier version wrote it. */
+  state?: string
+}
+
+const stateOf = (id: string): string =>
+  `,"access":"public","publicKey":"${sha256(id).slice(0, 32)}","status":"refused","refusal":"\\"a\\"","image":{"width":1},"attachedBy":"a.b"`
 
 const AT = '2026-11-22T23:00:00.000Z'
 
@@ -72,10 +83,10 @@ export function entriesOf(
   }))
   const lines = jsonLines(
     files.map(
-      ({ id, owner, name, bytes, metadata = '{}' }) =>
+      ({ id, owner, name, bytes, metadata = '{}', state = stateOf(id) }) =>
         `{"id":"${id}","owner":${JSON.stringify(owner)},"originalName":${JSON.stringify(name)},` +
         `"contentType":"text/plain; charset=utf-8","size":${bytes.length},"sha256":"${sha256(bytes)}",` +
-        `"createdAt":1763852400000,"metadata":${metadata}}`,
+        `"createdAt":1763852400000${state},"metadata":${metadata}}`,
     ),
   )
   const manifest = {
@@ -108,18 +119,20 @@ export const sampleEntries = (): Entry[] =>
       books: [documentOf(`"long":"${'ü'.repeat(2_000)}"`)],
       z: [],
     },
-    [
-      {
-        id: newId(),
-        owner: 'owner',
-        name: '../ü"\n.txt',
-        bytes: Buffer.from('hello'),
-        metadata: '{"b":1,"a":2}',
-      },
-      { id: newId(), owner: 'owner', name: 'empty', bytes: Buffer.alloc(0) },
-      { id: newId(), owner: 'other', name: 'large', bytes: Buffer.alloc(70_000, 'abc') },
-    ],
+    sampleFiles(),
   )
+
+export const sampleFiles = (): FixtureFile[] => [
+  {
+    id: newId(),
+    owner: 'owner',
+    name: '../ü"\n.txt',
+    bytes: Buffer.from('hello'),
+    metadata: '{"b":1,"a":2}',
+  },
+  { id: newId(), owner: 'owner', name: 'empty', bytes: Buffer.alloc(0) },
+  { id: newId(), owner: 'other', name: 'large', bytes: Buffer.alloc(70_000, 'abc') },
+]
 
 /** The bytes in pieces, as a storage reads them. */
 export async function* piecesOf(bytes: Buffer, length = 65_536): AsyncGenerator<Buffer> {

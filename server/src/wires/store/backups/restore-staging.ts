@@ -24,14 +24,19 @@ const documentsSql = (id: string, collection: string, documents: readonly Archiv
 
 const filesSql = (id: string, files: readonly ArchivedFile[]): Sql => sql`
   insert into store_restored_files
-    (restore_id, id, owner, original_name, content_type, size, sha256, metadata, created_at)
+    (restore_id, id, owner, original_name, content_type, size, sha256, metadata, created_at,
+      access, public_key, status, refusal, image, attached_by)
   select cast(${id} as text), ${sql.either({
     sqlite: sql`value ->> 'id', value ->> 'owner', value ->> 'originalName', value ->> 'contentType',
-        value ->> 'size', value ->> 'sha256', value ->> 'metadata', value ->> 'createdAt'
+        value ->> 'size', value ->> 'sha256', value ->> 'metadata', value ->> 'createdAt',
+        value ->> 'access', value ->> 'publicKey', value ->> 'status', value ->> 'refusal',
+        value ->> 'image', value ->> 'attachedBy'
       from json_each(${json(files)})`,
-    postgres: sql`id, owner, "originalName", "contentType", size, sha256, metadata::json, "createdAt"
+    postgres: sql`id, owner, "originalName", "contentType", size, sha256, metadata::json, "createdAt",
+        access, "publicKey", status, refusal, image, "attachedBy"
       from json_to_recordset(${json(files)}::json) as line (id text, owner text, "originalName" text,
-        "contentType" text, size bigint, sha256 text, metadata text, "createdAt" bigint)`,
+        "contentType" text, size bigint, sha256 text, metadata text, "createdAt" bigint,
+        access text, "publicKey" text, status text, refusal text, image text, "attachedBy" text)`,
   })}`
 
 const objectsSql = (id: string, objects: readonly { id: string; object: string }[]): Sql => sql`

@@ -140,8 +140,10 @@ export async function swap(
         on conflict (collection, id) do nothing`)
       await tx.write(sql`
         insert into store_files
-          (id, owner, object, original_name, content_type, size, sha256, metadata, created_at)
-        select id, owner, object, original_name, content_type, size, sha256, metadata, created_at
+          (id, owner, object, original_name, content_type, size, sha256, metadata, created_at,
+            access, public_key, status, refusal, image, attached_by)
+        select id, owner, object, original_name, content_type, size, sha256, metadata, created_at,
+          access, public_key, status, refusal, image, attached_by
         from store_restored_files where restore_id = ${id} order by id`)
       await tx.write(sql`
         delete from store_unclaimed where storage = 'uploads' and key in (${restoredObjectsSql(id)})`)

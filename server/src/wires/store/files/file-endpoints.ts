@@ -28,6 +28,18 @@ const Metadata = Type.Unsafe<Record<string, unknown>>({
   description: 'Any fields, as a JSON object of at most 64 KiB.',
 })
 
+const ImageSummary = Type.Object(
+  {
+    width: Type.Integer({ description: 'In pixels, upright.' }),
+    height: Type.Integer({ description: 'In pixels, upright.' }),
+    preview: Type.String({ description: 'A blurred preview: a ThumbHash, in Base64.' }),
+  },
+  {
+    title: 'ImageSummary',
+    description: 'Of an image that can be resized, soon after its upload.',
+  },
+)
+
 const StoredFile = Type.Object(
   {
     _id: Type.String(),
@@ -45,6 +57,17 @@ const StoredFile = Type.Object(
     size: Type.Integer({ description: 'In bytes.' }),
     sha256: Type.String({ description: 'The SHA-256 of the bytes, in hex.' }),
     url: Type.String({ description: 'Where the bytes are.' }),
+    access: Type.Enum(['private', 'public'], {
+      description: 'public: everybody who knows its public address may read it.',
+    }),
+    status: Type.Optional(
+      Type.Enum(['pending', 'refused'], {
+        description:
+          'Why its bytes are not served: they are checked still, or were refused. Absent: they are.',
+      }),
+    ),
+    refusal: Type.Optional(Type.String({ description: 'Why it is refused.' })),
+    image: Type.Optional(ImageSummary),
     metadata: Metadata,
     createdAt: Type.String({ format: 'date-time', description: 'ISO 8601, UTC, with milliseconds.' }),
   },
@@ -93,7 +116,14 @@ export function fileEndpoints({
         idempotent: true,
         body: multipart({
           file: { maxBytes: limit },
-          fields: Type.Object({ metadata: Type.Optional(Metadata) }),
+          fields: Type.Object({
+            metadata: Type.Optional(Metadata),
+            access: Type.Optional(
+              Type.Enum(['private', 'public'], {
+                description: 'public: everybody who knows its address may read it. Default: private.',
+              }),
+            ),
+          }),
           receiveMs: Math.min(RECEIVE_MAX_MS, RECEIVE_MIN_MS + Math.ceil(limit / BYTES_PER_MS)),
         }),
         reply: { 201: StoredFile },

@@ -3,7 +3,7 @@ import type { Progress } from '../../../base/progress.ts'
 import type { Snapshot } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { ExportFolder, ExportForm } from '../../../kernel/wire/table-export.ts'
-import type { FileRow } from './files.ts'
+import { FILE_COLUMNS, type FileRow } from './files.ts'
 import type { Objects } from '../objects/objects.ts'
 import { NoSuchObject } from '../objects/storage.ts'
 import { withSha256 } from '../../../base/with-sha256.ts'
@@ -63,8 +63,7 @@ async function writeBytes(
 async function* pages(snapshot: Snapshot): AsyncGenerator<FileRow[]> {
   for (let after = ''; ;) {
     const files = await snapshot.all<FileRow>(sql`
-      select id, owner, object, original_name, content_type, size, sha256, metadata, created_at
-      from store_files where id > ${after} order by id limit ${PAGE}`)
+      select ${FILE_COLUMNS} from store_files where id > ${after} order by id limit ${PAGE}`)
     if (files.length > 0) yield files
     if (files.length < PAGE) return
     after = files.at(-1)!.id
@@ -81,6 +80,7 @@ const lineOf = (file: FileRow): object => ({
   metadata: JSON.parse(file.metadata) as unknown,
   size: file.size,
   sha256: file.sha256,
+  access: file.access,
   createdAt: isoTime(file.created_at),
 })
 

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+
 import type { Static } from 'typebox'
 
 import { isoTime } from '../../../base/clock.ts'
@@ -27,10 +29,45 @@ export type FileRow = {
   /** A JSON object, as it is answered. */
   metadata: string
   created_at: number
+  /** Who may read it: those of the rules, or everybody who knows its public address. */
+  access: 'private' | 'public'
+  /** What its public address ends with. */
+  public_key: string
+  /** Only a ready one is served. */
+  status: 'ready' | 'pending' | 'refused'
+  /** Why it is refused. */
+  refusal: string | null
+  /** JSON of an `ImageSummary`. */
+  image: string | null
+  /** The field of documents that took it last: `posts.photo`. */
+  attached_by: string | null
+  /** When it was first found that no document has it any more. */
+  released_at: number | null
 }
 
+type FileState = Pick<
+  FileRow,
+  'access' | 'public_key' | 'status' | 'refusal' | 'image' | 'attached_by' | 'released_at'
+>
+
+const PUBLIC_KEY_BYTES = 16
+
+/** What a new file is beside its bytes and its names. */
+export const newFileState = (access: FileRow['access'] = 'private'): FileState => ({
+  access,
+  public_key: newPublicKey(),
+  status: 'ready',
+  refusal: null,
+  image: null,
+  attached_by: null,
+  released_at: null,
+})
+
+/** The end of a public address, which nobody can guess: 32 hexadecimal digits. */
+export const newPublicKey = (): string => randomBytes(PUBLIC_KEY_BYTES).toString('hex')
+
 export const FILE_COLUMNS = sql.literal(
-  'id, owner, object, original_name, content_type, size, sha256, metadata, created_at',
+  'id, owner, object, original_name, content_type, size, sha256, metadata, created_at, access, public_key, status, refusal, image, attached_by, released_at',
 )
 
 /** Which files a caller may see or change: those of the rule, if one is configured, else those of the policy. */
@@ -62,9 +99,13 @@ export function fileJson(
     size: row.size,
     sha256: row.sha256,
     url: contentUrlOf(publicUrl, row.id),
+    access: row.access,
+    ...(row.status !== 'ready' && { status: row.status }),
+    ...(row.refusal !== null && { refusal: row.refusal }),
     createdAt: isoTime(row.created_at),
   })
-  return `${fields.slice(0, -1)},"metadata":${row.metadata}}`
+  const image = row.image === null ? '' : `,"image":${row.image}`
+  return `${fields.slice(0, -1)}${image},"metadata":${row.metadata}}`
 }
 
 export function createFiles(

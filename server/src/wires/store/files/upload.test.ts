@@ -88,6 +88,7 @@ someEngine((engine) => {
         size: bytes.length,
         sha256: sha256(bytes),
         url: `${PUBLIC_URL}/store/files/${_id}/content`,
+        access: 'private',
         metadata: { b: [1, { a: null }], a: 'ä' },
         createdAt,
       })

@@ -7,7 +7,7 @@ import type { Caller } from '../../../http/access.ts'
 import type { Upload } from '../../../http/bodies.ts'
 import type { Once } from '../../../http/route.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
-import type { FileRow, Files } from './files.ts'
+import { newFileState, type FileRow, type Files } from './files.ts'
 import { isExceeded, type Quota, type Reservation } from '../quota.ts'
 import { createSniffer, type Sniffer } from './sniff.ts'
 
@@ -15,9 +15,12 @@ const NAME_MAX = 255
 // They would end a header field, or a line of a list, or show exe.png for a name that ends in .exe.
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/
 
+/** What is sent beside the bytes. */
+export type UploadFields = { metadata?: Record<string, unknown>; access?: FileRow['access'] }
+
 /** An upload as its route receives it. */
 export type ReceivedUpload = {
-  body: Upload<{ metadata?: Record<string, unknown> }, true>
+  body: Upload<UploadFields, true>
   caller: Caller
   once: Once
   signal: AbortSignal
@@ -49,8 +52,7 @@ export function createUploads({ objects, files, quota }: { objects: Objects; fil
       if (!isRepeatable || !isExceeded(error)) throw error
       // The first call may have filled the quota: its answer is found by the bytes, which are not stored again.
       const bytes = await received.finish()
-      const { metadata = {} } = await fields()
-      return await once(fingerprintOf(bytes, file, metadata), () => {
+      return await once(fingerprintOf(bytes, file, await fields()), () => {
         throw error
       })
     } finally {
@@ -74,10 +76,10 @@ export function createUploads({ objects, files, quota }: { objects: Objects; fil
   ): Promise<T> {
     let isClaimed = false
     try {
-      const { metadata = {} } = await fields()
+      const sent = await fields()
       const contentType = await sniffer.contentType()
       const { sha256, size } = object
-      return await once(fingerprintOf(object, file, metadata), async (id) => {
+      return await once(fingerprintOf(object, file, sent), async (id) => {
         const row = await files.create(
           {
             id,
@@ -87,8 +89,9 @@ export function createUploads({ objects, files, quota }: { objects: Objects; fil
             content_type: contentType,
             size,
             sha256,
-            metadata: JSON.stringify(metadata),
+            metadata: JSON.stringify(sent.metadata ?? {}),
             created_at: timeOfId(id),
+            ...newFileState(sent.access),
           },
           object,
           caller,
@@ -129,8 +132,8 @@ function hashed(stream: Readable) {
 const fingerprintOf = (
   { sha256, size }: { sha256: string; size: number },
   file: { name: string; contentType: string },
-  metadata: Record<string, unknown>,
-) => [sha256, size, file.name, file.contentType, metadata]
+  { metadata = {}, access }: UploadFields,
+) => [sha256, size, file.name, file.contentType, metadata, ...(access === 'public' ? [access] : [])]
 
 export type Uploads = ReturnType<typeof createUploads>
 
