@@ -1,7 +1,7 @@
 import type { Static, TArray, TObject, TSchema } from 'typebox'
 
 import type { ErrorKind } from '../base/errors.ts'
-import type { FormBody, JsonBody, MultipartBody, RawBody } from './bodies.ts'
+import type { BodyFiles, FormBody, JsonBody, MultipartBody, RawBody } from './bodies.ts'
 import type { BriefReplay, Route, RouteSpec } from './route.ts'
 
 type NamesOf<P, Test> = { [N in keyof P]: P[N] extends Test ? N : never }[keyof P]
@@ -20,7 +20,7 @@ type ObjectInput<P, Optional extends keyof P> = { [N in Exclude<keyof P, Optiona
 
 type BodyOf<B> =
   B extends JsonBody<infer S>
-    ? InputOf<S>
+    ? InputOf<S> | (B extends { files: BodyFiles } ? FormData : never)
     : B extends FormBody
       ? URLSearchParams
       : B extends RawBody

@@ -126,7 +126,10 @@ function bodyOf({ body }: RouteSpec, components: Components): string | undefined
     case undefined:
       return undefined
     case 'json':
-      return typeOf(schemaOfBody(body) as Schema, 'input', components)
+      return unionOf([
+        typeOf(schemaOfBody(body) as Schema, 'input', components),
+        ...(body.files ? ['FormData'] : []),
+      ])
     case 'form':
       return 'URLSearchParams'
     case 'raw':

@@ -9,7 +9,7 @@ import { Type } from '../base/schema.ts'
 import { defineWire } from '../kernel/wire/wire.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import type { Ending, Engine } from '../testing/engines.ts'
-import { form, json, multipart, raw, stream, type Upload } from './bodies.ts'
+import { form, json, multipart, raw, stream, type Upload, type UploadedFiles } from './bodies.ts'
 import { route } from './route.ts'
 
 export const FILE_MAX = 200_000
@@ -70,6 +70,23 @@ function bodiesWire() {
       throw error
     }
   }
+  /** Reads all files but one that is named `skip`. */
+  async function keepAll({ files }: UploadedFiles): Promise<string[]> {
+    const ended = Promise.withResolvers<string>()
+    receipts.push({ ended: ended.promise })
+    const names: string[] = []
+    try {
+      for await (const { field, name, stream } of files) {
+        names.push(`${field} ${name} ${name === 'skip' ? 'skipped' : (await hashOf(stream)).size}`)
+      }
+      ended.resolve('kept')
+      return names
+    } catch (error) {
+      ended.resolve((error as Error).message)
+      throw error
+    }
+  }
+  const Album = Type.Object({ files: Type.Array(Type.String()), fields: Metadata })
   const spec = { summary: 'Take a body', access: 'public' } as const
   const upload = { ...spec, reply: { 200: Kept } }
   const wire = defineWire({
@@ -191,6 +208,55 @@ function bodiesWire() {
           async ({ body: { file, fields: rest } }) => {
             const [hashed, checked] = await Promise.all([hashOf(file.stream), rest()])
             return { name: file.name, contentType: file.contentType, ...hashed, fields: checked }
+          },
+        ),
+        route(
+          'POST /bodies/album',
+          {
+            ...spec,
+            body: multipart({ fields, file: { maxBytes: FILE_MAX, max: 3 } }),
+            reply: { 200: Album },
+          },
+          async ({ body }) => {
+            const files = await keepAll(body)
+            return { files, fields: await body.fields() }
+          },
+        ),
+        route(
+          'POST /bodies/first',
+          {
+            ...spec,
+            body: multipart({ fields, file: { maxBytes: FILE_MAX, max: 3 } }),
+            reply: { 200: Album },
+          },
+          async ({ body }) => {
+            const { size } = await hashOf(body.file.stream)
+            return { files: [`${body.file.name} ${size}`], fields: await body.fields() }
+          },
+        ),
+        route(
+          'POST /bodies/card',
+          {
+            ...spec,
+            access: 'optional',
+            idempotent: true,
+            body: json(
+              Type.Object({ title: Type.String({ maxLength: 9 }), stars: Type.Integer({ default: 1 }) }),
+              {
+                files: { max: 2, maxBytes: FILE_MAX },
+              },
+            ),
+            reply: {
+              200: Type.Object({ fields: Metadata, files: Type.Optional(Type.Array(Type.String())) }),
+            },
+          },
+          async ({ body, upload: sent, once: perform }) => {
+            if (!sent) return { fields: body }
+            const files = await keepAll(sent)
+            return perform!([body, files], () => {
+              performed++
+              return { fields: body, files }
+            })
           },
         ),
         route(

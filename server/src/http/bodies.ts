@@ -18,7 +18,23 @@ export type JsonBody<S extends TSchema = TSchema> = BodyLimits & {
   schema: S
   /** Media types beside `application/json` that are taken, without parameters. */
   contentTypes?: readonly string[]
+  /** Whether the body may come with files, as `multipart/form-data`. */
+  files?: BodyFiles
 }
+
+/** Files that come with a body of JSON: the JSON is the part `_json`, which is the first; a file has any other name. */
+export type BodyFiles = {
+  /** The largest sum of the files in bytes. */
+  maxBytes: number
+  /** How many there may be. */
+  max: number
+  /** The time for a body with files to arrive, in milliseconds from the end of the headers. Default 60,000. */
+  receiveMs?: number
+}
+
+/** The part that is the JSON of a body with files. */
+export const JSON_PART = '_json'
+
 export type FormBody<S extends TSchema = TSchema> = BodyLimits & { kind: 'form'; schema: S }
 
 export type RawBody = BodyLimits & {
@@ -45,8 +61,10 @@ export type MultipartBody<S extends TSchema = TSchema, Required extends boolean 
   file: {
     /** The name of the file's part. */
     field: string
-    /** The largest file in bytes. */
+    /** The largest file in bytes; of several, their sum. */
     maxBytes: number
+    /** How many files a body may have, each in a part of this name. */
+    max: number
     /** Whether a body without a file is answered 400. */
     required: Required
   }
@@ -57,14 +75,23 @@ export type MultipartBody<S extends TSchema = TSchema, Required extends boolean 
 /** What the body of a route is. */
 export type RouteBody = JsonBody | FormBody | RawBody | StreamBody | MultipartBody
 
-/** A body that is read as JSON, strictly, and checked by the schema. */
-export const json = <const S extends TSchema>(
+/**
+ * A body that is read as JSON, strictly, and checked by the schema. With `files` it may be `multipart/form-data` as well: the
+ * handler then gets the files in `call.upload`.
+ *
+ * @example
+ * const body = json(Photo, { files: { max: 10, maxBytes: 50_000_000 } })
+ * route('POST /photos', { …, body }, async ({ body, upload }) => {
+ *   if (upload) for await (const { field, stream } of upload.files) await keep(field, stream)
+ * })
+ */
+export const json = <const S extends TSchema, const O extends Omit<JsonBody, 'kind' | 'schema'> = object>(
   schema: S,
-  options: Omit<JsonBody<S>, 'kind' | 'schema'> = {},
-): JsonBody<S> => ({
+  options?: O,
+): JsonBody<S> & O => ({
   kind: 'json',
   schema,
-  ...options,
+  ...(options as O),
 })
 
 /**
@@ -99,11 +126,11 @@ export const stream = (options: Omit<StreamBody, 'kind'>): StreamBody => ({ kind
 const NO_FIELDS = Type.Object({})
 
 /**
- * A body of `multipart/form-data` with one file, which is streamed, and text fields. A field whose schema is not a
- * string holds JSON. Any other part, a part twice, and a file without a name are answered 400; a file over `maxBytes`
- * is answered 413 while it is read.
+ * A body of `multipart/form-data` with one file or several, which are streamed one after the other, and text fields. A
+ * field whose schema is not a string holds JSON. Any other part, a field twice, and a file without a name are answered 400;
+ * files over `maxBytes` are answered 413 while they are read.
  *
- * @param options.file `field` is the name of its part, default `file`; `required` is true by default
+ * @param options.file `field` is the name of its part, default `file`; `required` is true by default, `max` is 1
  * @example
  * const body = multipart({
  *   file: { maxBytes: 50_000_000 },
@@ -124,6 +151,7 @@ export function multipart<const O extends MultipartOptions>(
     file: {
       field: file.field ?? 'file',
       maxBytes: file.maxBytes,
+      max: file.max ?? 1,
       required: (file.required ?? true) as RequiredOf<O>,
     },
     ...(receiveMs !== undefined && { receiveMs }),
@@ -132,7 +160,7 @@ export function multipart<const O extends MultipartOptions>(
 
 type MultipartOptions = {
   fields?: TSchema
-  file: { field?: string; maxBytes: number; required?: boolean }
+  file: { field?: string; maxBytes: number; max?: number; required?: boolean }
   receiveMs?: number
 }
 type FieldsOf<O> = O extends { fields: infer S extends TSchema } ? S : typeof NO_FIELDS
@@ -140,6 +168,8 @@ type RequiredOf<O> = O extends { file: { required: infer Required extends boolea
 
 /** A file as it arrives. */
 export type UploadedFile = {
+  /** The name of its part. */
+  field: string
   /** As the client sent it, without folders. Never a path of this machine. */
   name: string
   /** The media type that the client declared, without parameters. */
@@ -148,15 +178,27 @@ export type UploadedFile = {
   stream: Readable
 }
 
-/** A multipart body as its handler gets it. */
-export type Upload<Fields, Required extends boolean = boolean> = {
-  file: Required extends true ? UploadedFile : UploadedFile | undefined
+/** The files of a body as its handler gets them. */
+export type UploadedFiles = {
+  /**
+   * All files in their order, once: each must be read to its end before the next, or is skipped. After the last one the
+   * body has ended.
+   *
+   * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE: delete the whole upload then
+   */
+  files: AsyncIterable<UploadedFile>
   /** Of the whole body; undefined if it is sent in chunks. */
   contentLength: number | undefined
   /** Whether it has an `Idempotency-Key`, so it may be a repetition. */
   isRepeatable: boolean
+}
+
+/** A multipart body as its handler gets it. */
+export type Upload<Fields, Required extends boolean = boolean> = UploadedFiles & {
+  /** The first file. */
+  file: Required extends true ? UploadedFile : UploadedFile | undefined
   /**
-   * Waits for the end of the body, and checks the fields before and after the file. A file that the handler does not
+   * Waits for the end of the body, and checks the fields before and after the files. A file that the handler does not
    * read is skipped; one that it reads must be read to its end.
    *
    * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE: delete the whole upload then
@@ -191,6 +233,6 @@ export const schemaOfBody = (body: RouteBody | undefined): TSchema | undefined =
       ? body.fields
       : body.schema
 
-/** The largest body in bytes by the route itself; of a multipart body, the largest file. */
+/** The largest body in bytes by the route itself; of a multipart body, of its files. */
 export const maxBytesOf = (body: RouteBody | undefined): number | undefined =>
   body?.kind === 'multipart' ? body.file.maxBytes : body?.maxBytes

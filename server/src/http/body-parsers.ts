@@ -11,7 +11,16 @@ export const JSON_MEDIA_TYPE = 'application/json'
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 export const MULTIPART_TYPE = 'multipart/form-data'
 
-export type BodyKind = RouteBody['kind']
+/** What the media types of a body are, by which routes share parsers. */
+export type BodyKind = RouteBody['kind'] | 'json with files'
+
+/** A body that is left out is read as JSON. */
+export const bodyKindOf = (body: RouteBody | undefined): BodyKind =>
+  body?.kind === 'json' && body.files ? 'json with files' : (body?.kind ?? 'json')
+
+/** Whether a body is sent as `multipart/form-data`. */
+export const isMultipart = (headers: { 'content-type'?: string | undefined }): boolean =>
+  mediaTypeOf(headers['content-type']) === MULTIPART_TYPE
 
 const MAX_LEVELS = 64
 
@@ -39,20 +48,11 @@ function refuseOthers(engine: FastifyInstance, type: string): void {
 /** The parser of each kind of body. */
 const PARSERS: { readonly [Kind in BodyKind]: (engine: FastifyInstance) => void | Promise<void> } = {
   json(engine) {
-    // The schema finds what an empty body lacks.
-    const read = (bytes: Buffer) => {
-      if (bytes.length === 0) return undefined
-      const text = decodeUtf8(bytes)
-      // An array that is the whole body is no level of what is in it.
-      const maxDepth = /^\s*\[/.test(text) ? MAX_LEVELS + 1 : MAX_LEVELS
-      // A number that is answered can be sent back, as 2^60 is written 1152921504606847000.
-      return parseStrictJson(text, { takesRounded: true, maxDepth })
-    }
-    readWhole(engine, JSON_MEDIA_TYPE, read)
+    readWhole(engine, JSON_MEDIA_TYPE, (bytes) => parseJsonBody(bytes))
     readWhole(engine, /^application\/[\w.-]+\+json\b/i, (bytes, request) => {
       const body = specOf(request)?.body
       const types = body?.kind === 'json' ? (body.contentTypes ?? []) : []
-      if (types.includes(mediaTypeOf(request.headers['content-type']))) return read(bytes)
+      if (types.includes(mediaTypeOf(request.headers['content-type']))) return parseJsonBody(bytes)
       const taken = [JSON_MEDIA_TYPE, ...types].join(' or ')
       throw errors.unsupported_media_type({ message: `Send the body as ${taken}.` })
     })
@@ -85,10 +85,29 @@ const PARSERS: { readonly [Kind in BodyKind]: (engine: FastifyInstance) => void 
   },
 
   async multipart(engine) {
-    // Loaded only if a route needs it. The body itself is read by MultipartReader, when the handler is called.
-    await engine.register((await import('@fastify/multipart')).default)
+    await takeMultipart(engine)
     refuseOthers(engine, MULTIPART_TYPE)
   },
+
+  async 'json with files'(engine) {
+    await PARSERS.json(engine)
+    await takeMultipart(engine)
+  },
+}
+
+/** Loaded only if a route needs it. The body itself is read by MultipartReader, when the handler is called. */
+async function takeMultipart(engine: FastifyInstance): Promise<void> {
+  await engine.register((await import('@fastify/multipart')).default)
+}
+
+/** A body of JSON; undefined if it is empty: the schema finds what it lacks. @throws VALIDATION_ERROR */
+export function parseJsonBody(bytes: Buffer, at?: string): unknown {
+  if (bytes.length === 0) return undefined
+  const text = decodeUtf8(bytes, at)
+  // An array that is the whole body is no level of what is in it.
+  const maxDepth = /^\s*\[/.test(text) ? MAX_LEVELS + 1 : MAX_LEVELS
+  // A number that is answered can be sent back, as 2^60 is written 1152921504606847000.
+  return parseStrictJson(text, { takesRounded: true, maxDepth, ...(at !== undefined && { at }) })
 }
 
 /** Makes the routes of an engine accept bodies of this kind only. */

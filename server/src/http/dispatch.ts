@@ -9,6 +9,7 @@ import {
   handleOnce,
   handleStream,
   handleUpload,
+  jsonOrUpload,
   openStream,
   performEarly,
   type Perform,
@@ -51,7 +52,7 @@ export function registerRoute(engine: FastifyInstance, route: RouteContext): voi
   const { spec } = route
   const { params, query, headers, body, reply: response } = spec
   // MultipartReader checks the fields of a multipart body.
-  const bodySchema = body?.kind === 'multipart' ? undefined : schemaOfBody(body)
+  const bodySchema = route.fieldChecks ? undefined : schemaOfBody(body)
   engine.route({
     method: withHead([route.method]),
     url: route.path,
@@ -88,12 +89,13 @@ function phasesOf({ spec, target, limit }: RouteContext): readonly RequestPhase[
 }
 
 /** Decides how the handler is called. */
-function performOf({ spec, fieldChecks, expectedCallers }: RouteContext): Perform {
+function performOf({ spec, fieldChecks, jsonCheck, expectedCallers }: RouteContext): Perform {
   if (expectedCallers) return spec.stream ? performEarly(handleStream) : performEarly(handle)
   if (spec.stream) return handleStream
+  const whole = spec.idempotent ? handleOnce : handle
+  if (jsonCheck) return jsonOrUpload(jsonCheck, whole)
   if (fieldChecks) return handleUpload
-  if (spec.body?.kind === 'stream') return handleBytes
-  return spec.idempotent ? handleOnce : handle
+  return spec.body?.kind === 'stream' ? handleBytes : whole
 }
 
 function receiving(route: RouteContext) {

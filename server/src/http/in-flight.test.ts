@@ -25,14 +25,15 @@ const never = () => new AbortController().signal
 
 test('a small body takes nothing, an upload what is in memory of it, and JSON what it takes parsed', () => {
   const length = (bytes: number) => ({ 'content-length': String(bytes) })
-  assert.equal(weightOfBody(length(65_536), MIB, false), 0)
-  assert.equal(weightOfBody(length(200_000), MIB, false), 800_000)
-  assert.equal(weightOfBody(length(200_000), 50 * MIB, true), 200_000)
-  assert.equal(weightOfBody(length(40 * MIB), 50 * MIB, true), MIB)
-  assert.equal(weightOfBody({ 'transfer-encoding': 'chunked' }, 50 * MIB, true), MIB)
-  assert.equal(weightOfBody({}, MIB, false), 0)
+  assert.equal(weightOfBody(length(65_536), MIB, 'whole'), 0)
+  assert.equal(weightOfBody(length(200_000), MIB, 'whole'), 800_000)
+  assert.equal(weightOfBody(length(200_000), 50 * MIB, 'files'), 200_000)
+  assert.equal(weightOfBody(length(40 * MIB), 50 * MIB, 'files'), MIB)
+  assert.equal(weightOfBody({ 'transfer-encoding': 'chunked' }, 50 * MIB, 'files'), MIB)
+  assert.equal(weightOfBody(length(40 * MIB), 50 * MIB, 'json and files'), 2 * MIB)
+  assert.equal(weightOfBody({}, MIB, 'whole'), 0)
   // Of what is too large nothing is received.
-  assert.equal(weightOfBody(length(1e12), MIB, false), 4 * MIB)
+  assert.equal(weightOfBody(length(1e12), MIB, 'whole'), 4 * MIB)
 })
 
 test('of one client 256 requests and 16 uploads are under way, and others are not held up', async () => {

@@ -255,6 +255,102 @@ someEngine((engine) => {
       await it.isWell()
     })
 
+    const sized = (name: string, size: number, field = 'file') =>
+      part(named(field, `; filename="${name}"`), Buffer.alloc(size, 1))
+
+    test('may have several files, which are read one after the other', async () => {
+      const note = part(named('note'), 'n')
+      const half = FILE_MAX / 2
+      const { status, body } = await it.send(
+        'album',
+        whole(sized('a', half), note, sized('b', 0), sized('c', half)),
+      )
+      assert.deepEqual(
+        [status, body],
+        [200, { files: [`file a ${half}`, 'file b 0', `file c ${half}`], fields: { note: 'n' } }],
+      )
+      const skipping = await it.send('album', whole(sized('skip', half), sized('b', 2)))
+      assert.deepEqual(skipping.body.files, ['file skip skipped', 'file b 2'])
+      const first = await it.send('first', whole(sized('a', 3), sized('b', half), note))
+      assert.deepEqual(first.body, { files: ['a 3'], fields: { note: 'n' } })
+    })
+
+    test('of several files is refused over the number or the sum that the route takes', async () => {
+      const one = sized('a', 1)
+      const many = await it.send('album', whole(one, one, one, one))
+      assert.deepEqual(
+        [many.status, many.body.error.details],
+        [400, { issues: [{ path: '/body', message: 'holds more than 3 files' }] }],
+      )
+      const large = await it.send('album', whole(sized('a', FILE_MAX), one))
+      assert.deepEqual(
+        [large.status, large.body.error.message],
+        [413, `The files are larger than ${FILE_MAX} bytes together.`],
+      )
+      assert.equal(await it.receipts.at(-1)!.ended, large.body.error.message)
+      await it.isWell()
+    })
+
+    test('may stand for JSON that comes with files, on a route that takes both', async () => {
+      const card = (text: string, ...files: Buffer[]) =>
+        it.send('card', whole(part(named('_json'), text), ...files))
+      const sent = await card('{"title":"a"}', sized('p', 9, 'photo'), sized('q', 1, 'a.b'))
+      assert.deepEqual(
+        [sent.status, sent.body],
+        [200, { fields: { title: 'a', stars: 1 }, files: ['photo p 9', 'a.b q 1'] }],
+      )
+      assert.deepEqual((await card('{"title":"a"}')).body, { fields: { title: 'a', stars: 1 }, files: [] })
+      const json = await it.app.request('POST', '/bodies/card', { body: { title: 'a' } })
+      assert.deepEqual([json.status, json.body], [200, { fields: { title: 'a', stars: 1 } }])
+      for (const [answered, path, message] of [
+        [await card('{"title":"longer than 9"}'), '/body/title', /9/],
+        [await card('{"title":'), '/body/_json', /JSON/],
+        [await card(''), '/body', /object/],
+        [await it.app.request('POST', '/bodies/card'), '/body', /object/],
+        [await it.app.request('POST', '/bodies/card', { body: { title: 1 } }), '/body/title', /string/],
+        [await it.send('card', whole()), '/body/_json', /is required/],
+        [
+          await it.send('card', whole(sized('p', 1), part(named('_json'), '{}'))),
+          '/body/_json',
+          /before the files/,
+        ],
+        [await card('{"title":"a"}', part(named('_json'), '{}')), '/body/_json', /only once/],
+        [
+          await card('{"title":"a"}', part(named('stars'), '2')),
+          '/body/stars',
+          /write fields that are no files into/,
+        ],
+        [
+          await card('{"title":"a"}', sized('p', 1), sized('p', 1), sized('p', 1)),
+          '/body',
+          /more than 2 files/,
+        ],
+      ] as const) {
+        const [issue] = answered.body.error?.details?.issues ?? []
+        assert.deepEqual([answered.status, issue?.path], [400, path], answered.text)
+        assert.match(issue.message, message)
+      }
+      const large = await card(`{"title":"a","more":"${'x'.repeat(262_144)}"}`)
+      assert.deepEqual([large.status, large.body.error.code], [413, 'PAYLOAD_TOO_LARGE'])
+      assert.equal((await it.send('card', bytes('a'), { 'content-type': 'text/plain' })).status, 415)
+      await it.isWell()
+    })
+
+    test('of JSON with files is one call under an Idempotency-Key', async () => {
+      const { token } = await it.app.register()
+      const card = (size: number) =>
+        it.app.request('POST', '/bodies/card', {
+          raw: whole(part(named('_json'), '{"title":"a"}'), sized('p', size)),
+          token,
+          headers: { ...MULTIPART, 'idempotency-key': 'card' },
+        })
+      const earlier = it.performed()
+      const first = await card(1)
+      assert.equal((await card(1)).text, first.text)
+      assert.equal((await card(2)).status, 409)
+      assert.deepEqual([first.status, it.performed()], [200, earlier + 1])
+    })
+
     test('is streamed: what the handler has not read is not in memory', async () => {
       const size = 64 * 1024 * 1024
       const content = whole(part(named('file', '; filename="big"'), Buffer.alloc(size)))

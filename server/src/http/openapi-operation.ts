@@ -1,5 +1,5 @@
 import { STATUS_CODES } from '../base/node-http.ts'
-import type { RouteBody } from './bodies.ts'
+import { JSON_PART, type RouteBody } from './bodies.ts'
 import { FORM_TYPE, JSON_MEDIA_TYPE, MULTIPART_TYPE } from './body-parsers.ts'
 import { errorsOf, failureOf } from './openapi-errors.ts'
 import { EVENTS_MEDIA_TYPE } from './event-stream.ts'
@@ -131,11 +131,25 @@ function parametersOf({ spec, path }: Route, operationId: string, { schemaOf }: 
 /** The schema of a body that the route reads itself: any JSON, or bytes. */
 const rawOf = (contentType: string): Schema => (contentType === JSON_MEDIA_TYPE ? {} : BYTES)
 
+/** The schema of a body of JSON with files, which may be any other parts. */
+const withFiles = (schema: Schema): Schema => ({
+  type: 'object',
+  properties: { [JSON_PART]: schema },
+  required: [JSON_PART],
+  additionalProperties: { ...BYTES, description: 'A file, in a part named by its field.' },
+})
+
 /** The schema of what a client sends under each media type. */
 function contentOf(body: RouteBody): [type: string, schema: Schema][] {
   switch (body.kind) {
     case 'json':
-      return [JSON_MEDIA_TYPE, ...(body.contentTypes ?? [])].map((type) => [type, body.schema as Schema])
+      return [
+        ...[JSON_MEDIA_TYPE, ...(body.contentTypes ?? [])].map((type): [string, Schema] => [
+          type,
+          body.schema as Schema,
+        ]),
+        ...(body.files ? [[MULTIPART_TYPE, withFiles(body.schema as Schema)] as [string, Schema]] : []),
+      ]
     case 'form':
       return [[FORM_TYPE, body.schema as Schema]]
     case 'raw':
@@ -145,7 +159,10 @@ function contentOf(body: RouteBody): [type: string, schema: Schema][] {
     case 'multipart': {
       const { file } = body
       const { title: _, ...fields } = body.fields as Schema & { required?: string[] }
-      const properties = { ...propertiesOf(fields), [file.field]: BYTES }
+      const properties = {
+        ...propertiesOf(fields),
+        [file.field]: file.max === 1 ? BYTES : { type: 'array', items: BYTES, maxItems: file.max },
+      }
       const required = [...(fields.required ?? []), ...(file.required ? [file.field] : [])]
       return [[MULTIPART_TYPE, { ...fields, properties, ...(required.length > 0 && { required }) }]]
     }

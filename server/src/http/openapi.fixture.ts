@@ -89,6 +89,28 @@ export const shop = defineWire({
         () => ({}),
       ),
       route(
+        'PUT /shop/album',
+        {
+          summary: 'Upload pictures',
+          access: 'public',
+          body: multipart({ file: { maxBytes: 1000, max: 3 } }),
+          reply: { 200: Type.Object({}) },
+        },
+        () => ({}),
+      ),
+      route(
+        'PUT /shop/card',
+        {
+          summary: 'Write a card with pictures',
+          access: 'public',
+          body: json(Type.Object({ text: Type.String({ examples: ['hi'] }) }), {
+            files: { max: 3, maxBytes: 1000 },
+          }),
+          reply: { 200: Type.Object({}) },
+        },
+        () => ({}),
+      ),
+      route(
         'PUT /shop/orders',
         {
           summary: 'Place an order',

@@ -239,6 +239,20 @@ someEngine((engine) => {
       })
     })
 
+    test('several files are a list, and files with JSON are parts beside it', () => {
+      const bytes = { type: 'string', format: 'binary' }
+      const schemaOf = (key: string, type: string) =>
+        described(key).requestBody?.content[type]?.schema as Record<string, unknown>
+      assert.deepEqual(schemaOf('PUT /shop/album', 'multipart/form-data')['properties'], {
+        file: { type: 'array', items: bytes, maxItems: 3 },
+      })
+      const { required, properties, additionalProperties } = schemaOf('PUT /shop/card', 'multipart/form-data')
+      assert.deepEqual(
+        [required, properties, (additionalProperties as Record<string, unknown>)['format']],
+        [['_json'], { _json: schemaOf('PUT /shop/card', 'application/json') }, 'binary'],
+      )
+    })
+
     test('every operation has an id, made of its method and path', () => {
       const ids = Object.values(description.paths).flatMap((methods) =>
         Object.values(methods).map(({ operationId }) => operationId),

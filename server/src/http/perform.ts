@@ -14,6 +14,7 @@ import { ReceivedCall, type CallExtras, type Exchange } from './received-call.ts
 import { render, type RenderedAnswer } from './rendered-answer.ts'
 import { answer, type Call } from './route.ts'
 import { StreamReader } from './stream-reader.ts'
+import type { Validate } from './validation.ts'
 
 /** Calls the handler and renders what it answers. */
 export type Perform = (exchange: Exchange) => Promise<RenderedAnswer | EventStream>
@@ -56,20 +57,30 @@ export async function handleUpload(exchange: Exchange): Promise<RenderedAnswer> 
   const header = route.spec.idempotent ? request.headers['idempotency-key'] : undefined
   const key = header === undefined ? undefined : idempotencyKey(header)
   if (!request.isMultipart()) throw invalid({ path: '/body', message: 'is required' })
-  const reader = new MultipartReader(request, route.fieldChecks!)
+  const checks = route.fieldChecks!
+  const reader = new MultipartReader(request, checks)
   request.body = reader
   let isKeyUsed = key === undefined
-  async function once(fingerprint: unknown, create: (recordId: string) => unknown): Promise<unknown> {
+  async function once(
+    fingerprint: unknown,
+    create: (recordId: string, isRepeated: boolean) => unknown,
+  ): Promise<unknown> {
     isKeyUsed = true
-    if (key === undefined) return create(route.server.newId())
-    const { status, headers, body } = await answerOnce(exchange, key, fingerprint, async (recordId) =>
-      render(exchange, await create(recordId)),
+    if (key === undefined) return create(route.server.newId(), false)
+    const { status, headers, body } = await answerOnce(
+      exchange,
+      key,
+      fingerprint,
+      async (recordId, isRepeated) => render(exchange, await create(recordId, isRepeated)),
     )
     return answer(body, { status, headers: { ...headers, 'content-type': JSON_TYPE } })
   }
   try {
     await reader.open()
-    const response = await handle(exchange, { once })
+    const response = await handle(
+      exchange,
+      checks.json ? { once, body: reader.json, upload: reader } : { once },
+    )
     if (!isKeyUsed)
       throw new Error(`${route.key} takes an Idempotency-Key and must return what call.once returns`)
     return response
@@ -77,6 +88,18 @@ export async function handleUpload(exchange: Exchange): Promise<RenderedAnswer> 
     reader.close()
   }
 }
+
+/** Calls the handler with a body of JSON, or with one that comes with files. */
+export const jsonOrUpload =
+  (check: Validate, whole: (exchange: Exchange) => Promise<RenderedAnswer>): Perform =>
+  async (exchange) => {
+    const { request } = exchange
+    if (request.isMultipart()) return handleUpload(exchange)
+    const result = check(request.body ?? null)
+    if ('error' in result) throw result.error
+    request.body = result.value
+    return whole(exchange)
+  }
 
 /** Performs a read while its token is authenticated again; nothing is answered before the token is found valid. */
 export const performEarly =

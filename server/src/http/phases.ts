@@ -2,6 +2,7 @@ import { ApiError, errors } from '../base/errors.ts'
 import type { Caller } from './access.ts'
 import type { AdmittedRequest } from './admitted-request.ts'
 import { bearerToken, invalidToken } from './bearer-token.ts'
+import { isMultipart } from './body-parsers.ts'
 import { signalOf } from './call-signal.ts'
 import { countedFor, takeCall } from './limits.ts'
 import { actorIn, type Exchange } from './received-call.ts'
@@ -105,7 +106,8 @@ export function checkBodyHeaders({ route, request }: Exchange): void {
   // Nothing is of no media type. Tools for forms send one with it.
   if (headers['content-length'] === '0') delete headers['content-type']
   if (headers['content-encoding'] !== undefined) refuseCoding(route, request)
-  if (route.hasDefaultBodyMax && !request.caller) limitBody(request)
+  const hasFiles = route.fieldChecks !== undefined && isMultipart(headers)
+  if (route.hasDefaultBodyMax && !request.caller && !hasFiles) limitBody(request)
 }
 
 /**
@@ -132,12 +134,19 @@ function limitBody({ headers }: AdmittedRequest): void {
   })
 }
 
+/** What of the body is in memory. */
+function weightOf({ spec: { body }, bodyMax }: RouteContext, { headers }: AdmittedRequest): number {
+  if (!body) return 0
+  const files = body.kind === 'json' && isMultipart(headers) ? body.files : undefined
+  const isStreamed = body.kind === 'multipart' || body.kind === 'stream'
+  return files
+    ? weightOfBody(headers, files.maxBytes, 'json and files')
+    : weightOfBody(headers, bodyMax, isStreamed ? 'files' : 'whole')
+}
+
 /** Waits for a place among the requests and bodies of the process. @throws TOO_MANY_CONCURRENT, UNAVAILABLE */
 export function takePlace({ route, request, reply }: Exchange): Promise<void> | void {
   // The place is given back when the response closes, which would not happen again.
   if (reply.raw.closed) signalOf(reply.raw, undefined).throwIfAborted()
-  const { body } = route.spec
-  const isStreamed = body?.kind === 'multipart' || body?.kind === 'stream'
-  const weight = body ? weightOfBody(request.headers, route.bodyMax, isStreamed) : 0
-  return request.flight.takePlace(weight, () => signalOf(reply.raw, undefined))
+  return request.flight.takePlace(weightOf(route, request), () => signalOf(reply.raw, undefined))
 }

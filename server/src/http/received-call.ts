@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 
 import { actorOf, type Actor } from './actor.ts'
 import type { AdmittedRequest } from './admitted-request.ts'
+import type { UploadedFiles } from './bodies.ts'
 import { rawRequestOf } from './body-parsers.ts'
 import { signalOf } from './call-signal.ts'
 import { eventLog } from './event-log.ts'
@@ -25,7 +26,18 @@ export const actorIn = ({ key }: RouteContext, { caller, ip, id, raw }: Admitted
 export type CallExtras = {
   recordId?: string
   isRepeated?: boolean
-  once?: (fingerprint: unknown, perform: (recordId: string) => unknown) => Promise<unknown>
+  once?: (
+    fingerprint: unknown,
+    perform: (recordId: string, isRepeated: boolean) => unknown,
+  ) => Promise<unknown>
+  /** The files that come with a body of JSON, which is then not that of the request. */
+  upload?: UploadedFiles
+  body?: unknown
+}
+
+function bodyOf({ spec }: RouteContext, request: AdmittedRequest, extras: CallExtras | undefined): unknown {
+  if (extras?.upload) return extras.body
+  return spec.body?.kind === 'raw' ? rawRequestOf(request) : request.body
 }
 
 /** The argument of a handler. What costs something is made when it is used. */
@@ -36,6 +48,7 @@ export class ReceivedCall {
   readonly headers: AdmittedRequest['headers']
   readonly caller: AdmittedRequest['caller']
   readonly once: CallExtras['once']
+  readonly upload: CallExtras['upload']
   readonly isRepeated: boolean
   readonly #route: RouteContext
   readonly #request: AdmittedRequest
@@ -47,10 +60,11 @@ export class ReceivedCall {
   constructor({ route, request, reply }: Exchange, extras?: CallExtras) {
     this.params = request.params
     this.query = request.query
-    this.body = route.spec.body?.kind === 'raw' ? rawRequestOf(request) : request.body
+    this.body = bodyOf(route, request, extras)
     this.headers = request.headers
     this.caller = request.caller
     this.once = extras?.once
+    this.upload = extras?.upload
     this.isRepeated = extras?.isRepeated === true
     this.#route = route
     this.#request = request

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 import { type ApiError, invalid } from '../base/errors.ts'
+import { isMultipart } from './body-parsers.ts'
 import { specOf } from './spec-of.ts'
 
 // The default of routes.
@@ -22,7 +23,9 @@ export function limitReceiving(
 ): void {
   const { raw } = request
   if (raw.headers['transfer-encoding'] === undefined && (raw.headers['content-length'] ?? '0') === '0') return
-  const limitMs = specOf(request)?.body?.receiveMs ?? RECEIVE_MS
+  const body = specOf(request)?.body
+  const own = body?.kind === 'json' && isMultipart(raw.headers) ? body.files : body
+  const limitMs = own?.receiveMs ?? RECEIVE_MS
   let timer = setTimeout(() => {
     if (raw.complete) return
     if (reply.sent) return void raw.socket.destroy()

@@ -1,16 +1,16 @@
 import type { Logger } from '../base/logger.ts'
 import type { Actor } from './actor.ts'
 import type { Access, Admission, Caller, RequiredProof } from './access.ts'
-import { maxBytesOf } from './bodies.ts'
+import { maxBytesOf, type RouteBody } from './bodies.ts'
 import type { RecordEvent } from './event-log.ts'
 import type { EventStreams } from './event-streams.ts'
 import type { ExpectedCallers } from './expected-callers.ts'
 import { BODY_LIMIT } from './failures.ts'
 import type { IdempotencyStore } from './idempotency.ts'
 import { limitOf, parseRateLimit, type CallerKind, type RateLimiter } from './limits.ts'
-import { createFieldChecks, type FieldChecks } from './multipart.ts'
+import { createFieldChecks, jsonChecksOf, type FieldChecks } from './multipart.ts'
 import type { Route, RouteGroup, RouteLimit } from './route.ts'
-import type { Validation } from './validation.ts'
+import type { Validate, Validation } from './validation.ts'
 
 /** What every route needs of the application. */
 export type DispatchOptions = {
@@ -58,8 +58,10 @@ export type RouteContext = Route & {
   readonly bodyMax: number
   /** Whether neither the route nor its wire names the largest body: strangers may send less then. */
   readonly hasDefaultBodyMax: boolean
-  /** Of a multipart body. */
+  /** Of a multipart body, and of a body that may be one. */
   readonly fieldChecks: FieldChecks | undefined
+  /** Of a body of JSON that may come with files: the engine checks it of other routes. */
+  readonly jsonCheck: Validate | undefined
   /** The status of an answer that names none. */
   readonly defaultStatus: number
   /** If reads may start before their token is authenticated again. */
@@ -100,11 +102,21 @@ export function createRouteContext({
     limit,
     bodyMax: bodyMax ?? (access === 'public' ? ANONYMOUS_BODY_LIMIT : BODY_LIMIT),
     hasDefaultBodyMax: bodyMax === undefined,
-    fieldChecks:
-      body?.kind === 'multipart' ? createFieldChecks({ body, validation: server.validation }) : undefined,
+    ...checksOf(body, server.validation),
     defaultStatus: Number(Object.keys(spec.reply)[0]),
     expectedCallers: mayStartEarly ? server.expectedCallers : undefined,
   }
+}
+
+function checksOf(
+  body: RouteBody | undefined,
+  validation: Validation,
+): Pick<RouteContext, 'fieldChecks' | 'jsonCheck'> {
+  if (body?.kind === 'multipart')
+    return { fieldChecks: createFieldChecks({ body, validation }), jsonCheck: undefined }
+  if (body?.kind !== 'json' || !body.files) return { fieldChecks: undefined, jsonCheck: undefined }
+  const jsonCheck = validation('body', body.schema)
+  return { fieldChecks: jsonChecksOf(body.files, jsonCheck), jsonCheck }
 }
 
 function callLimitOf(server: DispatchContext, { key, spec }: Route): CallLimit | undefined {

@@ -8,7 +8,7 @@ import type { ErrorKind } from '../base/errors.ts'
 import { Type } from '../base/schema.ts'
 import type { Access, Caller, RequiredProof, UserCaller } from './access.ts'
 import type { Actor } from './actor.ts'
-import type { MultipartBody, ReceivedBody, RouteBody } from './bodies.ts'
+import type { BodyFiles, MultipartBody, ReceivedBody, RouteBody, UploadedFiles } from './bodies.ts'
 import type { RecordEvent } from './event-log.ts'
 import type { EventStream } from './event-stream.ts'
 
@@ -136,6 +136,12 @@ type CallerOf<A extends Access> = A extends 'public'
       ? UserCaller
       : Caller
 
+type OnceOf<B> = B extends MultipartBody
+  ? Once
+  : B extends { files: BodyFiles }
+    ? Once | undefined
+    : undefined
+
 /** See `makeRoom` of a call. */
 export type MakeRoom = (bytes: number) => Promise<void>
 
@@ -166,8 +172,13 @@ export type Call<S extends RouteSpec = RouteSpec> = {
   recordId: string
   /** Whether an earlier call under the same `Idempotency-Key` may have created the record. */
   isRepeated: boolean
-  /** Only if the route takes an `Idempotency-Key` with a multipart body; `recordId` is then the one of `once`. */
-  once: S extends { body: MultipartBody; idempotent: true | BriefReplay } ? Once : undefined
+  /**
+   * Only if the route takes an `Idempotency-Key` with a multipart body, or with JSON and files that were sent; `recordId` is
+   * then the one of `once`.
+   */
+  once: S extends { idempotent: true | BriefReplay; body: infer B } ? OnceOf<B> : undefined
+  /** The files that came with a body of JSON; undefined if it is JSON alone. */
+  upload: S extends { body: { files: BodyFiles } } ? UploadedFiles | undefined : undefined
   /** Aborts if the client disconnects before it is answered, or after the route's `timeLimitMs`. */
   signal: AbortSignal
   /**
@@ -200,7 +211,10 @@ export type Call<S extends RouteSpec = RouteSpec> = {
  *   }
  * }
  */
-export type Once = <T>(fingerprint: unknown, perform: (recordId: string) => T | Promise<T>) => Promise<T>
+export type Once = <T>(
+  fingerprint: unknown,
+  perform: (recordId: string, isRepeated: boolean) => T | Promise<T>,
+) => Promise<T>
 
 /** In `reply` of a route that answers bytes: the handler returns an `answer` with a stream or a buffer. */
 export const Bytes = Type.Unsafe<Blob>({ contentMediaType: 'application/octet-stream' })

@@ -21,7 +21,7 @@ import {
   type RouteAddress,
 } from './addresses.ts'
 import { connectionLimit } from './connection-limit.ts'
-import { addBodyParser, type BodyKind } from './body-parsers.ts'
+import { addBodyParser, bodyKindOf } from './body-parsers.ts'
 import { prepareRequests, registerRoute, withHead } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE } from './failures.ts'
 import { clientOf, DESCRIPTION_LIMIT, parseRateLimit, takeCall } from './limits.ts'
@@ -280,7 +280,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   if (options.console) registerConsole(engine)
   const context = { ...options, streams, validation }
   const all = options.groups.flatMap((group) => group.routes.map((one) => ({ group, one })))
-  const byKind = Map.groupBy(all, ({ one }): BodyKind => one.spec.body?.kind ?? 'json')
+  const byKind = Map.groupBy(all, ({ one }) => bodyKindOf(one.spec.body))
   for (const [kind, routes] of byKind)
     await engine.register(async (scope) => {
       await addBodyParser(scope, kind)

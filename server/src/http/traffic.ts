@@ -60,8 +60,9 @@ export class Traffic {
   }
 }
 
-// Of an upload this much is in memory: what has been read, and what is being written.
+// Of an upload this much is in memory: what has been read, and what is being written; with JSON before it that too.
 const UPLOAD_BYTES = MIB
+const JSON_BYTES = MIB
 // A document takes several times its text while it is parsed.
 const PARSED = 4
 const SMALL_BODY = 65_536
@@ -75,12 +76,17 @@ export const hasLargeBody = (headers: BodyHeaders): boolean =>
 /**
  * What a body takes of `bodies`, in bytes; 0 if it is small.
  *
- * @param isStreamed whether it is not read as a whole
+ * @param read whether it is read as a whole, or is files that are streamed, or JSON before files
  */
-export function weightOfBody(headers: BodyHeaders, limit: number, isStreamed: boolean): number {
+export function weightOfBody(
+  headers: BodyHeaders,
+  limit: number,
+  read: 'whole' | 'files' | 'json and files',
+): number {
   // What is longer than the limit is refused before it is received.
   const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : limit
   const bytes = Math.min(length, limit)
   if (bytes <= SMALL_BODY) return 0
-  return isStreamed ? Math.min(bytes, UPLOAD_BYTES) : bytes * PARSED
+  if (read === 'whole') return bytes * PARSED
+  return Math.min(bytes, read === 'files' ? UPLOAD_BYTES : UPLOAD_BYTES + JSON_BYTES)
 }

@@ -135,8 +135,17 @@ describe('a wire that is defined wrongly stops the start with one line', () => {
     ],
     [
       'a file without a limit',
-      spec({ body: { ...multipart({ file: { maxBytes: 9 } }), file: { field: 'file', required: true } } }),
+      spec({
+        body: { ...multipart({ file: { maxBytes: 9 } }), file: { field: 'file', max: 1, required: true } },
+      }),
       /: body: file: maxBytes is missing: /,
+    ],
+    [
+      'JSON with any number of files',
+      spec({
+        body: { ...json(Type.Object({}), { files: { max: 9, maxBytes: 9 } }), files: { maxBytes: 9 } },
+      }),
+      /: body: files: max is missing: /,
     ],
     [
       'a file that is a field as well',

@@ -21,7 +21,15 @@ import { limitOf, RATE_LIMIT } from '../../http/limits.ts'
 import { titleFault } from '../../http/openapi-titles.ts'
 import { DESCRIPTION } from '../../http/openapi.ts'
 import { ACCESS } from '../../http/access.ts'
-import type { FormBody, JsonBody, MultipartBody, RawBody, RouteBody, StreamBody } from '../../http/bodies.ts'
+import type {
+  BodyFiles,
+  FormBody,
+  JsonBody,
+  MultipartBody,
+  RawBody,
+  RouteBody,
+  StreamBody,
+} from '../../http/bodies.ts'
 import { METHODS, type Route, type RouteGroup, type RouteLimit, type RouteSpec } from '../../http/route.ts'
 import type { Running } from './wire.ts'
 
@@ -80,6 +88,7 @@ const BODIES: {
     ...LIMITS,
     schema: SCHEMA,
     contentTypes: mediaTypes(JSON_MEDIA_TYPE, 'application/merge-patch+json'),
+    files: optional({ takes: 'an object like { max: 10, maxBytes: 50_000_000 }', fits: isPlain }),
   },
   form: { ...LIMITS, schema: OBJECT },
   raw: {
@@ -101,9 +110,16 @@ const BODIES: {
   },
 }
 
+const FILES: FieldsOf<BodyFiles> = {
+  maxBytes: { takes: 'a whole number of bytes above 0', fits: isPositive },
+  max: { takes: 'a whole number above 0', fits: isPositive },
+  receiveMs: optional(MILLISECONDS),
+}
+
 const FILE: FieldsOf<MultipartBody['file']> = {
   field: TEXT,
-  maxBytes: { takes: 'a whole number of bytes above 0', fits: isPositive },
+  maxBytes: FILES.maxBytes,
+  max: FILES.max,
   required: SWITCH,
 }
 
@@ -396,6 +412,7 @@ function checkBody(where: string, body: RouteBody | undefined): void {
         : `${where} can't be ${shown(body)}: it takes json(Type.Object({ … })), form(…), raw(…), stream(…) or multipart(…)`,
     )
   checkFields(where, body, BODIES[kind])
+  if (body.kind === 'json' && body.files) checkFields(`${where}: files`, body.files, FILES)
   if (body.kind !== 'multipart') return
   checkFields(`${where}: file`, body.file, FILE)
   if (Object.hasOwn((body.fields as { properties?: object }).properties ?? {}, body.file.field))

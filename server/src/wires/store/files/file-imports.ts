@@ -51,9 +51,9 @@ export const createFileImports = ({ upload }: { upload: Uploads }) => ({
     if (id !== undefined && !OWN_ID.test(id)) throw invalid({ path: '/_id', message: 'is no id of a file' })
     const once: Once = async (fingerprint, perform) => {
       const place = `${leastIdOf(Math.max(0, Math.floor(modifiedAt)))}000`
-      return perform(id ?? idsWithin(`${place} ${JSON.stringify([from, fingerprint])}`, 1)[0]!)
+      return perform(id ?? idsWithin(`${place} ${JSON.stringify([from, fingerprint])}`, 1)[0]!, false)
     }
-    const file = { name, contentType, stream }
+    const file = { field: 'file', name, contentType, stream }
     const body = { file, contentLength: size, isRepeatable: false, fields: async () => ({ metadata }) }
     const caller = { kind: 'key', id: ownerOf(owner, 'owner') ?? SYSTEM_OWNER, scopes: [] } as const
     return upload({ body, caller, once, signal: new AbortController().signal }, ({ id }) =>

@@ -20,7 +20,7 @@ export type UploadFields = { metadata?: Record<string, unknown>; access?: FileRo
 
 /** An upload as its route receives it. */
 export type ReceivedUpload = {
-  body: Upload<UploadFields, true>
+  body: Omit<Upload<UploadFields, true>, 'files'>
   caller: Caller
   once: Once
   signal: AbortSignal
