@@ -9,6 +9,7 @@ import { appForAll } from '../../server/src/testing/auth.ts'
 import { withoutChromium } from '../../server/src/testing/chromium.ts'
 import { axeFaults, checkLooks, openConsole, type ConsolePage } from '../../server/src/testing/console.ts'
 import { endOfSuite, someEngine } from '../../server/src/testing/engines.ts'
+import { until } from '../../server/src/testing/until.ts'
 import { upload } from '../../server/src/wires/store/files/files.fixture.ts'
 
 const PIXELS =
@@ -100,8 +101,11 @@ describe('the files in the console', { skip: withoutChromium }, () => {
       await page.getByRole('link', { name: ann._id }).waitFor()
     })
 
-    test('are downloaded, and linked to for a time', async () => {
+    test('are downloaded, and linked to for a time; their address is copied', async () => {
       await open('page.html')
+      await button('Copy the address').click()
+      const copied = () => page.evaluate<string>('navigator.clipboard.readText()')
+      await until(async () => /\/store\/files\/\w{26}\/content$/.test(await copied()))
       const waiting = page.waitForEvent('download')
       await button('Download').click()
       const download = await waiting
@@ -109,7 +113,7 @@ describe('the files in the console', { skip: withoutChromium }, () => {
       assert.match(await readFile(await download.path(), 'utf8'), /^<h1>hi/)
       await page.getByLabel('Copy a link that is valid for').selectOption('a day')
       await page.getByText('Link copied').first().waitFor()
-      const url = await page.evaluate<string>('navigator.clipboard.readText()')
+      const url = await copied()
       // The public address of a test is not one that answers.
       const { status, headers } = await app().request('GET', url.replace(/^.*(?=\/store)/, ''))
       assert.deepEqual(

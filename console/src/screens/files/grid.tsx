@@ -7,6 +7,7 @@ import { href, place } from '../../parts/router.tsx'
 import { useRows, type LoadRows } from '../../parts/rows.ts'
 import { bytes, Text } from '../../parts/text.tsx'
 import { Thumbnail, type ShownFile } from './preview.tsx'
+import { States } from './states.tsx'
 
 const idOf = ({ _id }: ShownFile): string => _id
 
@@ -40,11 +41,13 @@ export default function Grid(props: {
                   href={href(['files', file._id], query)}
                   aria-current={openId === file._id ? 'true' : undefined}
                 >
-                  <Thumbnail file={file} />
+                  <Thumbnail file={file} isMedium />
                   <span class="name">
                     <Text>{file.originalName}</Text>
                   </span>
-                  <span class="soft">{bytes(file.size)}</span>
+                  <span class="soft">
+                    {bytes(file.size)} <States of={file} />
+                  </span>
                 </a>
               </li>
             ))}

@@ -6,6 +6,7 @@ import { canWrite, six } from '../../parts/session.ts'
 import { bytes, Text, Time } from '../../parts/text.tsx'
 import { removeMany } from './bulk.tsx'
 import { Thumbnail, type ShownFile } from './preview.tsx'
+import { States } from './states.tsx'
 import { UploadButton, uploads } from './upload.tsx'
 
 const KINDS = [
@@ -110,6 +111,13 @@ function FileTable(props: Pick<ListProps<ShownFile>, 'load' | 'filters' | 'empty
           width: '96px',
           isNumber: true,
           cell: ({ size }) => bytes(size),
+        },
+        {
+          name: 'state',
+          title: 'Access',
+          width: '132px',
+          isMinor: true,
+          cell: (file) => <States of={file} isWhole />,
         },
         {
           name: 'created',

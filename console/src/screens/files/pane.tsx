@@ -5,6 +5,7 @@ import { canWrite, serverUrl, six } from '../../parts/session.ts'
 import { bytes, Facts, Id, Json, Text, Time } from '../../parts/text.tsx'
 import { announce, toast } from '../../parts/toast.tsx'
 import { loadFile, Preview, type ShownFile } from './preview.tsx'
+import { States } from './states.tsx'
 
 const DOWNLOAD_SECONDS = 60
 const LIFETIMES = [
@@ -100,9 +101,12 @@ function FileView({ file, again }: { file: ShownFile; again: () => void }) {
       <Facts
         of={[
           ['Type', <Text>{file.contentType}</Text>],
+          file.image && ['Pixels', `${file.image.width} × ${file.image.height}`],
           ['Size', `${bytes(file.size)} (${file.size.toLocaleString()} bytes)`],
           ['Uploaded', <Time at={file.createdAt} />],
           owner !== undefined && ['Owner', <Link to={href(['users', owner])}>{owner}</Link>],
+          ['Access', <States of={file} isWhole />],
+          ['Address', <Id what="the address">{file.url}</Id>],
           ['Id', <Id>{id}</Id>],
           ['SHA-256', <Id what="the checksum">{file.sha256}</Id>],
         ]}

@@ -14,13 +14,19 @@ const SVG_BYTES = 2_000_000
 const RESIZED = /^image\/(?:jpeg|png|webp|gif|avif)$/
 const READABLE = /^(?:text\/|application\/(?:json|xml|javascript|yaml|x-yaml|toml|sql|.*\+(?:json|xml)))/
 
-const SMALL = { width: 240, height: 160, fit: 'inside' as const }
-const LARGE = { width: 1200, height: 1200, fit: 'inside' as const }
+/** In a box of so many pixels; on finer screens twice as many. */
+const within = (side: number, fit: 'inside' | 'cover') => {
+  const pixels = devicePixelRatio > 1 ? side * 2 : side
+  return { width: pixels, height: pixels, fit }
+}
+const SMALL = within(64, 'cover')
+const MEDIUM = within(256, 'inside')
+const LARGE = within(1024, 'inside')
 
 const isSvg = ({ contentType, size }: ShownFile): boolean =>
   contentType === 'image/svg+xml' && size <= SVG_BYTES
 
-export const isPicture = (file: ShownFile): boolean => RESIZED.test(file.contentType) || isSvg(file)
+const isPicture = (file: ShownFile): boolean => RESIZED.test(file.contentType) || isSvg(file)
 
 /**
  * The picture of a file as the address of a blob, for <img> only: there nothing in it runs. Any picture but SVG comes from the
@@ -56,18 +62,18 @@ function usePicture(
 }
 
 /** A small picture of a file, loaded once it is in sight; of others their kind in letters. */
-export function Thumbnail({ file }: { file: ShownFile }) {
+export function Thumbnail({ file, isMedium = false }: { file: ShownFile; isMedium?: boolean }) {
   const ref = useRef<HTMLSpanElement>(null)
   const [isInSight, setInSight] = useState(false)
   useEffect(() => {
-    if (!isPicture(file)) return
+    if (!isPicture(file) || file.status) return
     const observer = new IntersectionObserver(
       ([entry]) => entry!.isIntersecting && (setInSight(true), observer.disconnect()),
     )
     observer.observe(ref.current!)
     return () => observer.disconnect()
-  }, [file._id])
-  const { url } = usePicture(file, isInSight, SMALL)
+  }, [file._id, file.status])
+  const { url } = usePicture(file, isInSight, isMedium ? MEDIUM : SMALL)
   return (
     <span class="thumbnail" ref={ref} aria-hidden="true">
       {url ? <img src={url} alt="" /> : kindOf(file)}
@@ -80,6 +86,13 @@ const kindOf = ({ contentType }: ShownFile): string =>
 
 /** What is in a file, as far as it can be shown without running anything. */
 export function Preview({ file }: { file: ShownFile }) {
+  if (file.status === 'pending') return <p class="soft">It is being checked, and is not served until then.</p>
+  if (file.status === 'refused')
+    return (
+      <p class="notice bad">
+        <strong>It is not served.</strong> <Text>{file.refusal ?? 'It was refused.'}</Text>
+      </p>
+    )
   if (isPicture(file)) return <Picture file={file} />
   if (READABLE.test(file.contentType)) return <TextPreview file={file} />
   return <p class="soft">There is no preview of {file.contentType}: download it.</p>
