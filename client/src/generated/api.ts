@@ -3790,6 +3790,10 @@ export interface Api {
       token?: string | undefined
       /** With any value, also none: an attachment, whatever the type. */
       download?: string | undefined
+      /** One of the sizes of the configuration: 512 keeps the whole image within 512 × 512 pixels, 256x128 crops it to that. It is never enlarged. */
+      size?: string | undefined
+      /** The format of a resized image. Default: AVIF or WebP if Accept names them, else that of the image. */
+      format?: 'avif' | 'webp' | 'jpeg' | 'png' | undefined
       /** Resizes an image to at most this width in pixels; it is never enlarged. */
       width?: number | undefined
       /** Resizes an image to at most this height in pixels; it is never enlarged. */

@@ -31,7 +31,10 @@ export const sizeOf = ({ body }: RenderedAnswer): number =>
 
 /** Sets the head of the answer. @returns its body, which the engine sends */
 export function setHead(reply: FastifyReply, response: RenderedAnswer): unknown {
-  reply.code(response.status ?? 200).headers(response.headers)
+  const { status = 200, headers } = response
+  const vary = headers['vary'] !== undefined && reply.getHeader('vary')
+  // CORS may have set it already.
+  reply.code(status).headers(vary ? { ...headers, vary: `${String(vary)}, ${headers['vary']}` } : headers)
   if (response instanceof Answer) return response.body
   reply.header('content-type', JSON_TYPE)
   return response.body.length > LONG_TEXT ? Buffer.from(response.body) : response.body

@@ -24,9 +24,11 @@ import { attachableFiles } from './files/attachable-files.ts'
 import { createFileBulk } from './files/file-bulk.ts'
 import { createFileList } from './files/file-list.ts'
 import { createFiles, createFilesAccess } from './files/files.ts'
+import { createInspection } from './files/inspect.ts'
 import { createLinks } from './files/links.ts'
 import { fileExport } from './files/file-export.ts'
 import { createFileImports } from './files/file-imports.ts'
+import { createResizer } from './files/resize.ts'
 import { createUploads } from './files/upload.ts'
 import { createVariants } from './files/variants.ts'
 import { createHealth } from './health.ts'
@@ -106,10 +108,13 @@ export const store = defineWire({
       typeof collection === 'object' ? uniqueIndexes(name, collection.unique ?? [], declared) : [],
     )
     const access = createFilesAccess(context, { rule: options.fileAccess })
-    const files = createFiles({ db }, { objects, quota })
+    const resizer = createResizer()
+    const inspection = createInspection({ ...context, db }, { objects, resizer })
+    const files = createFiles({ db }, { objects, quota, inspection })
     const upload = createUploads({ objects, files, quota })
     const links = createLinks(context, settings)
-    const variants = createVariants({ ...context, db }, { objects })
+    const { sizes } = options.files
+    const variants = createVariants({ ...context, db }, { objects, resizer }, { sizes })
     context.metrics.gauge(
       {
         name: 'sixwire_backup_age_seconds',
@@ -149,6 +154,7 @@ export const store = defineWire({
         links,
         objects,
         variants,
+        sizes,
         bulk: createFileBulk({ db, objects, audit: context.audit }),
         limit: bytesOf(options.uploadLimit),
         publicUrl: settings.publicUrl,

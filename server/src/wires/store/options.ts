@@ -4,6 +4,7 @@ import { BYTE_SIZE, bytesOf } from '../../base/byte-size.ts'
 import { Type } from '../../base/schema.ts'
 import { DOCUMENT_OPTIONS } from './documents/definition/document-options.ts'
 import { AccessRule } from './documents/language/rules/audience.ts'
+import { DEFAULT_SIZES, SIZE } from './files/variant-query.ts'
 import { S3Options } from './objects/s3-config.ts'
 
 const quotaSize = (description: string) =>
@@ -42,6 +43,17 @@ export const StoreOptions = Type.Object(
       default: '50MB',
       description: 'The largest file, in bytes, or like 50MB.',
     }),
+    files: Type.Object(
+      {
+        sizes: Type.Array(Type.String({ pattern: SIZE }), {
+          maxItems: 50,
+          default: DEFAULT_SIZES,
+          description:
+            'The sizes of images that everybody may ask for who may read them: 512 keeps the whole image within 512 × 512 pixels, 256x128 crops it to that.',
+        }),
+      },
+      { default: {}, additionalProperties: false },
+    ),
     quota: Type.Object(
       {
         user: Type.Optional(

@@ -1,7 +1,9 @@
-import { errors, invalid } from '../../../base/errors.ts'
+import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { allRows } from '../../../base/row-filter.ts'
+import type { Caller } from '../../../http/access.ts'
 import { json } from '../../../http/bodies.ts'
+import { countedFor } from '../../../http/limits.ts'
 import { Bytes, NoBody, endpoint } from '../../../http/route.ts'
 import { storeErrors } from '../errors.ts'
 import type { Objects } from '../objects/objects.ts'
@@ -9,33 +11,18 @@ import { answerContent, type Content } from './file-content.ts'
 import type { FileRow, Files, FilesAccess } from './files.ts'
 import type { Links } from './links.ts'
 import { OneFile } from './one-file.ts'
-import { FITS, type Resizing } from './resize.ts'
+import type { ImageCaller } from './resize.ts'
+import { SIDE_PARAMETERS, SIZE_PARAMETERS, wantedVariant } from './variant-query.ts'
 import type { Variants } from './variants.ts'
 
-const LONGEST_SIDE = 4096
 const LONGEST_LINK_SECONDS = 7 * 24 * 3600
 
 const optionalText = (description: string) => Type.Optional(Type.String({ description }))
-const side = (name: string) =>
-  Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: LONGEST_SIDE,
-      description: `Resizes an image to at most this ${name} in pixels; it is never enlarged.`,
-    }),
-  )
-
 const ContentQuery = Type.Object({
   token: Type.Optional(Type.String({ maxLength: 100, description: 'The token of a link.' })),
   download: optionalText('With any value, also none: an attachment, whatever the type.'),
-  width: side('width'),
-  height: side('height'),
-  fit: Type.Optional(
-    Type.Enum([...FITS], {
-      description:
-        'With width and height: inside (the default) keeps the whole image and its proportions, cover crops what exceeds them, contain adds borders.',
-    }),
-  ),
+  ...SIZE_PARAMETERS,
+  ...SIDE_PARAMETERS,
 })
 
 export const ContentHeaders = Type.Object({
@@ -45,6 +32,11 @@ export const ContentHeaders = Type.Object({
   'if-none-match': optionalText('ETags; 304 if one is current.'),
   'if-modified-since': optionalText('A date; 304 if the file is not younger.'),
   'if-unmodified-since': optionalText('A date; 412 if the file is younger.'),
+})
+
+const ImageHeaders = Type.Object({
+  ...ContentHeaders.properties,
+  accept: optionalText('Formats of images that the client shows, such as image/avif.'),
 })
 
 const Link = Type.Object(
@@ -62,12 +54,15 @@ export function contentEndpoints({
   links,
   objects,
   variants,
+  sizes,
 }: {
   files: Files
   access: FilesAccess
   links: Links
   objects: Objects
   variants: Variants
+  /** Those of images that everybody may ask for. */
+  sizes: readonly string[]
 }) {
   const contentOf = (file: FileRow): Content => ({
     what: `file ${file.id}`,
@@ -90,7 +85,7 @@ export function contentEndpoints({
         limit: { rate: '60000/min', countedIn: 'process' },
         params: OneFile,
         query: ContentQuery,
-        headers: ContentHeaders,
+        headers: ImageHeaders,
         reply: { 200: Bytes, 206: Bytes, 304: NoBody },
         errors: [
           errors.not_found,
@@ -108,14 +103,18 @@ export function contentEndpoints({
           id,
           token === undefined ? access.rowFilter(call.caller, 'read') : allRows,
         )
-        const resizing = resizingOf(call.query)
+        const wanted = wantedVariant(call.query, { accept: call.headers.accept, sizes })
         const content = contentOf(file)
-        return answerContent(resizing ? { ...content, ...(await variants.get(file, resizing)) } : content, {
-          headers: call.headers,
-          isHead: call.isHead,
-          isDownload: download !== undefined,
-          log: () => call.log,
-        })
+        const variant = wanted && (await variants.get(file, wanted, imageCallerOf(call)))
+        return answerContent(
+          { ...content, ...variant },
+          {
+            headers: call.headers,
+            isHead: call.isHead,
+            isDownload: download !== undefined,
+            log: () => call.log,
+          },
+        )
       },
     ),
     createLink: endpoint(
@@ -149,15 +148,12 @@ export function contentEndpoints({
   }
 }
 
-function resizingOf({ width, height, fit }: Partial<Resizing>): Resizing | undefined {
-  if (width === undefined && height === undefined) {
-    if (fit !== undefined) throw invalid({ path: '/query/fit', message: 'needs a width or a height' })
-    return undefined
-  }
-  return {
-    ...(width !== undefined && { width }),
-    ...(height !== undefined && { height }),
-    // One side alone leaves nothing to fit.
-    fit: width !== undefined && height !== undefined ? (fit ?? 'inside') : 'inside',
-  }
-}
+/** For whom an image is resized. */
+const imageCallerOf = (call: {
+  caller: Caller | undefined
+  ip: string
+  signal: AbortSignal
+}): ImageCaller => ({
+  name: countedFor(call),
+  signal: call.signal,
+})

@@ -21,6 +21,8 @@ export type Content = Validators & {
   name: string
   contentType: string
   size: number
+  /** Which headers of a request it depends on. */
+  vary?: string
   /** @throws NoSuchObject; UNAVAILABLE */
   open(range?: ByteRange): Promise<Readable>
 }
@@ -53,6 +55,7 @@ export async function answerContent(content: Content, request: ContentRequest): 
     'cache-control': 'private, no-cache',
     // Also of a 304: its headers replace those of the copy.
     'content-security-policy': policyOf(content.contentType),
+    ...(content.vary !== undefined && { vary: content.vary }),
   }
   if (isCurrentCopy(asked, content))
     return answer<Blob>(Readable.from([]), { status: 304, headers: validators })

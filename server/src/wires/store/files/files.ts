@@ -5,7 +5,7 @@ import type { Static } from 'typebox'
 import { isoTime } from '../../../base/clock.ts'
 import { ApiError, errors } from '../../../base/errors.ts'
 import { includesOwner, type RowFilter } from '../../../base/row-filter.ts'
-import { requireRow } from '../../../db/database.ts'
+import { requireRow, type Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { Caller } from '../../../http/access.ts'
 import { createAccess, type AccessRule } from '../documents/language/rules/audience.ts'
@@ -108,9 +108,14 @@ export function fileJson(
   return `${fields.slice(0, -1)}${image},"metadata":${row.metadata}}`
 }
 
+/** @param nouns.inspection has the steps that look at a new file, see `inspect.ts` */
 export function createFiles(
   { db }: Pick<WireContext, 'db'>,
-  { objects, quota }: { objects: Objects; quota: Quota },
+  {
+    objects,
+    quota,
+    inspection,
+  }: { objects: Objects; quota: Quota; inspection: { enqueueSql(file: FileRow): Step[] } },
 ) {
   const find = (id: string): Promise<FileRow | undefined> =>
     db.get(sql<FileRow>`select ${FILE_COLUMNS} from store_files where id = ${id}`)
@@ -141,6 +146,7 @@ export function createFiles(
           ...quota.claimSql(row, caller, reservation),
           claimSql,
           requireRow(insertSql, () => errors.conflict()),
+          ...inspection.enqueueSql(row),
         ])
         return row
       } catch (error) {

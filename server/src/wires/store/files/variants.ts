@@ -1,39 +1,51 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 
 import { errors, invalid } from '../../../base/errors.ts'
-import { createKeyedMutex } from '../../../base/keyed-mutex.ts'
+import { FairSemaphore } from '../../../base/fair-semaphore.ts'
 import { requireRow } from '../../../db/database.ts'
-import { sql } from '../../../db/sql.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
-import { storeErrors } from '../errors.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
 import { NoSuchObject } from '../objects/storage.ts'
 import type { Content } from './file-content.ts'
 import type { FileRow } from './files.ts'
-import { createResizer, LARGEST_IMAGE_BYTES, outputOf, RESIZABLE, type Resizing } from './resize.ts'
+import { imageBytes } from './image-bytes.ts'
+import { RESIZABLE, sourceFormat, type ImageFormat } from './image-formats.ts'
+import type { ImageCaller, Resizer, Resizing } from './resize.ts'
+import type { WantedVariant } from './variant-query.ts'
 
-/** More variants of one file are made each time, so that nobody can fill the storage by asking. */
+/**
+ * How many variants of one file are stored, beside those of the sizes that the configuration lists. More are made each time, so
+ * that nobody can fill the storage by asking.
+ */
 const MOST_STORED = 20
-const WAITING = 100
-/** How much of images that are not stored is in memory for clients that read slowly. */
-const HELD_BYTES = 64 * 1024 * 1024
+const LISTED = 'size-'
 const PIECE_BYTES = 65_536
+/** How many bytes of images that are not stored are in memory for clients that read slowly. */
+const HELD_BYTES = 64 * 1024 * 1024
 
 type VariantRow = { variant: string; object: string; content_type: string; size: number; sha256: string }
 
 /** What differs from the content of the file itself. */
-export type Variant = Pick<Content, 'etag' | 'contentType' | 'size' | 'open'>
+export type Variant = Pick<Content, 'etag' | 'contentType' | 'size' | 'open'> & { vary?: string }
 
-/** Resized images: made when they are first asked for, then stored as objects. */
+/**
+ * Resized images: made when they are first asked for, then stored as objects.
+ *
+ * @param options.sizes those that everybody may ask for
+ */
 export function createVariants(
   { db, log }: Pick<WireContext, 'db' | 'log'>,
-  { objects }: { objects: Objects },
+  { objects, resizer }: { objects: Objects; resizer: Resizer },
+  { sizes }: { sizes: readonly string[] },
 ) {
-  const resizer = createResizer()
-  const mutex = createKeyedMutex({ queue: WAITING, retryAfter: 5 })
-  let heldBytes = 0
+  const held = new FairSemaphore({
+    total: HELD_BYTES,
+    ofCaller: () => HELD_BYTES / 4,
+    waiting: { total: 0, ofCaller: 0 },
+    waitMs: 0,
+  })
 
   const variantsOf = ({ id }: FileRow): Promise<VariantRow[]> =>
     db.all<VariantRow>(sql`
@@ -57,24 +69,17 @@ export function createVariants(
     },
   })
 
-  const fromMemory = (bytes: Buffer, contentType: string): Variant => ({
+  const fromMemory = (bytes: Buffer, contentType: string, { name }: ImageCaller): Variant => ({
     etag: `"${createHash('sha256').update(bytes).digest('hex')}"`,
     contentType,
     size: bytes.length,
     async open(range) {
-      if (heldBytes > 0 && heldBytes + bytes.length > HELD_BYTES) throw errors.unavailable({ retryAfter: 5 })
-      heldBytes += bytes.length
+      if (!held.tryTake(name, bytes.length)) throw errors.unavailable({ retryAfter: 5 })
       const part = range ? bytes.subarray(range.start, range.end + 1) : bytes
       const stream = Readable.from(piecesOf(part), { objectMode: false })
-      return stream.once('close', () => (heldBytes -= bytes.length))
+      return stream.once('close', () => held.give(name, bytes.length))
     },
   })
-
-  async function sourceOf(file: FileRow): Promise<Buffer> {
-    const bytes = await buffer(await objects.read('uploads', file.object))
-    if (bytes.length !== file.size) throw storeErrors.image_unreadable()
-    return bytes
-  }
 
   /** Stores a variant, unless meanwhile the file was deleted or restored, or another replica has stored it. */
   async function store(
@@ -91,8 +96,7 @@ export function createVariants(
         select id, cast(${variant} as text), cast(${object.key} as text), cast(${contentType} as text),
           cast(${object.size} as bigint), cast(${object.sha256} as text)
         from store_files
-        where id = ${file.id} and object = ${file.object}
-          and (select count(*) from store_variants where file_id = ${file.id}) < ${MOST_STORED}
+        where id = ${file.id} and object = ${file.object} and ${roomSql(file, variant)}
         ${sql.sharedLock}
         on conflict (file_id, variant) do nothing
         returning file_id`
@@ -107,36 +111,48 @@ export function createVariants(
     }
   }
 
+  /** Makes a variant and stores it, unless another call has stored it while this one waited. */
+  async function make(
+    file: FileRow,
+    variant: string,
+    { resizing, output }: { resizing: Resizing; output: ImageFormat },
+    caller: ImageCaller,
+  ): Promise<Variant> {
+    return resizer.run(caller, async (decoding) => {
+      const rows = await variantsOf(file)
+      const storedSince = rows.find((row) => row.variant === variant)
+      if (storedSince) return fromObject(file, storedSince)
+      const source = await imageBytes(objects, file)
+      const { bytes, format } = await decoding.resize(source, file.content_type, resizing, output)
+      const contentType = `image/${format}`
+      const row = hasRoom(rows, variant) ? await store(file, variant, bytes, contentType) : undefined
+      return row ? fromObject(file, row) : fromMemory(bytes, contentType, caller)
+    })
+  }
+
   return {
     /**
      * The variant of an image, made now if it is not stored.
      *
-     * @throws VALIDATION_ERROR if the file is not an image of `RESIZABLE`; IMAGE_UNREADABLE, IMAGE_TOO_LARGE, UNAVAILABLE
+     * @throws VALIDATION_ERROR if the file is not an image of `RESIZABLE`; IMAGE_UNREADABLE, IMAGE_TOO_LARGE, UNAVAILABLE,
+     * TOO_MANY_CONCURRENT
      */
-    async get(file: FileRow, resizing: Resizing): Promise<Variant> {
-      const output = outputOf(file.content_type)
-      if (output === undefined)
+    async get(
+      file: FileRow,
+      { resizing, format, isNegotiated, parameter }: WantedVariant,
+      caller: ImageCaller,
+    ): Promise<Variant> {
+      const source = sourceFormat(file.content_type)
+      if (source === undefined)
         throw invalid({
-          path: resizing.width === undefined ? '/query/height' : '/query/width',
+          path: `/query/${parameter}`,
           message: `only images can be resized (${RESIZABLE.join(', ')}): this file is ${file.content_type}`,
         })
-      if (file.size > LARGEST_IMAGE_BYTES)
-        throw storeErrors.image_too_large({
-          message: `Images of up to ${LARGEST_IMAGE_BYTES} bytes can be resized: this one has ${file.size}.`,
-        })
-      const variant = nameOf(resizing, output)
+      const output = format ?? source.output
+      const variant = nameOf(resizing, output, sizes)
       const stored = (await variantsOf(file)).find((row) => row.variant === variant)
-      if (stored) return fromObject(file, stored)
-
-      return mutex.run(`${file.id} ${variant}`, async () => {
-        const rows = await variantsOf(file)
-        const storedSince = rows.find((row) => row.variant === variant)
-        if (storedSince) return fromObject(file, storedSince)
-        const bytes = await resizer.resize(() => sourceOf(file), file.content_type, resizing)
-        const contentType = `image/${output}`
-        const row = rows.length < MOST_STORED ? await store(file, variant, bytes, contentType) : undefined
-        return row ? fromObject(file, row) : fromMemory(bytes, contentType)
-      })
+      const made = stored ? fromObject(file, stored) : await make(file, variant, { resizing, output }, caller)
+      return isNegotiated ? { ...made, vary: 'Accept' } : made
     },
   }
 }
@@ -148,11 +164,27 @@ function* piecesOf(bytes: Buffer): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES)
 }
 
-/** One name for all requests that get the same bytes: `w200-h100-cover-webp`. */
-function nameOf({ width, height, fit }: Resizing, output: string): string {
+const isListed = (variant: string): boolean => variant.startsWith(LISTED)
+
+const hasRoom = (rows: readonly VariantRow[], variant: string): boolean =>
+  isListed(variant) || rows.filter((row) => !isListed(row.variant)).length < MOST_STORED
+
+/** The same as a condition: other replicas store variants too. */
+const roomSql = (file: FileRow, variant: string): Sql =>
+  isListed(variant)
+    ? sql.literal('true')
+    : sql`(
+        select count(*) from store_variants where file_id = ${file.id} and variant not like ${`${LISTED}%`}
+      ) < ${MOST_STORED}`
+
+/** One name for all requests that get the same bytes: `size-256-avif`, of sizes that are not listed `w200-h100-cover-webp`. */
+function nameOf({ width, height, fit }: Resizing, format: ImageFormat, sizes: readonly string[]): string {
+  const size =
+    fit === 'cover' ? `${width}x${height}` : fit === 'inside' && width === height ? `${width}` : undefined
+  if (size !== undefined && sizes.includes(size)) return `${LISTED}${size}-${format}`
   const sides = [
     ...(width === undefined ? [] : [`w${width}`]),
     ...(height === undefined ? [] : [`h${height}`]),
   ]
-  return [...sides, ...(sides.length === 2 ? [fit] : []), output].join('-')
+  return [...sides, ...(sides.length === 2 ? [fit] : []), format].join('-')
 }
