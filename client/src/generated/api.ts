@@ -1706,6 +1706,43 @@ type ImageSummary = {
 /** Any fields, as a JSON object of at most 64 KiB. */
 type FileMetadata = Record<string, unknown>
 
+type CreatedUploadLink = {
+  _id: string
+  /** Takes one file without a token of a caller. */
+  url: string
+  expiresAt: string
+}
+
+type ReceivedFile = {
+  _id: string
+  /** The name as uploaded, without folders. */
+  originalName: string
+  /** The media type that the bytes show. */
+  contentType: string
+  /** In bytes. */
+  size: number
+  /** The SHA-256 of the bytes, in hex. */
+  sha256: string
+  createdAt: string
+}
+
+type UploadLink = {
+  _id: string
+  /** Who made it: its file belongs to them. */
+  owner: string
+  /** Media types as the bytes show them, such as image/png; image/* stands for all images. */
+  types?: string[]
+  maxBytes: number
+  /** public: everybody who knows the address of the file may read it. */
+  access: 'private' | 'public'
+  /** Any fields, as a JSON object of at most 64 KiB. */
+  metadata: FileMetadata
+  /** The _id of the file that was uploaded by it; null until then. */
+  file: string | null
+  createdAt: string
+  expiresAt: string
+}
+
 type StoredFilePage = {
   files: StoredFile[]
   /** Absent with `total=none`. */
@@ -3712,6 +3749,44 @@ export interface Api {
     reply: StoredFile
     errors: 'QUOTA_EXCEEDED' | 'UNAVAILABLE'
     idempotent: true
+  }
+  /** Create an upload link */
+  'POST /store/upload-links': {
+    body: {
+      /** Media types as the bytes show them, such as image/png; image/* stands for all images. */
+      types?: string[] | undefined
+      /** How many bytes the file may have. */
+      maxBytes?: number | undefined
+      /** Seconds, up to 7 days. An upload that began in time is taken. */
+      expiresIn?: number | undefined
+      /** public: everybody who knows the address of the file may read it. */
+      access?: 'private' | 'public' | undefined
+      /** Any fields, as a JSON object of at most 64 KiB. */
+      metadata?: Record<string, unknown> | undefined
+    }
+    reply: CreatedUploadLink
+    errors: never
+  }
+  /** Upload a file by a link */
+  'POST /store/upload-links/:id': {
+    query: {
+      /** The token of the link. */
+      token: string
+    }
+    body: FormData
+    reply: ReceivedFile
+    errors: 'UNAUTHORIZED' | 'NOT_FOUND' | 'CONFLICT' | 'QUOTA_EXCEEDED' | 'UNAVAILABLE'
+    idempotent: true
+  }
+  /** Get an upload link */
+  'GET /store/upload-links/:id': {
+    reply: UploadLink
+    errors: 'NOT_FOUND'
+  }
+  /** Delete an upload link */
+  'DELETE /store/upload-links/:id': {
+    reply: Confirmation
+    errors: 'NOT_FOUND'
   }
   /** List files */
   'GET /store/files': {

@@ -187,6 +187,9 @@ const OF_OTHER_TESTS = new Set([
   'GET /pay/events/{id}',
   'POST /pay/events/{id}/replay',
   'POST /store/files/bulk',
+  'POST /store/upload-links/{id}',
+  'GET /store/upload-links/{id}',
+  'DELETE /store/upload-links/{id}',
   'POST /store/{collection}/bulk',
   'POST /store/{collection}/import',
 ])

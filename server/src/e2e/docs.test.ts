@@ -397,6 +397,19 @@ someEngine((engine) => {
     assert.deepEqual(JSON.parse(await inFolder(remove!)), { ...counted, dryRun: false })
   })
 
+  test('the link of docs/files.md takes a file without an account', async (t) => {
+    const app = await startApp(t, engine)
+    const { token: TOKEN } = await app.register()
+    const blocks = await blocksOf('docs/files.md', 'sh')
+    const [create, send] = blocks.find((block) => block.includes('upload-links'))!.split(/\n\n/)
+    const folder = await applicationFolder(t, { 'passport.png': `GIF89a${'.'.repeat(200)}` })
+    const { url } = JSON.parse(await shell(create!, app, { TOKEN }))
+    const URL = url.replace(/^.*(?=\/store)/, app.url)
+    const sent = JSON.parse(await shell(`cd '${folder}'\n${send!}`, app, { URL }))
+    const { body } = await app.request('GET', `/store/files/${sent._id}`, { token: TOKEN })
+    assert.deepEqual([body.originalName, body.metadata], ['passport.png', { request: 42 }])
+  })
+
   test('the checks of docs/core.md answer', async () => {
     const app = shared()
     const [checks, description] = await blocksOf('docs/core.md', 'sh')

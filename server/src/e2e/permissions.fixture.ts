@@ -50,6 +50,7 @@ export const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     'POST /pay/walletpay/webhook',
     'GET /ready',
     'GET /store/health',
+    'POST /store/upload-links/:id',
   ],
   optional: [
     'GET /metrics',
@@ -130,6 +131,9 @@ export const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     'POST /store/:collection',
     'POST /store/files/:id/link',
     'POST /store/upload',
+    'POST /store/upload-links',
+    'GET /store/upload-links/:id',
+    'DELETE /store/upload-links/:id',
   ],
   admin: [
     'POST /pay/cardpay/refund',

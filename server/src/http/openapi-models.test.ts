@@ -83,6 +83,7 @@ someEngine((engine) => {
       assert.deepEqual(derived, [
         'AuthUsersImportRequest',
         'PostStoreByCollectionImportRequest',
+        'PostStoreUploadLinksByIdRequest',
         'StoreUploadRequest',
       ])
     })

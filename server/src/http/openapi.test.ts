@@ -78,6 +78,7 @@ const NOT_IDEMPOTENT = [
   'POST /pay/cardpay/webhook',
   'POST /pay/walletpay/webhook',
   'POST /pay/events/:id/replay',
+  'POST /store/upload-links',
   'POST /store/files/bulk',
   'POST /store/files/:id/link',
   'POST /store/:collection/query',

@@ -80,6 +80,12 @@ export const VALUES: Record<string, Record<string, Sql>> = {
   },
   store_indexes: { source: sql`'declared'`, state: sql`'ready'`, is_search: sql`0` },
   store_restores: { status: sql`'failed'` },
+  store_upload_links: {
+    access: sql`'private'`,
+    metadata: sql`'{}'`,
+    owner_kind: sql`'user'`,
+    types: sql`'["image/*"]'`,
+  },
   store_unclaimed: { storage: sql`'uploads'`, state: sql`'writing'` },
 }
 

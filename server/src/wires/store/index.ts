@@ -30,6 +30,7 @@ import { fileExport } from './files/file-export.ts'
 import { createFileImports } from './files/file-imports.ts'
 import { createResizer } from './files/resize.ts'
 import { createUploads } from './files/upload.ts'
+import { createUploadLinks } from './files/upload-links.ts'
 import { createVariants } from './files/variants.ts'
 import { createHealth } from './health.ts'
 import { createObjects } from './objects/objects.ts'
@@ -150,6 +151,7 @@ export const store = defineWire({
         files,
         list: createFileList(db),
         upload,
+        uploadLinks: createUploadLinks({ db, clock }, settings),
         access,
         links,
         objects,

@@ -66,6 +66,21 @@ export const storeTables = (
     deletion: 'erased',
     erase: ({ id }, { stopping }) => eraseFiles(db, objects, id, stopping),
   },
+  store_upload_links: {
+    about: 'upload links',
+    rows: isOf('owner'),
+    exported: {
+      id: 'value',
+      types: 'json',
+      max_bytes: 'value',
+      access: 'value',
+      metadata: 'json',
+      created_at: 'time',
+      expires_at: 'time',
+      file_id: 'value',
+    },
+    deletion: 'erased',
+  },
   store_changes: {
     rows: isOf('owner'),
     key: ['seq'],

@@ -40,10 +40,13 @@ export type Reservation = {
 /** By how many bytes the documents of an owner grow. */
 export type Growth = { readonly owner: string; readonly bytes: number }
 
+/** Whose quota a file counts in. */
+export type FileOwner = Pick<Caller, 'kind' | 'id'>
+
 export type Quota = {
   /** The steps that must come before the one that inserts the record of a file, in its batch; they end its reservation. */
-  claimSql(file: { owner: string; size: number }, caller: Caller, reservation: Reservation): Step[]
-  reserve(caller: Caller): Reservation
+  claimSql(file: { owner: string; size: number }, caller: FileOwner, reservation: Reservation): Step[]
+  reserve(caller: FileOwner): Reservation
   /**
    * Runs a write by which documents grow.
    *
@@ -73,7 +76,7 @@ export function createQuota(
   { db, clock }: Pick<WireContext, 'db' | 'clock'>,
   { user, total }: { user?: number | undefined; total?: number | undefined },
 ): Quota {
-  const demandsOf = (caller: Caller | undefined, growth: readonly Growth[]): Demand[] => {
+  const demandsOf = (caller: FileOwner | undefined, growth: readonly Growth[]): Demand[] => {
     const sum = (all: readonly Growth[]) => all.reduce((bytes, one) => bytes + one.bytes, 0)
     const demands: Demand[] = []
     if (total !== undefined)
@@ -119,7 +122,7 @@ export function createQuota(
     return last.used < quota * FAR
   }
 
-  function reserve(caller: Caller): Reservation {
+  function reserve(caller: FileOwner): Reservation {
     const id = newId()
     const owner = caller.id
     const isLimited = demandsOf(caller, [{ owner, bytes: 0 }]).length > 0

@@ -11,6 +11,7 @@ import { changesEndpoint } from './changes/changes-endpoint.ts'
 import { fileBulkEndpoints } from './files/file-bulk-endpoints.ts'
 import { contentEndpoints } from './files/content-endpoints.ts'
 import { fileEndpoints } from './files/file-endpoints.ts'
+import { uploadLinkEndpoints } from './files/upload-link-endpoints.ts'
 import type { StoreHealth } from './health.ts'
 
 const HealthFields = {
@@ -31,7 +32,8 @@ type StoreParts = {
   changes: Parameters<typeof changesEndpoint>[0]
   files: Parameters<typeof fileEndpoints>[0] &
     Parameters<typeof contentEndpoints>[0] &
-    Parameters<typeof fileBulkEndpoints>[0]
+    Parameters<typeof fileBulkEndpoints>[0] &
+    Parameters<typeof uploadLinkEndpoints>[0]
   backups: Parameters<typeof backupEndpoints>[0] & Parameters<typeof restoreEndpoints>[0]
   health: () => Promise<StoreHealth>
 }
@@ -46,10 +48,15 @@ export function storeRoutes(wire: StoreParts) {
   const files = fileEndpoints(wire.files)
   const contents = contentEndpoints(wire.files)
   const fileBulk = fileBulkEndpoints(wire.files)
+  const uploadLinks = uploadLinkEndpoints(wire.files)
   const backups = backupEndpoints(wire.backups)
   const restores = restoreEndpoints(wire.backups)
   return [
     route('POST /store/upload', ...files.upload),
+    route('POST /store/upload-links', ...uploadLinks.create),
+    route('POST /store/upload-links/:id', ...uploadLinks.upload),
+    route('GET /store/upload-links/:id', ...uploadLinks.get),
+    route('DELETE /store/upload-links/:id', ...uploadLinks.remove),
     route('GET /store/files', ...files.list),
     route('POST /store/files/bulk', ...fileBulk.bulk),
     route('GET /store/files/usage', ...fileBulk.usage),

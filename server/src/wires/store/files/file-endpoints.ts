@@ -20,7 +20,11 @@ const BYTES_PER_MS = 64
 const RECEIVE_MIN_MS = 60_000
 const RECEIVE_MAX_MS = 24 * 3_600_000
 
-const Metadata = Type.Unsafe<Record<string, unknown>>({
+/** How long a body with a file may take. @param limit the largest file in bytes */
+export const receiveMsOf = (limit: number): number =>
+  Math.min(RECEIVE_MAX_MS, RECEIVE_MIN_MS + Math.ceil(limit / BYTES_PER_MS))
+
+export const FileMetadata = Type.Unsafe<Record<string, unknown>>({
   title: 'FileMetadata',
   type: 'object',
   additionalProperties: true,
@@ -68,7 +72,7 @@ const StoredFile = Type.Object(
     ),
     refusal: Type.Optional(Type.String({ description: 'Why it is refused.' })),
     image: Type.Optional(ImageSummary),
-    metadata: Metadata,
+    metadata: FileMetadata,
     createdAt: Type.String({ format: 'date-time', description: 'ISO 8601, UTC, with milliseconds.' }),
   },
   { title: 'StoredFile' },
@@ -117,14 +121,14 @@ export function fileEndpoints({
         body: multipart({
           file: { maxBytes: limit },
           fields: Type.Object({
-            metadata: Type.Optional(Metadata),
+            metadata: Type.Optional(FileMetadata),
             access: Type.Optional(
               Type.Enum(['private', 'public'], {
                 description: 'public: everybody who knows its address may read it. Default: private.',
               }),
             ),
           }),
-          receiveMs: Math.min(RECEIVE_MAX_MS, RECEIVE_MIN_MS + Math.ceil(limit / BYTES_PER_MS)),
+          receiveMs: receiveMsOf(limit),
         }),
         reply: { 201: StoredFile },
         errors: [storeErrors.quota_exceeded, errors.unavailable],

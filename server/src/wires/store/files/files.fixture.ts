@@ -12,8 +12,17 @@ export type TestFile = {
 }
 
 /** Uploads a file as a browser does. */
-export async function upload(
+export const upload = (
   app: TestApp,
+  token: string | undefined,
+  file?: TestFile,
+  headers?: Record<string, string>,
+): Promise<TestAnswer> => uploadTo(app, '/store/upload', token, file, headers)
+
+/** Uploads a file to the path of a route as a browser does. */
+export async function uploadTo(
+  app: TestApp,
+  path: string,
   token: string | undefined,
   { bytes = 'hello', name = 'a.txt', type = 'text/plain', metadata }: TestFile = {},
   headers: Record<string, string> = {},
@@ -22,7 +31,7 @@ export async function upload(
   if (metadata !== undefined) form.set('metadata', JSON.stringify(metadata))
   form.set('file', new File([bytes], name, { type }))
   const body = new Response(form)
-  return app.request('POST', '/store/upload', {
+  return app.request('POST', path, {
     token,
     raw: new Uint8Array(await body.arrayBuffer()),
     headers: { 'content-type': body.headers.get('content-type')!, ...headers },

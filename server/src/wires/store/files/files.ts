@@ -7,12 +7,11 @@ import { ApiError, errors } from '../../../base/errors.ts'
 import { includesOwner, type RowFilter } from '../../../base/row-filter.ts'
 import { requireRow, type Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import type { Caller } from '../../../http/access.ts'
 import { createAccess, type AccessRule } from '../documents/language/rules/audience.ts'
 import { noFile } from '../errors.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
 import { contentUrlOf } from './links.ts'
-import type { Quota, Reservation } from '../quota.ts'
+import type { FileOwner, Quota, Reservation } from '../quota.ts'
 import { plainTypeOf } from './sniff.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 
@@ -131,20 +130,23 @@ export function createFiles(
     /**
      * Creates the record of an object, which claims it.
      *
+     * @param steps of the same batch
      * @returns the record of another object if one with this id exists: an earlier call was interrupted after its commit
      * @throws QUOTA_EXCEEDED, UNAVAILABLE
      */
     async create(
       row: FileRow,
       { claimSql }: NewObject,
-      caller: Caller,
+      caller: FileOwner,
       reservation: Reservation,
+      steps: readonly Step[] = [],
     ): Promise<FileRow> {
       const insertSql = sql.insert('store_files', row, ['id'])
       try {
         await db.batch([
           ...quota.claimSql(row, caller, reservation),
           claimSql,
+          ...steps,
           requireRow(insertSql, () => errors.conflict()),
           ...inspection.enqueueSql(row),
         ])

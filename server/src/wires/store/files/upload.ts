@@ -3,12 +3,12 @@ import type { Readable } from 'node:stream'
 
 import { invalid } from '../../../base/errors.ts'
 import { timeOfId } from '../../../base/ids.ts'
-import type { Caller } from '../../../http/access.ts'
+import type { Step } from '../../../db/database.ts'
 import type { Upload } from '../../../http/bodies.ts'
 import type { Once } from '../../../http/route.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
 import { newFileState, type FileRow, type Files } from './files.ts'
-import { isExceeded, type Quota, type Reservation } from '../quota.ts'
+import { isExceeded, type FileOwner, type Quota, type Reservation } from '../quota.ts'
 import { createSniffer, type Sniffer } from './sniff.ts'
 
 const NAME_MAX = 255
@@ -21,9 +21,12 @@ export type UploadFields = { metadata?: Record<string, unknown>; access?: FileRo
 /** An upload as its route receives it. */
 export type ReceivedUpload = {
   body: Omit<Upload<UploadFields, true>, 'files'>
-  caller: Caller
+  /** Whose the file will be. */
+  caller: FileOwner
   once: Once
   signal: AbortSignal
+  /** Checks the record before it is created, and gives further steps of the batch that creates it. */
+  stepsOf?: (row: FileRow) => readonly Step[]
 }
 
 export function createUploads({ objects, files, quota }: { objects: Objects; files: Files; quota: Quota }) {
@@ -34,7 +37,7 @@ export function createUploads({ objects, files, quota }: { objects: Objects; fil
    * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE, QUOTA_EXCEEDED, UNAVAILABLE
    */
   async function upload<T>(
-    { body: { file, fields, contentLength, isRepeatable }, caller, once, signal }: ReceivedUpload,
+    { body: { file, fields, contentLength, isRepeatable }, caller, once, signal, stepsOf }: ReceivedUpload,
     reply: (row: FileRow) => T,
   ): Promise<T> {
     checkName(file.name)
@@ -47,7 +50,7 @@ export function createUploads({ objects, files, quota }: { objects: Objects; fil
         signal,
         maxBytes: contentLength,
       })
-      return await keep(object, { file, fields, caller, once, sniffer, reservation }, reply)
+      return await keep(object, { file, fields, caller, once, stepsOf, sniffer, reservation }, reply)
     } catch (error) {
       if (!isRepeatable || !isExceeded(error)) throw error
       // The first call may have filled the quota: its answer is found by the bytes, which are not stored again.
@@ -68,9 +71,10 @@ export function createUploads({ objects, files, quota }: { objects: Objects; fil
       fields,
       caller,
       once,
+      stepsOf,
       sniffer,
       reservation,
-    }: Pick<ReceivedUpload, 'caller' | 'once'> &
+    }: Pick<ReceivedUpload, 'caller' | 'once' | 'stepsOf'> &
       Pick<ReceivedUpload['body'], 'file' | 'fields'> & { sniffer: Sniffer; reservation: Reservation },
     reply: (row: FileRow) => T,
   ): Promise<T> {
@@ -80,23 +84,19 @@ export function createUploads({ objects, files, quota }: { objects: Objects; fil
       const contentType = await sniffer.contentType()
       const { sha256, size } = object
       return await once(fingerprintOf(object, file, sent), async (id) => {
-        const row = await files.create(
-          {
-            id,
-            owner: caller.id,
-            object: object.key,
-            original_name: file.name,
-            content_type: contentType,
-            size,
-            sha256,
-            metadata: JSON.stringify(sent.metadata ?? {}),
-            created_at: timeOfId(id),
-            ...newFileState(sent.access),
-          },
-          object,
-          caller,
-          reservation,
-        )
+        const created: FileRow = {
+          id,
+          owner: caller.id,
+          object: object.key,
+          original_name: file.name,
+          content_type: contentType,
+          size,
+          sha256,
+          metadata: JSON.stringify(sent.metadata ?? {}),
+          created_at: timeOfId(id),
+          ...newFileState(sent.access),
+        }
+        const row = await files.create(created, object, caller, reservation, stepsOf?.(created))
         isClaimed = row.object === object.key
         return reply(row)
       })
