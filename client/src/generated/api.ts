@@ -3848,6 +3848,23 @@ export interface Api {
     reply: FileUsage
     errors: never
   }
+  /** Get many files as an archive */
+  'GET /store/files/archive': {
+    query: {
+      /** The _ids of up to 500 files, separated by commas, in place of a filter. */
+      ids?: string | undefined
+      /** A part of the original name; the letters a to z in either case. */
+      q?: string | undefined
+      /** The whole original name. */
+      name?: string | undefined
+      /** A media type, or all of a kind: image/*. */
+      contentType?: string | undefined
+      /** The id of the user, or of the service key, that uploaded them. For administrators and service keys. */
+      owner?: string | undefined
+    }
+    reply: Blob
+    errors: 'NOT_FOUND' | 'UNAVAILABLE'
+  }
   /** Get the record of a file */
   'GET /store/files/:id': {
     reply: StoredFile

@@ -65,6 +65,7 @@ export const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     'GET /store/files/:id',
     'DELETE /store/files/:id',
     'GET /store/files/:id/content',
+    'GET /store/files/archive',
   ],
   session: [
     'POST /auth/change-email',

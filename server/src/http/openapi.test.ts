@@ -369,7 +369,7 @@ someEngine((engine) => {
         const found = it.responses[status]
         assert.ok(found, at)
         const type = headers.get('content-type')!.split(';')[0]!
-        const schema = found.content?.[type]?.schema
+        const schema = (found.content?.[type] ?? found.content?.['*/*'])?.schema
         assert.ok(schema, `${at} (${type})`)
         if (type === 'application/json') {
           const isValid = validatorOf(schema)

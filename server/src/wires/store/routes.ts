@@ -8,6 +8,7 @@ import { bulkEndpoints } from './documents/routes/bulk/bulk-endpoints.ts'
 import { documentEndpoints } from './documents/routes/document-endpoints.ts'
 import { transferEndpoints } from './documents/routes/transfer/transfer-endpoints.ts'
 import { changesEndpoint } from './changes/changes-endpoint.ts'
+import { archiveEndpoint } from './files/archive-endpoint.ts'
 import { fileBulkEndpoints } from './files/file-bulk-endpoints.ts'
 import { contentEndpoints } from './files/content-endpoints.ts'
 import { fileEndpoints } from './files/file-endpoints.ts'
@@ -31,6 +32,7 @@ type StoreParts = {
     Parameters<typeof transferEndpoints>[0]
   changes: Parameters<typeof changesEndpoint>[0]
   files: Parameters<typeof fileEndpoints>[0] &
+    Parameters<typeof archiveEndpoint>[0] &
     Parameters<typeof contentEndpoints>[0] &
     Parameters<typeof fileBulkEndpoints>[0] &
     Parameters<typeof uploadLinkEndpoints>[0]
@@ -46,6 +48,7 @@ export function storeRoutes(wire: StoreParts) {
   const transfer = transferEndpoints(wire.documents)
   const changes = changesEndpoint(wire.changes)
   const files = fileEndpoints(wire.files)
+  const archive = archiveEndpoint(wire.files)
   const contents = contentEndpoints(wire.files)
   const fileBulk = fileBulkEndpoints(wire.files)
   const uploadLinks = uploadLinkEndpoints(wire.files)
@@ -60,6 +63,7 @@ export function storeRoutes(wire: StoreParts) {
     route('GET /store/files', ...files.list),
     route('POST /store/files/bulk', ...fileBulk.bulk),
     route('GET /store/files/usage', ...fileBulk.usage),
+    route('GET /store/files/archive', ...archive),
     route('GET /store/files/:id', ...files.get),
     route('DELETE /store/files/:id', ...files.remove),
     route('GET /store/files/:id/content', ...contents.download),

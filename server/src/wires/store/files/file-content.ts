@@ -118,8 +118,8 @@ const mediaTypeOf = (contentType: string): string =>
 const contentRange = ({ start, end }: ByteRange, size: number): string => `bytes ${start}-${end}/${size}`
 
 /** A stream of exactly the bytes that were announced. Its first bytes have been read when this resolves. */
-async function openWhole(
-  content: Content,
+export async function openWhole(
+  content: Pick<Content, 'what' | 'size' | 'open'>,
   range: ByteRange | undefined,
   { log }: Pick<ContentRequest, 'log'>,
 ): Promise<Readable> {

@@ -186,5 +186,5 @@ export function fileEndpoints({
   }
 }
 
-const ownersAreForOperators = () =>
+export const ownersAreForOperators = () =>
   errors.forbidden({ message: 'The parameter owner requires the role "admin": leave it out.' })

@@ -3,6 +3,7 @@ import type { Progress } from '../../../base/progress.ts'
 import type { Snapshot } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { ExportFolder, ExportForm } from '../../../kernel/wire/table-export.ts'
+import { plainNameOf } from './file-names.ts'
 import { FILE_COLUMNS, type FileRow } from './files.ts'
 import type { Objects } from '../objects/objects.ts'
 import { NoSuchObject } from '../objects/storage.ts'
@@ -10,7 +11,6 @@ import { withSha256 } from '../../../base/with-sha256.ts'
 
 const PAGE = 1000
 const AT_ONCE = 4
-const NAME_BYTES = 150
 
 /** Files as files, and a line of NDJSON for each. */
 export const fileExport = ({ objects }: { objects: Objects }): ExportForm => ({
@@ -86,9 +86,6 @@ const lineOf = (file: FileRow): object => ({
 
 /** A name that every file system takes. */
 function nameOf({ id, original_name: name }: FileRow): string {
-  const plain = name.replaceAll(/[\p{Cc}\p{Cf}\\/:*?"<>|]/gu, '_').replace(/[. ]+$/, '')
-  const ending = /\.\w{1,10}$/.exec(plain)?.[0] ?? ''
-  const stem = plain.slice(0, plain.length - ending.length)
-  const short = Buffer.from(stem).subarray(0, NAME_BYTES).toString().replaceAll('\uFFFD', '')
-  return `${id}-${short}${ending}`
+  const { stem, ending } = plainNameOf(name)
+  return `${id}-${stem}${ending}`
 }
