@@ -51,6 +51,11 @@ export const StoreOptions = Type.Object(
           description:
             'The sizes of images that everybody may ask for who may read them: 512 keeps the whole image within 512 × 512 pixels, 256x128 crops it to that.',
         }),
+        stripMetadata: Type.Boolean({
+          default: false,
+          description:
+            'Whether new JPEG, PNG and WebP are stored without their metadata, such as the place of a photo. The pixels, colours and orientation stay.',
+        }),
       },
       { default: {}, additionalProperties: false },
     ),

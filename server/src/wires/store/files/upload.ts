@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { Readable } from 'node:stream'
 
 import { invalid } from '../../../base/errors.ts'
 import { timeOfId } from '../../../base/ids.ts'
@@ -9,6 +8,7 @@ import type { Once } from '../../../http/route.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
 import { newFileState, type FileRow, type Files } from './files.ts'
 import { isExceeded, type FileOwner, type Quota, type Reservation } from '../quota.ts'
+import { withoutMetadata } from './metadata/strip-metadata.ts'
 import { createSniffer, type Sniffer } from './sniff.ts'
 
 const NAME_MAX = 255
@@ -29,7 +29,11 @@ export type ReceivedUpload = {
   stepsOf?: (row: FileRow) => readonly Step[]
 }
 
-export function createUploads({ objects, files, quota }: { objects: Objects; files: Files; quota: Quota }) {
+/** @param options.stripMetadata whether images are stored without their metadata */
+export function createUploads(
+  { objects, files, quota }: { objects: Objects; files: Files; quota: Quota },
+  { stripMetadata }: { stripMetadata: boolean },
+) {
   /**
    * Stores a file: its bytes first, then its record. Whatever fails leaves neither.
    *
@@ -43,7 +47,7 @@ export function createUploads({ objects, files, quota }: { objects: Objects; fil
     checkName(file.name)
     const sniffer = createSniffer(file.contentType)
     const reservation = quota.reserve(caller)
-    const received = hashed(file.stream)
+    const received = hashed(stripMetadata ? withoutMetadata(file.stream) : file.stream)
     try {
       const reserved = reservation.pass(received.bytes, contentLength)
       const object = await objects.write('uploads', sniffer.pass(reserved), {
@@ -109,8 +113,8 @@ export function createUploads({ objects, files, quota }: { objects: Objects; fil
 }
 
 /** Bytes that are hashed as they pass, for a call that may end before they do. */
-function hashed(stream: Readable) {
-  const source = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+function hashed(bytes: AsyncIterable<Buffer>) {
+  const source = bytes[Symbol.asyncIterator]()
   const hash = createHash('sha256')
   let size = 0
   const next = async (): Promise<IteratorResult<Buffer>> => {
