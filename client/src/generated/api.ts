@@ -1821,6 +1821,16 @@ type CollectionOverview = {
     to: string
     onDelete: 'restrict' | 'unset' | 'cascade'
   }>
+  /** Fields that hold the _id of files. */
+  files: Record<string, {
+    /** Absent: all media types. */
+    types?: string[]
+    /** Absent: as large as uploads may be. */
+    maxBytes?: number
+    /** How many files it takes; with 1 its value is no array. */
+    max: number
+    access: 'document' | 'public'
+  }>
   /** Whether changes are logged, and can be followed. */
   changes: boolean
   hooks: ('beforeCreate' | 'beforeUpdate' | 'beforeDelete' | 'afterCreate' | 'afterUpdate' | 'afterDelete')[]
@@ -3873,7 +3883,7 @@ export interface Api {
   /** Delete a file */
   'DELETE /store/files/:id': {
     reply: Confirmation
-    errors: 'NOT_FOUND'
+    errors: 'NOT_FOUND' | 'CONFLICT'
   }
   /** Get the bytes of a file */
   'GET /store/files/:id/content': {

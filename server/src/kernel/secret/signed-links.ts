@@ -11,6 +11,8 @@ export type SignedLinks = {
    * @param expiresIn seconds
    */
   sign(id: string, url: string, expiresIn: number): { url: string; expiresAt: string }
+  /** @param expiresAt milliseconds since 1970 */
+  signUntil(id: string, url: string, expiresAt: number): { url: string; expiresAt: string }
   /** @throws UNAUTHORIZED also if there is no such record, so that a guess tells nothing */
   verify(id: string, token: string): void
 }
@@ -29,12 +31,14 @@ export function createSignedLinks(
   // Names the record and the time, each of a form that cannot run into the other.
   const macOf = (id: string, expiry: string): string => key.mac(`${id} ${expiry}`)
 
+  const signUntil: SignedLinks['signUntil'] = (id, url, expiresAt) => {
+    const expiry = expiresAt.toString(36)
+    return { url: `${url}?token=${expiry}.${macOf(id, expiry)}`, expiresAt: isoTime(expiresAt) }
+  }
+
   return {
-    sign(id, url, expiresIn) {
-      const expiresAt = clock.now() + expiresIn * 1000
-      const expiry = expiresAt.toString(36)
-      return { url: `${url}?token=${expiry}.${macOf(id, expiry)}`, expiresAt: isoTime(expiresAt) }
-    },
+    sign: (id, url, expiresIn) => signUntil(id, url, clock.now() + expiresIn * 1000),
+    signUntil,
 
     verify(id, token) {
       const [, expiry = '', mac = ''] = TOKEN.exec(token) ?? []

@@ -23,11 +23,14 @@ import { searchIndexes } from './documents/definition/search-option.ts'
 import { attachableFiles } from './files/attachable-files.ts'
 import { createFileBulk } from './files/file-bulk.ts'
 import { createFileList } from './files/file-list.ts'
-import { createFiles, createFilesAccess } from './files/files.ts'
+import { createFilesAccess } from './documents/file-fields/file-access.ts'
+import { createExpandedFiles } from './files/expanded-files.ts'
+import { createFiles } from './files/files.ts'
 import { createInspection } from './files/inspect.ts'
 import { createLinks } from './files/links.ts'
 import { fileExport } from './files/file-export.ts'
 import { createFileImports } from './files/file-imports.ts'
+import { deleteReleasedFiles } from './files/released-files.ts'
 import { createResizer } from './files/resize.ts'
 import { createUploads } from './files/upload.ts'
 import { createUploadLinks } from './files/upload-links.ts'
@@ -100,18 +103,28 @@ export const store = defineWire({
     const backups = createBackups(context, { objects })
     const quota = createQuota({ db, clock }, quotasOf(options.quota, settings.production))
     scheduleBackups(jobs, backups, options.backups)
-    const { collections, isByOwner, indexes, automaticIndexes, lists, writing, decide, system } =
-      openDocuments(context, { guardedDb: db, quota }, options)
+    const access = createFilesAccess(context, { rule: options.fileAccess })
+    const {
+      collections,
+      isByOwner,
+      indexes,
+      automaticIndexes,
+      lists,
+      writing,
+      fileUses,
+      readableFiles,
+      decide,
+      system,
+    } = openDocuments(context, { guardedDb: db, quota, filesAccess: access }, options)
     const changes = openChanges(context, { collections }, options.changes)
     const restores = createRestores(context, { objects, backups, indexes })
     const declared = declaredIndexes(options.indexes, isByOwner)
     const unique = Object.entries(options.collections).flatMap(([name, collection]) =>
       typeof collection === 'object' ? uniqueIndexes(name, collection.unique ?? [], declared) : [],
     )
-    const access = createFilesAccess(context, { rule: options.fileAccess })
     const resizer = createResizer()
     const inspection = createInspection({ ...context, db }, { objects, resizer })
-    const files = createFiles({ db }, { objects, quota, inspection })
+    const files = createFiles({ db }, { objects, quota, uses: fileUses, readable: readableFiles, inspection })
     const upload = createUploads({ objects, files, quota }, options.files)
     const links = createLinks(context, settings)
     const { sizes } = options.files
@@ -127,7 +140,8 @@ export const store = defineWire({
         return at === null ? [] : [{ labels: {}, value: (clock.now() - Date.parse(at)) / 1000 }]
       },
     )
-    context.messaging?.setFileSource(attachableFiles({ policy, files, access, objects }))
+    deleteReleasedFiles(context, { db, objects, uses: fileUses })
+    context.messaging?.setFileSource(attachableFiles({ policy, files, objects }))
     const health = () => db.ping()
     const listLimitMs = (options.queryLimitSeconds + LIST_WAIT_SECONDS) * 1000
     const documents = {
@@ -137,6 +151,7 @@ export const store = defineWire({
       writing,
       ...lists,
       listLimitMs,
+      shownFiles: createExpandedFiles({ db }, { readable: readableFiles, links }, settings),
       deletions: writing.deletions,
       declared: options.collections,
       policy: policy.name,
@@ -153,11 +168,12 @@ export const store = defineWire({
         upload,
         uploadLinks: createUploadLinks({ db, clock }, settings),
         access,
+        readable: readableFiles,
         links,
         objects,
         variants,
+        bulk: createFileBulk({ db, objects, audit: context.audit, uses: fileUses }),
         sizes,
-        bulk: createFileBulk({ db, objects, audit: context.audit }),
         limit: bytesOf(options.uploadLimit),
         publicUrl: settings.publicUrl,
       },

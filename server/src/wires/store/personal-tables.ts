@@ -16,7 +16,7 @@ import { show, viewOf } from './documents/language/fields/view.ts'
 import type { createWordMerge } from './documents/storage/search/merge-words.ts'
 import { eraseDocuments } from './documents/writes/erase-document.ts'
 import type { WriteContext } from './documents/writes/write-context.ts'
-import { deleteFilesSql } from './files/file-bulk.ts'
+import { deleteFilesSql } from './files/delete-files.ts'
 import { NoSuchObject } from './objects/storage.ts'
 import type { Objects } from './objects/objects.ts'
 

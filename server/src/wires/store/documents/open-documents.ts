@@ -10,6 +10,10 @@ import type { Decision } from './routes/dry-run/decision.ts'
 import { decideStored, type DecisionRequest } from './routes/dry-run/decide-stored.ts'
 import type { DocumentOptions } from './definition/document-options.ts'
 import { createDocuments } from './storage/documents.ts'
+import { createFileChecks } from './file-fields/check-files.ts'
+import type { FilesAccess } from './file-fields/file-access.ts'
+import { createFileUses } from './file-fields/file-uses.ts'
+import { createReadableFiles } from './file-fields/readable-files.ts'
 import { createHookRunner } from './writes/hook-runner.ts'
 import type { SystemDocuments } from './definition/system-api.ts'
 import { createIndexes } from './storage/indexes/indexes.ts'
@@ -29,11 +33,12 @@ type List = ReturnType<typeof createLists>['list']
  * Opens the documents of all collections.
  *
  * @param nouns.guardedDb refuses writes during a restore; that of the context does not
+ * @param nouns.filesAccess which files somebody may see whatever documents have them
  * @throws StartError for collections of the configuration that cannot work
  */
 export function openDocuments(
   context: WireContext,
-  { guardedDb: db, quota }: { guardedDb: Database; quota: Quota },
+  { guardedDb: db, quota, filesAccess }: { guardedDb: Database; quota: Quota; filesAccess: FilesAccess },
   options: DocumentOptions,
 ) {
   const { clock, log, policy, settings } = context
@@ -67,14 +72,31 @@ export function openDocuments(
     createSystemDocuments({ collections, writing, list: lists.list }, { depth })
   const hooks = createHookRunner(context, { collectionOf: (name) => collections.get(name), systemAt })
   const mutex = createKeyedMutex({ queue: UPDATES_WAITING, retryAfter: 1 })
+  const indexesOf = (name: string) => indexes.recent(name)
   const deletions: DeletionContext = {
     db: context.db,
     documents,
-    indexesOf: (name) => indexes.recent(name),
+    indexesOf,
     incoming: incomingRelations(collections.declared),
     now: () => isoTime(clock.now()),
   }
-  const writing: WriteContext = { clock, collections, documents, hooks, deletions, quota, mutex }
+  const fileUses = createFileUses({ db: context.db, collections, documents, indexesOf })
+  const readableFiles = createReadableFiles({
+    access: filesAccess,
+    uses: fileUses,
+    viewerOf: collections.viewer,
+  })
+  const checkFiles = createFileChecks({ db: context.db, readable: readableFiles })
+  const writing: WriteContext = {
+    clock,
+    collections,
+    documents,
+    hooks,
+    deletions,
+    checkFiles,
+    quota,
+    mutex,
+  }
   /** Decides on stored documents, and leaves no trace: no use of an index is noted, and none is added. */
   function decide(request: DecisionRequest): Promise<Decision> {
     const { list } = createLists({ ...reading, automaticIndexes: { observe() {}, used() {} } })
@@ -84,7 +106,18 @@ export function openDocuments(
     )
     return decideStored({ clock, policy, collections: traceless, documents }, request)
   }
-  return { collections, isByOwner, indexes, automaticIndexes, lists, writing, decide, system: systemAt(0) }
+  return {
+    collections,
+    isByOwner,
+    indexes,
+    automaticIndexes,
+    lists,
+    writing,
+    fileUses,
+    readableFiles,
+    decide,
+    system: systemAt(0),
+  }
 }
 
 /** Reads the documents of a value of `store.user`, as the system. */

@@ -3,21 +3,28 @@ import { Readable } from 'node:stream'
 import type { Static } from 'typebox'
 
 import { errors, invalid } from '../../../base/errors.ts'
-import { ownRows, type RowFilter } from '../../../base/row-filter.ts'
+import { ownRows } from '../../../base/row-filter.ts'
 import { Type } from '../../../base/schema.ts'
 import type { Database, ScanOptions } from '../../../db/database.ts'
 import { isOneOf } from '../../../db/is-one-of.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
+import type { Caller } from '../../../http/access.ts'
 import { countedFor } from '../../../http/limits.ts'
 import { answer, Bytes, endpoint } from '../../../http/route.ts'
 import { isPrivileged } from '../../../kernel/policy/policy.ts'
+import {
+  isWithinFiles,
+  type FilesAccess,
+  type FilesRowFilter,
+  type OwnedFile,
+} from '../documents/file-fields/file-access.ts'
+import type { ReadableFiles } from '../documents/file-fields/readable-files.ts'
 import { noFile } from '../errors.ts'
 import type { Objects } from '../objects/objects.ts'
 import { archiveOf } from './file-archive.ts'
 import { openWhole } from './file-content.ts'
 import { ownersAreForOperators } from './file-endpoints.ts'
-import { FileFilterFields, filterSql, whereSql, type FileFilter } from './file-filter.ts'
-import type { FilesAccess } from './files.ts'
+import { FileFilterFields, filterSql, whereSql } from './file-filter.ts'
 
 /** So many files an archive has at most. */
 const ARCHIVE_MAX = 10_000
@@ -39,8 +46,7 @@ const ArchiveQuery = Type.Object(
 )
 
 /** What is read of a file for an archive: the metadata of 10,000 files would take too much memory. */
-type Row = {
-  id: string
+type Row = OwnedFile & {
   object: string
   original_name: string
   size: number
@@ -51,10 +57,12 @@ type Row = {
 export function archiveEndpoint({
   db,
   access,
+  readable,
   objects,
 }: {
   db: Database
   access: FilesAccess
+  readable: ReadableFiles
   objects: Objects
 }) {
   return endpoint(
@@ -71,7 +79,9 @@ export function archiveEndpoint({
       const { query, caller, ip, signal } = call
       if (query.owner !== undefined && !isPrivileged(caller)) throw ownersAreForOperators()
       const options = { caller: countedFor({ caller, ip }), signal }
-      const files = await select(db, access.rowFilter(caller, 'read'), query, options)
+      const files = await (query.ids === undefined
+        ? selectFound(db, access.rowFilter(caller, 'read'), query, options)
+        : selectNamed({ db, readable }, caller, query, options))
       let isAnswering = false
       const { size, stream } = await archiveOf(files, async ({ id, object, size: bytes }) => {
         const what = `file ${id}`
@@ -102,36 +112,43 @@ export function archiveEndpoint({
   )
 }
 
-/** The files of an archive in the order of their ids. @throws NOT_FOUND; VALIDATION_ERROR if there are too many */
-async function select(
+type Query = Static<typeof ArchiveQuery>
+
+/** The files that a filter finds, in the order of their ids. @throws VALIDATION_ERROR if there are too many */
+async function selectFound(
   db: Database,
-  within: RowFilter,
-  { ids, owner, ...filter }: Static<typeof ArchiveQuery>,
+  within: FilesRowFilter,
+  { owner, ...filter }: Query,
   options: ScanOptions,
 ): Promise<Row[]> {
   const rowFilter = within.rows === 'all' && owner !== undefined ? ownRows(owner) : within
-  const wanted = ids === undefined ? undefined : [...new Set(ids.split(','))]
-  if (wanted && (owner !== undefined || Object.keys(filter).length > 0))
-    throw invalid({ path: '/query/ids', message: 'give either ids or a filter' })
-  const rows = await db.scan(rowsSql(rowFilter, wanted, filter), options)
+  const isWithin = isWithinFiles(rowFilter)
+  const rows = await db.scan(rowsSql([...(isWithin ? [isWithin] : []), ...filterSql(filter)]), options)
   if (rows.length > ARCHIVE_MAX)
     throw invalid({
       path: '/query',
       message: `finds more than ${ARCHIVE_MAX} files, the most of an archive: narrow the filter`,
     })
-  const found = new Set(rows.map(({ id }) => id))
-  const missing = wanted?.find((id) => !found.has(id))
-  if (missing !== undefined) throw noFile(missing)
   return rows
 }
 
-function rowsSql(rowFilter: RowFilter, ids: readonly string[] | undefined, filter: FileFilter): Sql<Row> {
-  const conditions = [
-    sql`status = 'ready'`,
-    ...(rowFilter.rows === 'all' ? [] : [sql`owner = ${rowFilter.owner}`]),
-    ...(ids ? [isOneOf('id', ids)] : filterSql(filter)),
-  ]
-  return sql`
-    select id, object, original_name, size, created_at from store_files ${whereSql(conditions)}
-    order by id limit ${ARCHIVE_MAX + 1}`
+/** The files with some ids, each of which the caller may read, likewise. @throws UNAUTHORIZED, NOT_FOUND */
+async function selectNamed(
+  { db, readable }: { db: Database; readable: ReadableFiles },
+  caller: Caller | undefined,
+  { ids = '', ...filter }: Query,
+  options: ScanOptions,
+): Promise<Row[]> {
+  if (Object.keys(filter).length > 0)
+    throw invalid({ path: '/query/ids', message: 'give either ids or a filter' })
+  const wanted = [...new Set(ids.split(','))]
+  const rows = await db.scan(rowsSql([isOneOf('id', wanted)]), options)
+  const found = new Map(rows.map((row) => [row.id, row]))
+  for (const id of wanted) await readable.require(caller, found.get(id), () => noFile(id))
+  return rows
 }
+
+const rowsSql = (conditions: readonly Sql[]): Sql<Row> => sql`
+  select id, owner, attached_by, object, original_name, size, created_at from store_files
+  ${whereSql([sql`status = 'ready'`, ...conditions])}
+  order by id limit ${ARCHIVE_MAX + 1}`

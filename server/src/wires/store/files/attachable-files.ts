@@ -5,26 +5,16 @@ import type { Policy } from '../../../kernel/policy/policy.ts'
 import type { FileSource } from '../../messaging/index.ts'
 import type { Objects } from '../objects/objects.ts'
 import { NoSuchObject } from '../objects/storage.ts'
-import type { Files, FilesAccess } from './files.ts'
+import type { Files } from './files.ts'
 import { plainTypeOf } from './sniff.ts'
 
 /** The files that a caller may attach to messages: those that they may read. */
 export const attachableFiles =
-  ({
-    policy,
-    files,
-    access,
-    objects,
-  }: {
-    policy: Policy
-    files: Files
-    access: FilesAccess
-    objects: Objects
-  }): FileSource =>
+  ({ policy, files, objects }: { policy: Policy; files: Files; objects: Objects }): FileSource =>
   async (caller, id) => {
     // A service key for messages alone reads no files.
     policy.admit(caller, { access: 'user', wire: 'store', method: 'GET' })
-    const file = await files.get(id, access.rowFilter(caller, 'read'))
+    const file = await files.read(id, caller)
     return {
       name: file.original_name,
       contentType: plainTypeOf(file.content_type),

@@ -8,7 +8,7 @@ import { Bytes, NoBody, endpoint } from '../../../http/route.ts'
 import { storeErrors } from '../errors.ts'
 import type { Objects } from '../objects/objects.ts'
 import { answerContent, type Content } from './file-content.ts'
-import type { FileRow, Files, FilesAccess } from './files.ts'
+import type { FileRow, Files } from './files.ts'
 import type { Links } from './links.ts'
 import { OneFile } from './one-file.ts'
 import type { ImageCaller } from './resize.ts'
@@ -50,14 +50,12 @@ const Link = Type.Object(
 /** The endpoints of a file's bytes. */
 export function contentEndpoints({
   files,
-  access,
   links,
   objects,
   variants,
   sizes,
 }: {
   files: Files
-  access: FilesAccess
   links: Links
   objects: Objects
   variants: Variants
@@ -79,7 +77,7 @@ export function contentEndpoints({
       {
         summary: 'Get the bytes of a file',
         description:
-          'Needs a token of a caller who may read the file, or that of a link. Supports ranges and conditional requests.',
+          'Needs a token of a caller who may read the file, or a document that has it, or that of a link. None if everybody may read the document. Supports ranges and conditional requests.',
         access: 'optional',
         // A page can show hundreds of files, and a player asks for many ranges.
         limit: { rate: '60000/min', countedIn: 'process' },
@@ -99,10 +97,7 @@ export function contentEndpoints({
         const { id } = call.params
         const { token, download } = call.query
         if (token !== undefined) links.verify(id, token)
-        const file = await files.get(
-          id,
-          token === undefined ? access.rowFilter(call.caller, 'read') : allRows,
-        )
+        const file = await (token === undefined ? files.read(id, call.caller) : files.get(id, allRows))
         const wanted = wantedVariant(call.query, { accept: call.headers.accept, sizes })
         const content = contentOf(file)
         const variant = wanted && (await variants.get(file, wanted, imageCallerOf(call)))
@@ -141,7 +136,7 @@ export function contentEndpoints({
         errors: [errors.not_found],
       },
       async ({ params: { id }, body, caller }) => {
-        await files.get(id, access.rowFilter(caller, 'read'))
+        await files.read(id, caller)
         return links.sign(id, body.expiresIn)
       },
     ),

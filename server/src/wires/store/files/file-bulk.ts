@@ -1,10 +1,12 @@
 import { errors, type ApiError } from '../../../base/errors.ts'
 import { isOneOf } from '../../../db/is-one-of.ts'
-import { requireRow, type Database, type ScanOptions, type Step } from '../../../db/database.ts'
+import { requireRow, type Database, type ScanOptions, type Steps } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { Actor } from '../../../http/actor.ts'
 import type { Audit } from '../../../kernel/audit/audit.ts'
+import type { FileUses } from '../documents/file-fields/file-uses.ts'
 import type { Objects } from '../objects/objects.ts'
+import { deleteFilesSql } from './delete-files.ts'
 import { filterSql, whereSql, type FileFilter } from './file-filter.ts'
 
 /** So many files are deleted by one call: on SQLite other writes wait for about 10 µs a file. */
@@ -24,13 +26,20 @@ export type FileBulk = {
    * Deletes all files of a selection with their variants, or none, in one transaction. What is uploaded meanwhile stays.
    *
    * @param expected how many there are
-   * @throws CONFLICT with the number of files if it is another one; VALIDATION_ERROR for more than `BULK_MAX`
+   * @throws CONFLICT with the number of files if it is another one, or of those that documents have; VALIDATION_ERROR for more than `BULK_MAX`
    */
   remove(selection: FileSelection, expected: number, actor: Actor, options?: ScanOptions): Promise<FileSum>
 }
 
-/** @param context.db refuses writes during a restore */
-export function createFileBulk(context: { db: Database; objects: Objects; audit: Audit }): FileBulk {
+type BulkContext = {
+  /** Refuses writes during a restore. */
+  readonly db: Database
+  readonly objects: Objects
+  readonly audit: Audit
+  readonly uses: FileUses
+}
+
+export function createFileBulk(context: BulkContext): FileBulk {
   return {
     measure: (selection, options) => measure(context.db, selection, options),
     remove: (selection, expected, actor, options) => remove(context, selection, expected, actor, options),
@@ -51,7 +60,7 @@ async function measure(db: Database, selection: FileSelection, options?: ScanOpt
 }
 
 async function remove(
-  { db, objects, audit }: { db: Database; objects: Objects; audit: Audit },
+  { db, objects, audit, uses }: BulkContext,
   selection: FileSelection,
   expected: number,
   actor: Actor,
@@ -68,8 +77,9 @@ async function remove(
   const ids = matches.map(({ id }) => id)
   const bytes = matches.reduce((sum, { size }) => sum + size, 0)
   const isFound = isOneOf('id', ids)
-  await db.batch([
-    // Locked in the order of their ids, so that no variant is added meanwhile.
+  const used = errors.conflict()
+  const steps: Steps = [
+    // Locked in the order of their ids, so that no variant is added, and no document takes one of them meanwhile.
     requireRow(
       sql`
         select 1 as complete from (
@@ -78,6 +88,7 @@ async function remove(
         ) as counted where files = ${matches.length}`,
       () => otherNumber(undefined),
     ),
+    ...(await uses.unusedSteps(ids, () => used)),
     ...deleteFilesSql(objects, ids),
     audit.entrySql(actor, {
       action: 'files.deleted',
@@ -88,8 +99,20 @@ async function remove(
         ...('filter' in selection ? { filter: selection.filter } : { ids: ids.slice(0, SHOWN_IDS) }),
       },
     }),
-  ])
+  ]
+  try {
+    await db.batch(steps)
+  } catch (error) {
+    throw error === used ? usedConflict((await uses.usedOf(ids)).size) : error
+  }
   return { files: matches.length, bytes }
+}
+
+function usedConflict(files: number): ApiError {
+  return errors.conflict({
+    message: `Documents have ${files} of these files: leave those out, or take them out of the documents first.`,
+    details: { used: files },
+  })
 }
 
 function otherNumber(files: number | undefined): ApiError {
@@ -102,22 +125,4 @@ function otherNumber(files: number | undefined): ApiError {
         : `These are ${files} files: send this number as expected to delete all of them.`,
     details: { files },
   })
-}
-
-/** The steps that delete files with their variants, behind what locks them. */
-export function deleteFilesSql(
-  objects: Pick<Objects, 'discardSql'>,
-  ids: readonly string[],
-): readonly Step[] {
-  const [isFound, isOfFound] = [isOneOf('id', ids), isOneOf('file_id', ids)]
-  return [
-    ...objects.discardSql(
-      'uploads',
-      sql`
-        select object as key from store_files where ${isFound}
-        union all select object from store_variants where ${isOfFound}`,
-    ),
-    sql`delete from store_variants where ${isOfFound}`,
-    sql`delete from store_files where ${isFound}`,
-  ]
 }

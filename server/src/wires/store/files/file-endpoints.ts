@@ -11,7 +11,8 @@ import { storeErrors } from '../errors.ts'
 import { isPrivileged } from '../../../kernel/policy/policy.ts'
 import { FileFilterFields } from './file-filter.ts'
 import { FILE_SORTS, type FileList } from './file-list.ts'
-import { fileJson, type FileRow, type Files, type FilesAccess } from './files.ts'
+import type { FilesAccess } from '../documents/file-fields/file-access.ts'
+import { fileJson, type FileRow, type Files } from './files.ts'
 import { OneFile } from './one-file.ts'
 import type { Uploads } from './upload.ts'
 
@@ -167,16 +168,17 @@ export function fileEndpoints({
         errors: [errors.not_found],
       },
       async ({ params: { id }, caller }) =>
-        jsonText<StoredFile>(textOf(caller)(await files.get(id, access.rowFilter(caller, 'read')))),
+        jsonText<StoredFile>(textOf(caller)(await files.read(id, caller))),
     ),
     remove: endpoint(
       {
         summary: 'Delete a file',
-        description: 'Deletes its bytes and resized images as well.',
+        description:
+          'Deletes its bytes and resized images as well. 409 if a document has it in a field of files.',
         access: 'optional',
         params: OneFile,
         reply: { 200: Type.Object({ message: Type.String() }, { title: 'Confirmation' }) },
-        errors: [errors.not_found],
+        errors: [errors.not_found, errors.conflict],
       },
       async ({ params: { id }, caller }) => {
         await files.remove(id, access.rowFilter(caller, 'delete'))

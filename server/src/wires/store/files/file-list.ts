@@ -1,8 +1,9 @@
 import { invalid } from '../../../base/errors.ts'
-import { ownRows, type RowFilter } from '../../../base/row-filter.ts'
+import { ownRows } from '../../../base/row-filter.ts'
 import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
 import type { Database, ScanOptions } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
+import { isWithinFiles, type FilesRowFilter } from '../documents/file-fields/file-access.ts'
 import { decodeFileCursor, encodeFileCursor } from './file-cursor.ts'
 import { filterSql, whereSql, type FileFilter } from './file-filter.ts'
 import { FILE_COLUMNS, type FileRow } from './files.ts'
@@ -42,7 +43,11 @@ export type FilePage = {
 }
 
 /** Reads a page of the files within the row filter. @throws VALIDATION_ERROR at `/query/cursor` */
-export type FileList = (rowFilter: RowFilter, query: FileQuery, options?: ScanOptions) => Promise<FilePage>
+export type FileList = (
+  rowFilter: FilesRowFilter,
+  query: FileQuery,
+  options?: ScanOptions,
+) => Promise<FilePage>
 
 export function createFileList(db: Database): FileList {
   const stored = cachedUntilWrite(db, async (owner) => {
@@ -71,8 +76,11 @@ export function createFileList(db: Database): FileList {
     const direction = sql.literal(isDescending ? 'desc' : 'asc')
     const comparison = sql.literal(isDescending ? '<' : '>')
 
-    const filters = filterSql({ q, name, contentType })
-    const own = rowFilter.rows === 'all' ? [] : [sql`owner = ${rowFilter.owner}`]
+    const isWithin = isWithinFiles(rowFilter)
+    // Of which the number is not counted as they are written.
+    const isPart = rowFilter.rows !== 'all' && rowFilter.rows !== 'own'
+    const filters = [...(isPart && isWithin ? [isWithin] : []), ...filterSql({ q, name, contentType })]
+    const own = !isPart && isWithin ? [isWithin] : []
     const conditions = [...own, ...filters]
     const list = JSON.stringify([sort, contentType, name, q, query.owner])
     const position = cursor === undefined ? undefined : decodeFileCursor(cursor, list, columnName === 'size')
@@ -92,7 +100,7 @@ export function createFileList(db: Database): FileList {
       query.total === 'none'
         ? undefined
         : filters.length === 0
-          ? stored(rowFilter.rows === 'all' ? '' : rowFilter.owner)
+          ? stored(rowFilter.rows === 'own' ? rowFilter.owner : '')
           : (position?.total ?? count(conditions, options)),
     ])
 

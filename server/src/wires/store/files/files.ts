@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto'
 
-import type { Static } from 'typebox'
-
 import { isoTime } from '../../../base/clock.ts'
 import { ApiError, errors } from '../../../base/errors.ts'
-import { includesOwner, type RowFilter } from '../../../base/row-filter.ts'
 import { requireRow, type Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import { createAccess, type AccessRule } from '../documents/language/rules/audience.ts'
+import type { Caller } from '../../../http/access.ts'
+import { includesFile, isWithinFiles, type FilesRowFilter } from '../documents/file-fields/file-access.ts'
+import type { FileUse, FileUses } from '../documents/file-fields/file-uses.ts'
+import type { ReadableFiles } from '../documents/file-fields/readable-files.ts'
 import { noFile } from '../errors.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
+import { deleteFilesSql } from './delete-files.ts'
 import { contentUrlOf } from './links.ts'
 import type { FileOwner, Quota, Reservation } from '../quota.ts'
 import { plainTypeOf } from './sniff.ts'
@@ -38,7 +39,7 @@ export type FileRow = {
   refusal: string | null
   /** JSON of an `ImageSummary`. */
   image: string | null
-  /** The field of documents that took it last: `posts.photo`. */
+  /** The fields of documents that have taken it, each on a line: `posts.photo`. */
   attached_by: string | null
   /** When it was first found that no document has it any more. */
   released_at: number | null
@@ -69,25 +70,19 @@ export const FILE_COLUMNS = sql.literal(
   'id, owner, object, original_name, content_type, size, sha256, metadata, created_at, access, public_key, status, refusal, image, attached_by, released_at',
 )
 
-/** Which files a caller may see or change: those of the rule, if one is configured, else those of the policy. */
-export const createFilesAccess = (
-  { policy }: Pick<WireContext, 'policy'>,
-  { rule }: { rule: Static<typeof AccessRule> | undefined },
-) => ({
-  /** @throws unauthorized, forbidden */
-  rowFilter: createAccess({ policy }, { declared: rule }),
-})
-
-export type FilesAccess = ReturnType<typeof createFilesAccess>
-
 /**
  * The record of a file, as JSON text.
  *
  * @param options.hasOwner whether it says whose it is
+ * @param options.url where its bytes are. Default: for callers with a token
  */
 export function fileJson(
   row: FileRow,
-  { publicUrl, hasOwner }: { publicUrl: string; hasOwner: boolean },
+  {
+    publicUrl,
+    hasOwner,
+    url = contentUrlOf(publicUrl, row.id),
+  }: { publicUrl: string; hasOwner: boolean; url?: string },
 ): string {
   const fields = JSON.stringify({
     _id: row.id,
@@ -97,7 +92,7 @@ export function fileJson(
     contentType: plainTypeOf(row.content_type),
     size: row.size,
     sha256: row.sha256,
-    url: contentUrlOf(publicUrl, row.id),
+    url,
     access: row.access,
     ...(row.status !== 'ready' && { status: row.status }),
     ...(row.refusal !== null && { refusal: row.refusal }),
@@ -113,19 +108,35 @@ export function createFiles(
   {
     objects,
     quota,
+    uses,
+    readable,
     inspection,
-  }: { objects: Objects; quota: Quota; inspection: { enqueueSql(file: FileRow): Step[] } },
+  }: {
+    objects: Objects
+    quota: Quota
+    uses: FileUses
+    readable: ReadableFiles
+    inspection: { enqueueSql(file: FileRow): Step[] }
+  },
 ) {
   const find = (id: string): Promise<FileRow | undefined> =>
     db.get(sql<FileRow>`select ${FILE_COLUMNS} from store_files where id = ${id}`)
 
   return {
     /** @throws not_found also if the file is not within the row filter */
-    async get(id: string, rowFilter: RowFilter): Promise<FileRow> {
+    async get(id: string, rowFilter: FilesRowFilter): Promise<FileRow> {
       const found = await find(id)
-      if (!found || !includesOwner(rowFilter, found.owner)) throw noFile(id)
+      if (!found || !includesFile(rowFilter, found)) throw noFile(id)
       return found
     },
+
+    /**
+     * A file that a caller may read, by themselves or because of a document that has it.
+     *
+     * @throws unauthorized, forbidden, not_found
+     */
+    read: async (id: string, caller: Caller | undefined): Promise<FileRow> =>
+      readable.require(caller, await find(id), () => noFile(id)),
 
     /**
      * Creates the record of an object, which claims it.
@@ -158,25 +169,39 @@ export function createFiles(
       }
     },
 
-    /** Deletes a file with its variants. @throws not_found */
-    async remove(id: string, rowFilter: RowFilter): Promise<void> {
-      const mine = rowFilter.rows === 'all' ? sql.literal('') : sql` and owner = ${rowFilter.owner}`
-      await db.batch([
-        // Locked, so that no variant is added between the next two steps.
-        requireRow(sql`select id from store_files where id = ${id}${mine} ${sql.forUpdate}`, () =>
-          noFile(id),
-        ),
-        objects.discardSql(
-          'uploads',
-          sql`
-            select object as key from store_files where id = ${id}
-            union all select object from store_variants where file_id = ${id}`,
-        ),
-        sql`delete from store_variants where file_id = ${id}`,
-        sql`delete from store_files where id = ${id}`,
-      ])
+    /** Deletes a file with its variants. @throws not_found; CONFLICT if a document has it */
+    async remove(id: string, rowFilter: FilesRowFilter): Promise<void> {
+      const mine = isWithinFiles(rowFilter)
+      const condition = mine ? sql` and ${mine}` : sql.literal('')
+      const used = errors.conflict()
+      const unused = await uses.unusedSteps([id], () => used)
+      try {
+        await db.batch([
+          // Locked, so that no variant is added and no document takes it between the next steps.
+          requireRow(sql`select id from store_files where id = ${id}${condition} ${sql.forUpdate}`, () =>
+            noFile(id),
+          ),
+          unused,
+          deleteFilesSql(objects, [id]),
+        ])
+      } catch (error) {
+        throw error === used ? usedConflict(await uses.usesOf(id)) : error
+      }
     },
   }
+}
+
+/** What the deletion of a file is answered that documents have. */
+function usedConflict([use]: readonly FileUse[]): ApiError {
+  // Nothing is deleted by an index that may lack documents.
+  if (!use)
+    return errors.unavailable({ message: 'It is not known which documents have this file: try again.' })
+  const { field, documents } = use
+  const [collection, path] = [field.collection, field.path.join('.')]
+  return errors.conflict({
+    message: `Documents of ${collection} have this file in ${path}: take it out of them first.`,
+    details: { collection, field: path, documents },
+  })
 }
 
 export type Files = ReturnType<typeof createFiles>

@@ -1,6 +1,8 @@
 import { createSignedLinks } from '../../../kernel/secret/signed-links.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 
+const HOUR_MS = 3_600_000
+
 /** Links that open one file without a token of a caller until they expire. */
 export function createLinks(
   { clock }: Pick<WireContext, 'clock'>,
@@ -11,6 +13,11 @@ export function createLinks(
     /** @param expiresIn seconds */
     sign: (fileId: string, expiresIn: number) =>
       links.sign(fileId, contentUrlOf(publicUrl, fileId), expiresIn),
+    /** A link that is the same for an hour, and opens the file for one to two hours. */
+    signForHour(fileId: string) {
+      const hour = Math.ceil(clock.now() / HOUR_MS) + 1
+      return links.signUntil(fileId, contentUrlOf(publicUrl, fileId), hour * HOUR_MS)
+    },
     verify: (fileId: string, token: string) => links.verify(fileId, token),
   }
 }

@@ -4,6 +4,7 @@ import { Type } from '../../../../base/schema.ts'
 import type { Hooks } from './hooks.ts'
 import { UniqueOption } from '../storage/indexes/unique-indexes.ts'
 import { RelationOption } from './relation.ts'
+import { FileFieldOption } from './file-field.ts'
 import { SearchOption } from './search-option.ts'
 import type { AccessWord } from '../language/rules/audience.ts'
 import type { RuleFilter, RuleOption } from '../language/rules/rule.ts'
@@ -60,6 +61,7 @@ export const CollectionOption = Type.Union([
       unique: Type.Optional(UniqueOption),
       search: Type.Optional(SearchOption),
       relations: Type.Optional(Type.Record(Type.String(), RelationOption)),
+      files: Type.Optional(Type.Record(Type.String(), FileFieldOption)),
       changes: Type.Optional(
         Type.Boolean({ description: 'Whether changes are logged, to be followed. Default: true.' }),
       ),
@@ -83,6 +85,7 @@ export type CollectionDeclaration = {
   readonly unique?: Static<typeof UniqueOption>
   readonly search?: readonly string[]
   readonly relations?: Readonly<Record<string, RelationOption>>
+  readonly files?: Readonly<Record<string, FileFieldOption>>
   readonly changes?: boolean
   readonly hooks?: Hooks
 }

@@ -6,6 +6,7 @@ import { isInside, parseFieldPath } from '../language/fields/field-path.ts'
 import type { FieldRules } from '../language/fields/view.ts'
 import { HOOK_NAMES, type Hooks } from './hooks.ts'
 import { quote, type Path } from '../language/query/path.ts'
+import { parseFileFields, type FileField } from './file-field.ts'
 import type { Relation } from './relation.ts'
 import {
   ACCESS_WORDS,
@@ -45,6 +46,7 @@ export type CollectionDefinition = FieldRules & {
   /** What is wrong with the fields of a document; undefined without a schema. */
   readonly validate: DocumentCheck | undefined
   readonly relations: readonly Relation[]
+  readonly fileFields: readonly FileField[]
   /** The fields that searches look into; none: it cannot be searched. */
   readonly search: readonly Path[]
   /** Whether changes are logged. */
@@ -87,6 +89,8 @@ export function readCollection(
   }))
   const hidden = pathsOf(declared.hidden, `${at}.hidden`)
   const concealed = [...hidden, ...showTo.map(({ path }) => path)]
+  const relations = relationsOf(declared, at)
+  const referencePaths = relations.map(({ path }) => path)
   const collection = {
     name,
     read: ruleOf('read', declared.read),
@@ -100,7 +104,8 @@ export function readCollection(
     takesIds: declared.ids === 'client',
     schema: declared.schema,
     validate: declared.schema && compileSchema(declared.schema, `${at}.schema`),
-    relations: relationsOf(declared, at),
+    relations,
+    fileFields: parseFileFields(declared.files, name, referencePaths, `${at}.files`),
     hasChanges: declared.changes ?? true,
     hooks: hooksOf(declared, at),
   }

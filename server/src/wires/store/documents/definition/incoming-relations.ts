@@ -1,8 +1,9 @@
 import { didYouMean } from '../../../../base/did-you-mean.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import type { CollectionDefinition } from './collection.ts'
-import type { Definition } from '../storage/entries/index-definition.ts'
+import type { Definition, Index, IndexSet } from '../storage/entries/index-definition.ts'
 import type { Relation } from './relation.ts'
+import type { Path } from '../language/query/path.ts'
 
 /** A relation from the side of the documents that it leads to. */
 export type IncomingRelation = Relation & { readonly from: CollectionDefinition }
@@ -25,15 +26,27 @@ export function incomingRelations(collections: ReadonlyMap<string, CollectionDef
   return incoming
 }
 
-/** The indexes by which the documents are found that refer to others; without them nothing may be deleted. */
-export const relationIndexes = ({ name, relations }: CollectionDefinition): Definition[] =>
-  relations.map(({ path }) => ({
-    collection: name,
+/** The index of the field of a relation, or of files, among those of its collection; undefined if it was dropped. */
+export function referenceIndexIn({ indexes }: IndexSet, path: Path): Index | undefined {
+  const fields = JSON.stringify([{ path, descending: false }])
+  return indexes.find((one) => one.isSparse && !one.ignoreCase && JSON.stringify(one.fields) === fields)
+}
+
+/** The indexes by which the documents are found that refer to others, or to files; without them nothing may be deleted. */
+export const relationIndexes = ({ name, relations, fileFields }: CollectionDefinition): Definition[] => [
+  ...relations.map(({ path }) => referenceIndex(name, path, 'relations')),
+  ...fileFields.map(({ path }) => referenceIndex(name, path, 'files')),
+]
+
+function referenceIndex(collection: string, path: Path, option: 'relations' | 'files'): Definition {
+  return {
+    collection,
     fields: [{ path, descending: false }],
     isUnique: false,
     isSparse: true,
     ignoreCase: false,
     byOwner: false,
     isSearch: false,
-    requiredBy: `store.collections.${name}.relations.${path.join('.')}`,
-  }))
+    requiredBy: `store.collections.${collection}.${option}.${path.join('.')}`,
+  }
+}

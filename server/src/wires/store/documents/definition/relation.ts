@@ -1,5 +1,7 @@
 import type { Static } from 'typebox'
 
+import { invalid } from '../../../../base/errors.ts'
+import { boundedPointer } from '../../../../base/json-pointer.ts'
 import { Type } from '../../../../base/schema.ts'
 import { valuesAt } from '../language/fields/field-path.ts'
 import type { Path } from '../language/query/path.ts'
@@ -37,6 +39,36 @@ export function* referencesIn(document: unknown, { path }: Pick<Relation, 'path'
     for (const [i, one] of (values ?? []).entries())
       if (one !== null) yield { keys: [...keys, i], value: one }
   }
+}
+
+/**
+ * The values that a document does not have yet.
+ *
+ * @param at where the document is in the request
+ * @throws VALIDATION_ERROR for a value in an array in an array, also of what the document had: it may have been moved
+ */
+export function addedReferences(
+  reference: Pick<Relation, 'path'>,
+  before: unknown,
+  after: unknown,
+  at: string,
+): ReferenceAt[] {
+  const old = new Set([...referencesIn(before, reference)].map(({ value }) => value))
+  const references = [...referencesIn(after, reference)]
+  refuseNested(references, at)
+  return references.filter(({ value }) => !old.has(value))
+}
+
+/** Indexes look into arrays, but not into arrays in arrays: what they lack, a deletion would not find. */
+function refuseNested(references: readonly ReferenceAt[], at: string): void {
+  const nested = references.find(({ keys }) =>
+    keys.some((key, i) => typeof key === 'number' && typeof keys[i + 1] === 'number'),
+  )
+  if (nested)
+    throw invalid({
+      path: boundedPointer(at, nested.keys),
+      message: 'a reference cannot be in an array in an array',
+    })
 }
 
 /** The fields without the references to some documents: elements are taken out of arrays. */

@@ -261,6 +261,31 @@ describe('relations', () => {
   })
 })
 
+describe('fields of files', () => {
+  refuse('files', [
+    [
+      { photo: { types: ['image'] } },
+      'files.photo.types[0]: "image" is no media type, such as image/png, or image/* for all of a kind',
+    ],
+    [{ photo: { max: 0 } }, 'files.photo.max: must be >= 1'],
+    [{ photo: { maxByte: 1 } }, 'files.photo.maxByte: there is no such option: did you mean maxBytes?'],
+    [{ photo: { access: 'private' } }, 'files.photo.access: must be one of document, public'],
+    [{ _id: {} }, 'files: _id is set by the server'],
+    [
+      { 'a.b': {}, a: {} },
+      'files.a.b: a is the same or inside of it, or it is inside of that: a field holds files, or _ids of documents',
+    ],
+  ])
+
+  test('hold no documents', () => {
+    const projects = { relations: { team: { to: 'teams' } }, files: { team: {} } }
+    assert.match(
+      refusalOf({ collections: { projects, teams: {} } })!,
+      /^store.collections.projects.files.team: team is/,
+    )
+  })
+})
+
 describe('other options', () => {
   refuse('hooks', [
     [{ beforeCraete() {} }, 'hooks.beforeCraete: no such hook: did you mean beforeCreate?'],

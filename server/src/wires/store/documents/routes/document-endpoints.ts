@@ -43,6 +43,7 @@ import {
 } from './request-schemas.ts'
 import { countPaths } from '../language/operators/operators.ts'
 import { expand, parseExpand, withExpanded } from '../writes/relations/expand-relations.ts'
+import type { ShownFiles } from '../file-fields/shown-files.ts'
 import { needsAdmin } from '../language/rules/audience.ts'
 import { mayIncludeOwner, rowFilterOf } from '../language/rules/rule.ts'
 import {
@@ -82,11 +83,13 @@ export function documentEndpoints({
   list,
   explain,
   listLimitMs,
+  shownFiles,
 }: {
   collections: Collections
   writing: WriteContext
   /** How long a list may take, its waiting included. */
   listLimitMs: number
+  shownFiles: ShownFiles
 } & ReturnType<typeof createLists>) {
   const { documents } = writing
   const costlyPatches = createKeyedMutex({ queue: 256, retryAfter: 1 })
@@ -138,7 +141,7 @@ export function documentEndpoints({
     else bodies = page.documents.map(({ body }) => body)
     if (branches) {
       const whole = projection ? await shownPage(view, page.documents) : bodies
-      const expanded = await expand({ collections, documents, viewer, makeRoom }, branches, whole)
+      const expanded = await expand({ collections, documents, shownFiles, viewer, makeRoom }, branches, whole)
       for (const [i, one] of expanded.entries()) bodies[i] = withExpanded(bodies[i]!, one)
     }
     const total = page.total === Infinity ? '' : `"total":${page.total},`
@@ -336,7 +339,8 @@ export function documentEndpoints({
         // Its ETag would not tell of changes to the others.
         if (branches) {
           const whole = show(view, row)
-          const [expanded] = await expand({ collections, documents, viewer, makeRoom }, branches, [whole])
+          const context = { collections, documents, shownFiles, viewer, makeRoom }
+          const [expanded] = await expand(context, branches, [whole])
           return answer<Document>(jsonText(withExpanded(shown.body, expanded!)), {})
         }
         const { 'if-none-match': ifNoneMatch } = headers

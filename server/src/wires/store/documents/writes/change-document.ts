@@ -89,7 +89,11 @@ async function attemptChange(
   const updated = { ...service, updatedAt: isoTime(clock.now()) }
   const body = checkResult(request, stored, { service: updated, fields: next, owner })
   const events = [{ action: 'update' as const, id, before: old.body, after: body }]
-  const first = await checkReferences(context, collection, viewer, next, fields)
+  const first = await checkReferences(context, collection, viewer, {
+    fields: next,
+    before: fields,
+    at: '/body',
+  })
   const parsed = { before: before as Json, after: documentOf(updated, next) as Json }
   const growth = [{ owner, bytes: Buffer.byteLength(body) - Buffer.byteLength(old.body) }]
   const written = await context.quota.run(viewer.caller, growth, (room) =>

@@ -13,6 +13,7 @@ import {
   type Fields,
   type ServiceFields,
 } from '../language/document-json.ts'
+import type { NewFiles } from '../file-fields/check-files.ts'
 import { checkReferences } from './relations/check-references.ts'
 import type { NewDocument } from '../storage/documents.ts'
 import type { OwnedDocument } from '../storage/sql/document-rows.ts'
@@ -37,6 +38,8 @@ const idOf = ({ recordId, sent = recordId }: NewDocumentId): string => sent
  * Creates a document; a collection exists once something is in it.
  *
  * @param id where the document of a repeated call is there already, that is answered
+ * @param newFiles those that come with it: their records are inserted with it, or not at all. Those that a repeated call has
+ *   brought again are not
  * @throws UNAUTHORIZED, FORBIDDEN; VALIDATION_ERROR, also for a field name that begins with `$`; PAYLOAD_TOO_LARGE over 1 MiB;
  *   CONFLICT naming the fields that must be unique, or if the id is taken; what a hook throws
  */
@@ -46,10 +49,20 @@ export async function createDocument(
   viewer: Viewer,
   id: NewDocumentId,
   fields: Fields,
+  newFiles?: NewFiles,
 ): Promise<OwnedDocument> {
   const request = { collection, subject: await viewer.subjectFor(collection) }
   checkAction(request, 'create')
-  const { document, first } = await prepareNew(context, request, viewer, id, fields)
+  const { document, first: checks } = await prepareNew(
+    context,
+    request,
+    viewer,
+    id,
+    fields,
+    '/body',
+    newFiles,
+  )
+  const first = [...(newFiles?.steps ?? []), ...checks]
   const { documents } = context
   const { owner, body } = document
   const isNew = await context.quota.run(viewer.caller, [growthOf(document)], (room) => {
@@ -123,12 +136,14 @@ function prepareNew(
   viewer: Viewer,
   id: NewDocumentId,
   fields: Fields,
-  at?: string,
+  at: string,
+  newFiles?: NewFiles,
 ): Promise<PreparedDocument> {
   const time = isoTime(timeOfId(id.recordId))
   return prepareDocument(context, request, viewer, fields, {
     service: { _id: idOf(id), createdAt: time, updatedAt: time },
-    ...(at !== undefined && { at }),
+    at,
+    newFiles,
   })
 }
 
@@ -144,15 +159,19 @@ export type PreparedDocument = { readonly document: NewDocument; readonly first:
 /**
  * Decides on a new document, and writes its JSON.
  *
- * @param of its id and times, and where its fields are in the request
+ * @param of its id and times, where its fields are in the request, and the files that come with it
  * @throws as `createDocument`, but no CONFLICT
  */
 export async function prepareDocument(
-  context: Pick<WriteContext, 'hooks' | 'collections' | 'documents'>,
+  context: Pick<WriteContext, 'hooks' | 'collections' | 'documents' | 'checkFiles'>,
   request: AccessRequest,
   viewer: Viewer,
   sent: Fields,
-  { service, at }: { readonly service: ServiceFields; readonly at?: string },
+  {
+    service,
+    at,
+    newFiles,
+  }: { readonly service: ServiceFields; readonly at: string; readonly newFiles?: NewFiles | undefined },
 ): Promise<PreparedDocument> {
   const { collection } = request
   const { owner } = viewer
@@ -164,7 +183,7 @@ export async function prepareDocument(
     await context.hooks.runBefore(collection, 'beforeCreate', viewer, id, { next: fields, filterIssues }, at),
   )
   const body = checkResult(request, undefined, { service, fields: next, owner }, at)
-  const first = await checkReferences(context, collection, viewer, next, undefined, at)
+  const first = await checkReferences(context, collection, viewer, { fields: next, at }, newFiles)
   const document = { collection: collection.name, id, owner, body, breaksIdOrder: !isOfItsTime(service) }
   return { document, first }
 }

@@ -5,6 +5,7 @@ import type { Step } from '../../../../db/database.ts'
 import type { CollectionDefinition } from '../definition/collection.ts'
 import type { Collections } from '../definition/collections.ts'
 import type { Viewer } from '../definition/viewer.ts'
+import type { CheckFiles } from '../file-fields/check-files.ts'
 import type { Documents } from '../storage/documents.ts'
 import type { HookRunner, WriteEvent } from './hook-runner.ts'
 import type { OtherSteps } from '../storage/indexes/index-upkeep.ts'
@@ -18,6 +19,7 @@ export type WriteContext = {
   readonly documents: Documents
   readonly hooks: HookRunner
   readonly deletions: DeletionContext
+  readonly checkFiles: CheckFiles
   readonly quota: Quota
   /** Concurrent changes to one document would make each other start again. */
   readonly mutex: KeyedMutex

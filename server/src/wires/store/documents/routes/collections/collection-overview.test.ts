@@ -22,6 +22,7 @@ const config = {
         schema: { type: 'object' },
         unique: ['slug', ['team', 'number'], { fields: ['email'], ignoreCase: true }],
         relations: { lead: { to: 'people' }, crew: { to: 'people', onDelete: 'unset' } },
+        files: { photo: { types: ['image/*'], maxBytes: '5KB', access: 'public' }, papers: { max: 3 } },
         changes: false,
         hooks: { beforeCreate: () => undefined, afterDelete() {} },
       },
@@ -80,6 +81,7 @@ eachEngine((engine) => {
       unique: [],
       search: [],
       relations: {},
+      files: {},
       changes: true,
       hooks: [],
       documents: 1,
@@ -104,12 +106,16 @@ eachEngine((engine) => {
         lead: { to: 'people', onDelete: 'restrict' },
         crew: { to: 'people', onDelete: 'unset' },
       },
+      files: {
+        photo: { types: ['image/*'], maxBytes: 5120, max: 1, access: 'public' },
+        papers: { max: 3, access: 'document' },
+      },
       changes: false,
       hooks: ['beforeCreate', 'afterDelete'],
       documents: 2,
     })
     const explained = await app.request('GET', '/store/projects/explain', { token: admin })
-    assert.equal(indexes.length, 7)
+    assert.equal(indexes.length, 9)
     assert.deepEqual(indexes.at(-1), {
       fields: 'title,notes.text',
       unique: false,

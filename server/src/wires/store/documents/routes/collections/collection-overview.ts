@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 import { Type } from '../../../../../base/schema.ts'
 import type { Database, ScanOptions } from '../../../../../db/database.ts'
 import type { PolicyName } from '../../../../../kernel/policy/policy.ts'
+import { parseFileFields } from '../../definition/file-field.ts'
 import { HOOK_NAMES } from '../../definition/hooks.ts'
 import { selectIndexesOfSql } from '../../storage/sql/index-rows.ts'
 import { DocumentIndex, shownIndex } from '../../storage/indexes/shown-index.ts'
@@ -46,6 +47,16 @@ export const CollectionOverview = Type.Object(
       Type.String(),
       Type.Object({ to: Type.String(), onDelete: Type.Enum(['restrict', 'unset', 'cascade']) }),
       { description: 'Fields that hold the _id of another document.' },
+    ),
+    files: Type.Record(
+      Type.String(),
+      Type.Object({
+        types: Type.Optional(Type.Array(Type.String(), { description: 'Absent: all media types.' })),
+        maxBytes: Type.Optional(Type.Integer({ description: 'Absent: as large as uploads may be.' })),
+        max: Type.Integer({ description: 'How many files it takes; with 1 its value is no array.' }),
+        access: Type.Enum(['document', 'public']),
+      }),
+      { description: 'Fields that hold the _id of files.' },
     ),
     changes: Type.Boolean({ description: 'Whether changes are logged, and can be followed.' }),
     hooks: Type.Array(Type.Enum(HOOK_NAMES)),
@@ -113,6 +124,7 @@ function declarationOf(option: CollectionOption = {}, policy: PolicyName) {
     unique = [],
     search = [],
     relations = {},
+    files = {},
     changes = true,
     hooks = {},
   } = declared
@@ -136,6 +148,17 @@ function declarationOf(option: CollectionOption = {}, policy: PolicyName) {
     search: [...search],
     relations: Object.fromEntries(
       Object.entries(relations).map(([field, { to, onDelete = 'restrict' }]) => [field, { to, onDelete }]),
+    ),
+    files: Object.fromEntries(
+      parseFileFields(files, '', [], '').map(({ path, types, maxBytes, max, isPublic }) => [
+        path.join('.'),
+        {
+          ...(types && { types: [...types] }),
+          ...(maxBytes !== Infinity && { maxBytes }),
+          max,
+          access: isPublic ? ('public' as const) : ('document' as const),
+        },
+      ]),
     ),
     changes,
     hooks: HOOK_NAMES.filter((name) => hooks[name] !== undefined),

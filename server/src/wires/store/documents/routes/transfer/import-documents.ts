@@ -11,6 +11,7 @@ import { messageOf } from '../bulk/bulk.ts'
 import type { CollectionDefinition } from '../../definition/collection.ts'
 import type { Viewer } from '../../definition/viewer.ts'
 import { readDocument } from '../../language/document-json.ts'
+import { attachAnyFiles } from '../../file-fields/check-files.ts'
 import { checkReferences } from '../../writes/relations/check-references.ts'
 import { selectIdsSql } from '../../storage/sql/document-rows.ts'
 import { changeDocument } from '../../writes/change-document.ts'
@@ -33,7 +34,7 @@ export type ImportOptions = ImportedFields & {
   readonly conflict: 'skip' | 'replace' | 'fail'
   /** Checks all lines, and writes nothing. */
   readonly dryRun: boolean
-  /** Whether references may lead to documents that are not there, as those of documents from before a relation. Default: no. */
+  /** Whether references may lead to documents and files that are not there, as those of documents from before a relation. Default: no. */
   readonly takesAnyReference?: boolean
 }
 
@@ -117,7 +118,11 @@ export async function importDocuments(
 ): Promise<ImportReport> {
   const report: ImportReport = { created: 0, replaced: 0, skipped: 0, failed: 0, errors: [] }
   const hooks = { ...writing.hooks, runBefore: withoutHook, afterSteps: () => [] }
-  const context = options.dryRun ? { ...writing, hooks } : writing
+  const context = {
+    ...writing,
+    ...(options.dryRun && { hooks }),
+    ...(options.takesAnyReference && { checkFiles: attachAnyFiles }),
+  }
   const relations = options.takesAnyReference ? [] : collection.relations
   const running = { context, db, collection: { ...collection, relations }, viewer, options, report, watch }
   checkAction({ collection, subject: await viewer.subjectFor(collection) }, 'create')
@@ -283,5 +288,5 @@ async function checkReplacement({ context, collection }: Import, line: Line): Pr
   if (!old) return
   const stored = { ...readDocument(old.body), owner: old.owner }
   checkResult(request, stored, { ...stored, fields }, '')
-  await checkReferences(context, collection, viewer, fields, stored.fields, '')
+  await checkReferences(context, collection, viewer, { fields, before: stored.fields, at: '' })
 }

@@ -38,13 +38,47 @@ export const hasNoEntries = (index: Pick<Index, 'id'>): Sql => sql`
   and not exists (
     select 1 from store_entries e where e.index_id = ${index.id} and e.ends <> ${sql.literal(String(DEAD))})`
 
+const hexKeyOf = (target: string): string => storedKey(sortKeyOf(target)).toString('hex')
+
 function hasKeyOf({ id }: Pick<Index, 'id'>, targets: readonly string[]): Sql {
   // One text for all keys: the statement is the same whatever their number.
-  const keys = JSON.stringify(targets.map((target) => storedKey(sortKeyOf(target)).toString('hex')))
+  const keys = JSON.stringify(targets.map(hexKeyOf))
   return sql`
     e.index_id = ${id} and e.ends <> ${sql.literal(String(DEAD))} and ${sql.either({
       sqlite: sql`e.key in (select unhex(value) from json_each(${keys}))`,
       // An array, so that each key is searched for, whatever the planner takes their number for.
       postgres: sql`e.key = any(array(select decode(value, 'hex') from json_array_elements_text(${keys}::json)))`,
     })}`
+}
+
+/** The documents that have a text in the field of an index, the latest ids first, from before an id on. */
+export const selectReferrersBeforeSql = (
+  index: Pick<Index, 'id'>,
+  target: string,
+  before: string | undefined,
+  limit: number,
+): Sql<{ id: string }> => sql`
+  select e.id from store_entries e where ${hasKeyOf(index, [target])}
+    ${before === undefined ? sql`` : sql`and e.id < ${before}`}
+  order by e.id desc limit ${limit}`
+
+/** Which of some texts a document has in the field of one of some indexes; an index that is not ready is not asked. */
+export function selectReferredSql(
+  indexes: readonly Pick<Index, 'id'>[],
+  targets: readonly string[],
+): Sql<{ target: string }> {
+  const wanted = JSON.stringify(targets.map((target) => [target, hexKeyOf(target)]))
+  // No join: with a limit each text is looked up by itself, whatever the planner takes the number of entries for.
+  const hasEntry = ({ id }: Pick<Index, 'id'>): Sql => sql`
+    (exists (select 1 from store_indexes i where i.id = ${id} and i.state = 'ready') and (
+      select 1 from store_entries e
+      where e.index_id = ${id} and e.key = wanted.key and e.ends <> ${sql.literal(String(DEAD))} limit 1) is not null)`
+  return sql`
+    select wanted.target from ${sql.either({
+      sqlite: sql`(
+        select value ->> 0 as target, unhex(value ->> 1) as key from json_each(${wanted}))`,
+      postgres: sql`(
+        select value ->> 0 as target, decode(value ->> 1, 'hex') as key from json_array_elements(${wanted}::json))`,
+    })} as wanted
+    where ${sql.join(indexes.map(hasEntry), ' or ')}`
 }

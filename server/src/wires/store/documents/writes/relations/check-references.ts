@@ -4,31 +4,50 @@ import { requireRow, type Step } from '../../../../../db/database.ts'
 import type { CollectionDefinition } from '../../definition/collection.ts'
 import type { Collections } from '../../definition/collections.ts'
 import type { Viewer } from '../../definition/viewer.ts'
+import type { CheckFiles, NewFiles, WrittenFields } from '../../file-fields/check-files.ts'
 import type { Documents } from '../../storage/documents.ts'
 import { rowFilterOf } from '../../language/rules/rule.ts'
 import { isReadable } from '../shown-documents.ts'
 import { lockAllSql } from '../../storage/sql/document-rows.ts'
-import { referencesIn, type ReferenceAt, type Relation } from '../../definition/relation.ts'
+import { addedReferences, type Relation } from '../../definition/relation.ts'
 
 /** A reference that a write adds. */
 type NewReference = { readonly collection: string; readonly id: string; readonly at: string }
 
 const REFERENCES_MAX = 1000
 
+type ReferenceContext = {
+  readonly collections: Collections
+  readonly documents: Pick<Documents, 'findMany'>
+  readonly checkFiles: CheckFiles
+}
+
 /**
- * Checks the references that a write adds: each leads to a document that the caller may read. Those that are there already
- * are not asked again.
+ * Checks the references that a write adds: each leads to a document, or file, that the caller may read. Those that are there
+ * already are not asked again.
  *
- * @returns the steps in front of the write, which keep those documents until its commit
- * @throws VALIDATION_ERROR where there is no such document, or none for the caller
+ * @param newFiles those that the write brings with it
+ * @returns the steps in front of the write, which keep what it refers to until its commit
+ * @throws VALIDATION_ERROR where there is no such document or file, or none for the caller
  */
 export async function checkReferences(
-  { collections, documents }: { collections: Collections; documents: Pick<Documents, 'findMany'> },
+  context: ReferenceContext,
+  collection: CollectionDefinition,
+  viewer: Viewer,
+  written: WrittenFields,
+  newFiles?: NewFiles,
+): Promise<Step[]> {
+  return [
+    ...(await checkRelations(context, collection, viewer, written)),
+    ...(await context.checkFiles(collection, viewer, written, newFiles)),
+  ]
+}
+
+async function checkRelations(
+  { collections, documents }: ReferenceContext,
   { relations }: CollectionDefinition,
   viewer: Viewer,
-  fields: unknown,
-  before?: unknown,
-  at = '/body',
+  { fields, before, at }: WrittenFields,
 ): Promise<Step[]> {
   if (relations.length === 0) return []
   const added = relations.flatMap((relation) => newReferences(relation, before, fields, at))
@@ -50,32 +69,13 @@ export async function checkReferences(
   return [requireRow(lockAllSql(added), () => invalid(faultOf(added[0]!)))]
 }
 
-function newReferences(relation: Relation, before: unknown, after: unknown, at: string): NewReference[] {
-  const old = new Set([...referencesIn(before, relation)].map(({ value }) => value))
-  const references = [...referencesIn(after, relation)]
-  // Also of what the document had: it may have been moved.
-  refuseNested(references, at)
-  return references
-    .filter(({ value }) => !old.has(value))
-    .map(({ keys, value }) => {
-      const here = boundedPointer(at, keys)
-      if (typeof value !== 'string')
-        throw invalid({ path: here, message: `must be the _id of a document of ${relation.to}` })
-      return { collection: relation.to, id: value, at: here }
-    })
-}
-
-/** Indexes look into arrays, but not into arrays in arrays: what they lack, a deletion would not find. */
-function refuseNested(references: readonly ReferenceAt[], at: string): void {
-  const nested = references.find(({ keys }) =>
-    keys.some((key, i) => typeof key === 'number' && typeof keys[i + 1] === 'number'),
-  )
-  if (nested)
-    throw invalid({
-      path: boundedPointer(at, nested.keys),
-      message: 'a reference cannot be in an array in an array',
-    })
-}
+const newReferences = (relation: Relation, before: unknown, after: unknown, at: string): NewReference[] =>
+  addedReferences(relation, before, after, at).map(({ keys, value }) => {
+    const here = boundedPointer(at, keys)
+    if (typeof value !== 'string')
+      throw invalid({ path: here, message: `must be the _id of a document of ${relation.to}` })
+    return { collection: relation.to, id: value, at: here }
+  })
 
 /** Of a document that is not there the same as of one that the caller may not read. */
 const faultOf = ({ collection, at }: NewReference) => ({

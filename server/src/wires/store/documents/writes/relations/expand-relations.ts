@@ -12,7 +12,9 @@ import { parsePath, quote, type Path } from '../../language/query/path.ts'
 import { rowFilterOf } from '../../language/rules/rule.ts'
 import type { DocumentKey } from '../../storage/sql/document-rows.ts'
 import { isReadable } from '../shown-documents.ts'
+import { FILES, isFileField, type FileField } from '../../definition/file-field.ts'
 import { referencesIn, type Relation } from '../../definition/relation.ts'
+import type { ShownFiles } from '../../file-fields/shown-files.ts'
 
 const AT = '/query/expand'
 const LEVELS_MAX = 3
@@ -23,9 +25,9 @@ const SMALL_BYTES = 262_144
 // The texts of the documents, and the answer that is made of them.
 const COPIES = 2
 
-/** A relation whose documents are answered, with those of their own. */
+/** A relation whose documents are answered, with those of their own, or a field whose files are. */
 export type Branch = {
-  readonly relation: Relation
+  readonly relation: Relation | FileField
   /** Its name in `$expanded`, as JSON. */
   readonly label: string
   readonly branches: Branches
@@ -55,7 +57,13 @@ export async function parseExpand(
       const key = relation.path.join('.')
       const branch = inside.get(key) ?? { relation, label: JSON.stringify(key), branches: new Map() as Tree }
       inside.set(key, branch)
-      ;[rest, of, inside] = [rest.slice(relation.path.length), collections.get(relation.to), branch.branches]
+      rest = rest.slice(relation.path.length)
+      if (isFileField(relation)) {
+        if (rest.length > 0)
+          throw refused(`${quote(name)}: ${quote(key)} holds files, in which nothing is expanded.`)
+        break
+      }
+      ;[of, inside] = [collections.get(relation.to), branch.branches]
     }
   }
   return branches
@@ -64,12 +72,16 @@ export async function parseExpand(
 type Tree = Map<string, Branch & { readonly branches: Tree }>
 
 /** The longest relation that a path begins with. */
-function relationAt({ name, relations }: CollectionDefinition, path: Path, text: string): Relation {
-  const [nearest] = relations
+function relationAt(
+  { name, relations, fileFields }: CollectionDefinition,
+  path: Path,
+  text: string,
+): Relation | FileField {
+  const [nearest] = [...relations, ...fileFields]
     .filter((relation) => isInside(path, relation.path))
     .toSorted((a, b) => b.path.length - a.path.length)
   if (nearest) return nearest
-  const relationNames = relations.map((relation) => relation.path.join('.'))
+  const relationNames = [...relations, ...fileFields].map((relation) => relation.path.join('.'))
   throw refused(
     relationNames.length === 0
       ? `${quote(text)}: ${name} has no relations.`
@@ -77,7 +89,11 @@ function relationAt({ name, relations }: CollectionDefinition, path: Path, text:
   )
 }
 
-async function checkShown(of: CollectionDefinition, { path }: Relation, viewer: Viewer): Promise<void> {
+async function checkShown(
+  of: CollectionDefinition,
+  { path }: Pick<Relation, 'path'>,
+  viewer: Viewer,
+): Promise<void> {
   const view = viewOf(of, await viewer.subjectFor(of))
   if (view?.concealed.some((one) => isInside(path, one)))
     throw refused(
@@ -95,6 +111,7 @@ type Child = { readonly branch: Branch; readonly isList: boolean; readonly nodes
 export type ExpandContext = {
   readonly collections: Collections
   readonly documents: Pick<Documents, 'findWithin'>
+  readonly shownFiles: ShownFiles
   readonly viewer: Viewer
   readonly makeRoom: MakeRoom
 }
@@ -179,9 +196,19 @@ async function readShown(
     wanted.set(branch.relation.to, known)
     for (const id of ids) known.add(id)
   }
-  const keys = [...wanted].flatMap(([collection, ids]) => [...ids].map((id) => ({ collection, id })))
-  if (keys.length > most) throw tooLarge(`${DOCUMENTS_MAX} documents`)
+  const fileIds = [...(wanted.get(FILES) ?? [])]
+  const keys = [...wanted].flatMap(([collection, ids]) =>
+    collection === FILES ? [] : [...ids].map((id) => ({ collection, id })),
+  )
+  const asked = keys.length + fileIds.length
+  if (asked > most) throw tooLarge(`${DOCUMENTS_MAX} documents`)
   const shown = new Map([...wanted.keys()].map((collection) => [collection, new Map<string, string>()]))
+  if (fileIds.length > 0) {
+    const fields = references.flatMap(({ branch: { relation } }) =>
+      isFileField(relation) ? [relation.name] : [],
+    )
+    shown.set(FILES, await context.shownFiles(context.viewer, fileIds, new Set(fields)))
+  }
   for (const document of await readAll(context, keys)) {
     const { collections, viewer } = context
     const collection = collections.get(document.collection)
@@ -189,7 +216,7 @@ async function readShown(
     if (isReadable(rowFilterOf(collection.read, subject), document))
       shown.get(document.collection)!.set(document.id, show(viewOf(collection, subject), document))
   }
-  return { asked: keys.length, of: (collection) => shown.get(collection)! }
+  return { asked, of: (collection) => shown.get(collection)! }
 }
 
 async function readAll(

@@ -7,7 +7,11 @@ import { deletionOf, replacementOf, type DocumentToChange, type Documents } from
 import type { Index, IndexSet } from '../../storage/entries/index-definition.ts'
 import type { CollectionWrite } from '../../storage/indexes/index-upkeep.ts'
 import { hasNoReferrers, selectReferrersSql } from '../../storage/sql/referrers.ts'
-import type { IncomingRelation, IncomingRelations } from '../../definition/incoming-relations.ts'
+import {
+  referenceIndexIn,
+  type IncomingRelation,
+  type IncomingRelations,
+} from '../../definition/incoming-relations.ts'
 import { withoutReferences } from '../../definition/relation.ts'
 
 /** The most documents that one deletion changes, and what they may have together: all of them are read. */
@@ -124,11 +128,7 @@ export async function relationIndex(
   { indexesOf }: Pick<DeletionContext, 'indexesOf'>,
   { from, path }: IncomingRelation,
 ): Promise<Index> {
-  const { indexes } = await indexesOf(from.name)
-  const fields = JSON.stringify([{ path, descending: false }])
-  const index = indexes.find(
-    (one) => one.isSparse && !one.ignoreCase && JSON.stringify(one.fields) === fields,
-  )
+  const index = referenceIndexIn(await indexesOf(from.name), path)
   if (index) return index
   throw errors.unavailable({
     message: `The index of ${path.join('.')} in ${from.name} is not there: a server with another configuration has dropped it.`,

@@ -1,0 +1,55 @@
+import { ApiError } from '../../../../base/errors.ts'
+import type { Caller } from '../../../../http/access.ts'
+import type { Viewer } from '../definition/viewer.ts'
+import { includesFile, type FilesAccess, type FilesRowFilter, type OwnedFile } from './file-access.ts'
+import type { FileUses } from './file-uses.ts'
+
+/** Which files somebody may read: their own, those of the rule or policy, and those of documents that they may read. */
+export function createReadableFiles({
+  access,
+  uses,
+  viewerOf,
+}: {
+  access: FilesAccess
+  uses: FileUses
+  viewerOf: (caller: Caller | undefined) => Viewer
+}) {
+  async function has(viewer: Viewer, file: OwnedFile): Promise<boolean> {
+    if (viewer.isPrivileged) return true
+    const rowFilter = ownFilter(access, viewer.caller)
+    if (!(rowFilter instanceof ApiError) && includesFile(rowFilter, file)) return true
+    return file.attached_by !== null && uses.isShownTo(viewer, file)
+  }
+  return {
+    /** Whether somebody may read a file. */
+    has,
+    /**
+     * A file, if somebody may read it.
+     *
+     * @param file undefined if there is none
+     * @param otherwise makes the error, unless it is that nobody is signed in
+     * @throws UNAUTHORIZED, FORBIDDEN, that of `otherwise`
+     */
+    async require<F extends OwnedFile>(
+      caller: Caller | undefined,
+      file: F | undefined,
+      otherwise: () => ApiError,
+    ): Promise<F> {
+      if (file && (await has(viewerOf(caller), file))) return file
+      const rowFilter = ownFilter(access, caller)
+      throw rowFilter instanceof ApiError ? rowFilter : otherwise()
+    },
+  }
+}
+
+export type ReadableFiles = ReturnType<typeof createReadableFiles>
+
+/** What they may read by themselves, or why nothing: a document may show it nevertheless. */
+function ownFilter(access: FilesAccess, caller: Caller | undefined): FilesRowFilter | ApiError {
+  try {
+    return access.rowFilter(caller, 'read')
+  } catch (error) {
+    if (error instanceof ApiError) return error
+    throw error
+  }
+}
