@@ -178,7 +178,11 @@ function callOf({ method = '', url = '' }: IncomingMessage): S3Call {
   const key = decodeURIComponent(pathname.split('/').slice(2).join('/'))
   const isUpload = query.has('uploadId')
   const names: Record<string, string> = {
-    GET: query.has('uploads') ? 'ListMultipartUploads' : 'GetObject',
+    GET: query.has('uploads')
+      ? 'ListMultipartUploads'
+      : query.has('list-type')
+        ? 'ListObjectsV2'
+        : 'GetObject',
     HEAD: key === '' ? 'HeadBucket' : 'HeadObject',
     PUT: isUpload ? 'UploadPart' : 'PutObject',
     POST: isUpload ? 'CompleteMultipartUpload' : 'CreateMultipartUpload',

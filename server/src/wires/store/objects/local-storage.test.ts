@@ -71,6 +71,38 @@ test('a key that would lead elsewhere is refused', async (t) => {
   assert.deepEqual(await readdir(dirname(folder)), ['secret'])
 })
 
+test('a list has the parts of unfinished writes, and nothing that is not of Sixwire', async (t) => {
+  const { folder, storage } = await openFolder(t)
+  const listed = async () => (await Array.fromAsync(storage.list())).flat()
+  assert.deepEqual(await listed(), [], 'there is no folder yet')
+  const [key, cut] = [newId(), newId()]
+  await storage.write(key, inPieces(randomBytes(10)))
+  await mkdir(join(folder, cut.slice(-2)), { recursive: true })
+  await mkdir(join(folder, 'lost+found'))
+  for (const name of [
+    `${cut.slice(-2)}/.${cut}.part`,
+    `${cut.slice(-2)}/.DS_Store`,
+    `lost+found/${cut}`,
+    '.probe',
+    cut,
+    'zz',
+  ])
+    await writeFile(join(folder, name), 'cut')
+  const found = (await listed()).map(({ modifiedAt: _, ...one }) => one)
+  assert.deepEqual(
+    found.toSorted((a, b) => b.size - a.size),
+    [
+      { key, size: 10, isPart: false },
+      { key: cut, size: 3, isPart: true },
+    ],
+  )
+  assert.equal((await storage.stat(cut))!.isPart, true)
+  await storage.remove(cut)
+  assert.equal(await storage.stat(cut), undefined)
+  await rm(folder, { recursive: true })
+  await assert.rejects(storage.stat(key), (error) => isUnavailable(error, /ENOENT/))
+})
+
 test('a folder that vanishes is not created again, and works when it is back', async (t) => {
   const { folder, storage } = await openFolder(t)
   const key = newId()

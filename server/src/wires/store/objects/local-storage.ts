@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { errors, type ApiError, type ErrorKind } from '../../../base/errors.ts'
 import { createFolderFlushes } from './folder-flushes.ts'
 import { gathered } from './gathered.ts'
+import { listFolder, statFile } from './local-list.ts'
 import { checkKey, NoSuchObject, type ObjectStorage } from './storage.ts'
 
 const FILE_MODE = 0o600
@@ -222,6 +223,23 @@ export function createLocalStorage(options: { folder: string; isSharded: boolean
         if (removed.includes(true)) await flushes.flush(parent)
         else await stat(folder)
       }),
+
+    stat: (key) =>
+      disk(async () => {
+        const { path, part } = pathsOf(key)
+        const found = (await statFile(path, key)) ?? (await statFile(part, key))
+        // A folder that is missing has lost nothing yet.
+        if (!found) await stat(folder)
+        return found
+      }),
+
+    async *list() {
+      try {
+        yield* listFolder(folder, isSharded)
+      } catch (error) {
+        throw (error as NodeJS.ErrnoException).syscall === undefined ? error : unavailable(error)
+      }
+    },
 
     ping() {
       const now = performance.now()

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
 
-import { BLOCK_BYTES, BYTES_LIMITS, LIMITS, type S3Client } from './s3-client.ts'
+import { BLOCK_BYTES, BYTES_LIMITS, type S3Client } from './s3-client.ts'
 import { S3Failure } from './s3-failure.ts'
+import { headOf } from './s3-list.ts'
 import type { ByteRange } from './storage.ts'
 
 /** Most objects come with the first call. What follows grows, because many readers stop early, as players of videos do. */
@@ -88,21 +89,11 @@ async function get(
   } catch (error) {
     // Of an object without bytes there is no range.
     const isMaybeEmpty = error instanceof S3Failure && error.status === RANGE_NOT_SATISFIABLE && start === 0
-    if (isMaybeEmpty && (await sizeOf(client, Key, signal)) === 0)
+    if (isMaybeEmpty && (await headOf(client, Key, signal)).size === 0)
       return { bytes: Buffer.alloc(0), total: 0, etag: undefined }
     throw error
   }
 }
-
-const sizeOf = (
-  client: S3Client,
-  Key: string,
-  signal: AbortSignal | undefined,
-): Promise<number | undefined> =>
-  client.run(LIMITS, signal, async ({ sdk, send }) => {
-    const { ContentLength } = await send(new sdk.HeadObjectCommand({ Bucket: client.bucket, Key }))
-    return ContentLength
-  })
 
 /** The bytes that were asked for; undefined if the answer has others. A server may answer more, or ignore the range. */
 function partOf(

@@ -367,6 +367,26 @@ for (const { name, server: startServer, skip, isComplete } of SERVERS)
         await assert.rejects(clock.through(storage.check()), /^S3Failure: the bucket shop at [^\r\n]+$/)
       })
 
+    test('a list goes on where a page ends, and fails if it cannot', async () => {
+      const page = (key: string, next: string) =>
+        `<ListBucketResult><IsTruncated>${next !== ''}</IsTruncated>${next}
+         <Contents><Key>a/b/uploads/${key}</Key><Size>7</Size></Contents></ListBucketResult>`
+      const token = '<NextContinuationToken>token</NextContinuationToken>'
+      const listed = async () => (await Array.fromAsync(storage.list())).flat().map(({ key }) => key)
+      const answer = (at: number, body: string) =>
+        proxy.fault({ name: 'ListObjectsV2', at, times: 1, answer: { status: 200, body } })
+      answer(0, page('one', token))
+      answer(0, page('two', ''))
+      assert.deepEqual(await listed(), ['one', 'two'])
+      for (const next of [' ', token]) {
+        answer(0, page('one', token))
+        answer(0, page('two', next))
+        await assert.rejects(listed(), (error) => isUnavailable(error, /does not say how its list/))
+      }
+      proxy.fault({ name: 'ListObjectsV2', answer: { status: 403, code: 'AccessDenied' } })
+      await assert.rejects(listed(), (error) => isUnavailable(error, /denied access/))
+    })
+
     test('a stream goes on after a cut, and ends with an error if the bucket does not', async () => {
       const key = newId()
       await storage.write(key, inPieces(LARGE))

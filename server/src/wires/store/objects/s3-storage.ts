@@ -5,6 +5,7 @@ import { cached } from '../../../providers/health.ts'
 import { createS3Client, LIMITS } from './s3-client.ts'
 import type { S3Config } from './s3-config.ts'
 import { S3Failure } from './s3-failure.ts'
+import { listS3, statInS3 } from './s3-list.ts'
 import { readFromS3 } from './s3-read.ts'
 import { tryBucket } from './s3-trial.ts'
 import { createS3Uploads } from './s3-uploads.ts'
@@ -101,6 +102,14 @@ export function openS3Bucket(
       read: (key, range = WHOLE) =>
         withFaults(key, (path) => readFromS3(client, path, range, (error) => toFault(key, error))),
       remove: (key) => withFaults(key, remove),
+      stat: (key) => withFaults(key, (path) => statInS3(client, key, path)),
+      async *list() {
+        try {
+          yield* listS3(client, `${config.prefix}${folder}/`)
+        } catch (error) {
+          throw toFault('', error)
+        }
+      },
       async ping() {
         const fault = await ping()
         if (fault) throw fault.error

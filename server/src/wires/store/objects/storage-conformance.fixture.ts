@@ -7,10 +7,13 @@ import { describe, test } from 'node:test'
 
 import { ApiError } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
-import { NoSuchObject, type ObjectStorage } from './storage.ts'
+import { isLongRun } from '../../../testing/long-run.ts'
+import { NoSuchObject, type ObjectStorage, type StoredObject } from './storage.ts'
 
 const MIB = 1_048_576
 const CHUNK_BYTES = 65_536
+/** S3 answers 1,000 at a time. */
+const LISTED = isLongRun ? 1_010 : 6
 
 export const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
@@ -34,6 +37,14 @@ export async function readAll(
   range?: { start: number; end: number },
 ): Promise<Buffer> {
   return Buffer.concat(await (await storage.read(key, range)).toArray())
+}
+
+async function inParallel<T>(all: readonly T[], work: (one: T, at: number) => Promise<unknown>) {
+  const entries = all.entries()
+  const workNext = async (): Promise<void> => {
+    for (const [at, one] of entries) await work(one, at)
+  }
+  await Promise.all(Array.from({ length: 8 }, workNext))
 }
 
 export const hasNone = (storage: ObjectStorage, key: string): Promise<void> =>
@@ -162,6 +173,32 @@ export function describeStorage(
       await hasNone(storage, key)
       await storage.remove(key)
       await hasNoParts(key)
+    })
+
+    test('lists what it has, whatever the number, with the size and the time of each', async () => {
+      const storage = open()
+      const keys = Array.from({ length: LISTED }, () => newId())
+      const began = Date.now()
+      await inParallel(keys, (key, at) => storage.write(key, inPieces(Buffer.alloc(at % 3, 1))))
+      const removed = keys.splice(0, 2)
+      for (const key of removed) await storage.remove(key)
+      const found = new Map<string, StoredObject>()
+      for await (const objects of storage.list())
+        for (const one of objects) {
+          assert.ok(!found.has(one.key), `${one.key} is listed twice`)
+          found.set(one.key, one)
+        }
+      for (const [at, key] of keys.entries())
+        for (const object of [found.get(key)!, (await storage.stat(key))!]) {
+          const { modifiedAt, ...one } = object
+          assert.deepEqual(one, { key, size: (at + 2) % 3, isPart: false })
+          assert.ok(Math.abs(modifiedAt - began) < 60_000, String(modifiedAt))
+        }
+      for (const key of removed) {
+        assert.ok(!found.has(key))
+        assert.equal(await storage.stat(key), undefined)
+      }
+      await inParallel(keys, (key) => storage.remove(key))
     })
 
     test('answers a ping', () => open().ping())

@@ -7,6 +7,17 @@ export type Storages = Readonly<Record<StorageName, ObjectStorage>>
 /** What was stored: its length in bytes, and its SHA-256 in hex. */
 export type StoredBytes = { size: number; sha256: string }
 
+/** What a storage has under a key. */
+export type StoredObject = {
+  key: string
+  /** In bytes. */
+  size: number
+  /** When it was written, in milliseconds since 1970 by the clock of the storage. */
+  modifiedAt: number
+  /** Whether it is what an unfinished write left, which `read` does not find and `remove` deletes. */
+  isPart: boolean
+}
+
 /** The first and the last byte of a part of an object, from 0, both included. */
 export type ByteRange = { start: number; end: number }
 
@@ -42,6 +53,17 @@ export type ObjectStorage = {
   /** Deletes an object, and all parts that an unfinished write left. If there is none: nothing. @throws UNAVAILABLE */
   remove(key: string): Promise<void>
 
+  /** What is under a key: the object, else a part of it; undefined if there is neither. @throws UNAVAILABLE */
+  stat(key: string): Promise<StoredObject | undefined>
+
+  /**
+   * Lists all objects, some at a time and in no order; parts in a folder, too. Of those that are written or removed meanwhile some
+   * are in the list. What has no name of an object is left out.
+   *
+   * @throws UNAVAILABLE
+   */
+  list(): AsyncIterable<StoredObject[]>
+
   /** Rejects with a sentence for the operator if nothing can be stored now. */
   ping(): Promise<void>
 
@@ -61,9 +83,10 @@ export class NoSuchObject extends Error {
 
 const KEY = /^[a-z\d](?:[a-z\d.-]{0,126}[a-z\d])?$/
 
+export const isKey = (text: string): boolean => KEY.test(text) && !text.includes('..')
+
 /** Keys become paths: an error in the code that makes them must not lead out of the folder. @throws TypeError */
 export function checkKey(key: string): string {
-  if (!KEY.test(key) || key.includes('..'))
-    throw new TypeError(`${JSON.stringify(key)} is not a key of an object`)
+  if (!isKey(key)) throw new TypeError(`${JSON.stringify(key)} is not a key of an object`)
   return key
 }
