@@ -1,12 +1,9 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
-
 import { parseJson } from '../../../../../base/json.ts'
+import { SortedLines } from '../../../../../db/sorted-lines.ts'
 import type { Json } from '../../language/query/filter.ts'
 import { entriesOf, UnindexableError, type EntryRules } from '../entries/entries.ts'
 
 const LINE_BREAK = 0x0a
-/** Beyond this memory the entries are sorted on the disk. */
-const CACHE_KIB = 8_000
 /** A larger batch writes fewer pages, since its keys are in order, and keeps writers waiting longer. */
 const ENTRIES_A_BATCH = 1_000
 const BATCH_CHARACTERS = 500_000
@@ -33,17 +30,13 @@ export type EntryBatch = {
 // The first entry of a document, or its only one.
 const IS_FIRST = /,[13]\]$/
 
-/**
- * Makes the entries of documents in one index and sorts them, in a temporary database that SQLite keeps on the disk and that is gone
- * with its connection. Everything in it is synchronous.
- */
+/** Makes the entries of documents in one index and sorts them. Everything in it is synchronous. */
 export class EntrySorter {
   readonly #rules: EntryRules
   readonly #byOwner: boolean
-  readonly #db = new DatabaseSync('')
-  readonly #insert: StatementSync
+  readonly #lines = new SortedLines()
   #rest: Uint8Array = Buffer.alloc(0)
-  #sorted: Iterator<{ line: string }> | undefined
+  #sorted: Iterator<string> | undefined
   #ahead: string | undefined
   #hasArrays = false
   #hasCutKeys = false
@@ -52,13 +45,6 @@ export class EntrySorter {
   constructor(rules: SorterRules) {
     this.#rules = rules
     this.#byOwner = rules.byOwner
-    this.#db.exec(`
-      pragma journal_mode = off;
-      pragma synchronous = off;
-      pragma cache_size = -${CACHE_KIB};
-      create table entries (line text);
-      begin`)
-    this.#insert = this.#db.prepare('insert into entries select value from json_each(?)')
   }
 
   /** Takes lines of JSON: the id of a document, its owner, and the fields that the index needs. A line may come in pieces. */
@@ -81,7 +67,7 @@ export class EntrySorter {
   }
 
   #insertAll(entries: readonly string[]): void {
-    this.#insert.run(`[${entries.join()}]`)
+    this.#lines.add(`[${entries.join()}]`)
   }
 
   /** The entries of a document as JSON; the order of these texts is that of the bytes of their keys. */
@@ -101,8 +87,7 @@ export class EntrySorter {
 
   /** Ends the documents: from now on `next` answers. */
   end(): SortedDocuments {
-    const statement = this.#db.prepare('select line from entries order by line')
-    this.#sorted = statement.iterate() as Iterator<unknown> as Iterator<{ line: string }>
+    this.#sorted = this.#lines.read()
     this.#ahead = this.#read()
     return {
       hasArrays: this.#hasArrays,
@@ -126,10 +111,10 @@ export class EntrySorter {
 
   #read(): string | undefined {
     const next = this.#sorted!.next()
-    return next.done ? undefined : next.value.line
+    return next.done ? undefined : next.value
   }
 
   close(): void {
-    this.#db.close()
+    this.#lines.close()
   }
 }
