@@ -4,7 +4,7 @@ export type Progress = {
   phase: string
   done: number
   total: number
-  unit: 'bytes' | 'documents' | 'rows' | 'jobs' | 'users' | 'files'
+  unit: 'bytes' | 'documents' | 'rows' | 'jobs' | 'users' | 'files' | 'objects'
   /** How many bytes were passed on, where `unit` is another one. */
   bytes?: number
 }

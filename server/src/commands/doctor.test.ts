@@ -103,6 +103,7 @@ describe('sixwire doctor', () => {
           'pay: test providers',
           'pay: events',
           'store: backups',
+          'store: files',
         ],
       )
       assert.deepEqual(await readdir(folder), before)

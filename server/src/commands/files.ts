@@ -11,6 +11,7 @@ import {
   type SourceFile,
 } from '../imports/store-files.ts'
 import { defineAction, type CommandGroup } from './command.ts'
+import { filesCheck } from './files-check.ts'
 import { JSON_OPTION } from './option.ts'
 import { plural, print } from './print.ts'
 import { createProgressBar, sizeText } from './progress-bar.ts'
@@ -19,7 +20,7 @@ import { withApp } from './with-app.ts'
 const ERRORS_SHOWN = 20
 
 export const files: CommandGroup = {
-  summary: 'Import a folder of files',
+  summary: 'Import a folder of files; compare the records of files with what is stored',
   actions: {
     import: defineAction({
       summary: 'Store the files of a folder, and write which address became which',
@@ -42,6 +43,7 @@ export const files: CommandGroup = {
 Run it again to continue: what MAP names is not stored again. Symbolic links are not followed.`,
       run: ({ words: [dir, map], options }) => importFiles(dir, map, options),
     }),
+    check: filesCheck,
   },
 }
 

@@ -35,6 +35,8 @@ import { createResizer } from './files/resize.ts'
 import { createUploads } from './files/upload.ts'
 import { createUploadLinks } from './files/upload-links.ts'
 import { createVariants } from './files/variants.ts'
+import { createFileCheck } from './file-check/file-check.ts'
+import { fileDiagnosis } from './file-check/file-diagnosis.ts'
 import { createHealth } from './health.ts'
 import { createObjects } from './objects/objects.ts'
 import { readS3Config, warningsOf } from './objects/s3-config.ts'
@@ -73,6 +75,7 @@ export { readArchive } from './backups/archive-reader.ts'
 export type { Manifest as ArchiveManifest } from './backups/archive-format.ts'
 export type { RestorePreview } from './backups/restore-preview.ts'
 export type { BackupRecord } from './backups/backups.ts'
+export type { FileCheckReport, LostRecord, ObjectSum } from './file-check/file-check.ts'
 export { copyFiles, type CopiedFiles } from './transfers/copy-files.ts'
 export { storageFault } from './transfers/storage-fault.ts'
 export { openNewStorage, openTargetStorage, type TargetStorage } from './transfers/target-storage.ts'
@@ -198,6 +201,7 @@ export const store = defineWire({
         decide,
         files,
         fileImports: createFileImports({ upload }),
+        fileCheck: createFileCheck(context, { objects }),
         installedFiles: createInstalledFiles(context, { uploads: storages.uploads }),
         backups,
         restores,
@@ -241,6 +245,7 @@ export const store = defineWire({
         backupDiagnosis(clock, { every: options.backups.every, production: settings.production }, () =>
           backups.lastCompletedAt(),
         ),
+        fileDiagnosis({ db, clock }, { storages }),
       ],
       personalTables: storeTables(
         { db, clock },
