@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { embedded } from './answered-schemas.ts'
+import { embedded, schemasOf } from './answered-schemas.ts'
 
 test('definitions are written in place of references, and any value in place of what refers to itself', () => {
   const node = { type: 'object', title: 'Node', properties: { next: { $ref: '#/$defs/node' } } }
@@ -15,4 +15,21 @@ test('twelve definitions that refer to each other are not written out in all ord
   const properties = Object.fromEntries(names.map((name) => [name, { $ref: `#/$defs/${name}` }]))
   const $defs = Object.fromEntries(names.map((name) => [name, { type: 'object', properties }]))
   assert.ok(JSON.stringify(embedded({ properties, $defs })).length < 100_000)
+})
+
+test('fields of files are described beside those of the schema, unless it names them or takes no others', () => {
+  const schema = { properties: { title: { type: 'string' }, cover: { type: 'string' } } }
+  const files = { cover: {}, photo: {}, photos: { max: 3 }, 'lines.scan': {} }
+  const closed = { ...schema, additionalProperties: false }
+  const schemas = schemasOf({ open: { schema, files }, closed: { schema: closed, files } })
+  const { photo, photos, ...others } = schemas.get('open')!['properties'] as Record<string, { type: unknown }>
+  assert.deepEqual(others, schema.properties)
+  assert.deepEqual(
+    [photo!.type, photos!.type],
+    [
+      ['string', 'null'],
+      ['array', 'null'],
+    ],
+  )
+  assert.deepEqual(schemas.get('closed'), closed)
 })

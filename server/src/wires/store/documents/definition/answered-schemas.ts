@@ -1,7 +1,7 @@
 import { valueAtPointer } from '../../../../base/json-pointer.ts'
 import { mapSchemas, type Schema } from '../../../../http/openapi-schemas.ts'
 import type { Path } from '../language/query/path.ts'
-import type { CollectionOption } from './collection-option.ts'
+import type { CollectionDeclaration, CollectionOption } from './collection-option.ts'
 
 // What names a schema, or is an example of a value: a stored document has no defaults.
 const ANNOTATIONS = new Set([
@@ -18,15 +18,38 @@ const ANNOTATIONS = new Set([
 /** How many references of a schema are written out: those of ten definitions that refer to each other would be millions. */
 const REFERENCES_MAX = 200
 
-/** The schemas of collections that have one, each as `embedded` writes it. */
+/** The schemas of collections that have one, each as `embedded` writes it, with the fields of files that it does not name. */
 export const schemasOf = (
   declared: Readonly<Record<string, CollectionOption>>,
 ): ReadonlyMap<string, Schema> =>
   new Map(
     Object.entries(declared).flatMap(([name, one]) =>
-      typeof one === 'object' && one.schema ? [[name, embedded(one.schema as Schema)] as const] : [],
+      typeof one === 'object' && one.schema
+        ? [[name, withFileFields(embedded(one.schema as Schema), one)] as const]
+        : [],
     ),
   )
+
+function withFileFields(schema: Schema, { files = {} }: CollectionDeclaration): Schema {
+  const { properties = {}, additionalProperties } = schema as {
+    properties?: Record<string, Schema>
+    additionalProperties?: unknown
+  }
+  const added = Object.entries(files).filter(
+    ([name]) => !name.includes('.') && !Object.hasOwn(properties, name),
+  )
+  // A closed schema refuses what it does not name.
+  if (added.length === 0 || additionalProperties === false) return schema
+  const fileFields = added.map(([name, { max = 1 }]) => [name, max === 1 ? ONE_FILE : MANY_FILES] as const)
+  return { ...schema, properties: { ...properties, ...Object.fromEntries(fileFields) } }
+}
+
+const ONE_FILE: Schema = { type: ['string', 'null'], description: 'The _id of a file.' }
+const MANY_FILES: Schema = {
+  type: ['array', 'null'],
+  items: { type: 'string' },
+  description: 'The _ids of files.',
+}
 
 /** The schema of what is answered of documents, in which fields may be missing that not everybody sees. */
 export const answeredSchema = (schema: Schema, concealed: readonly Path[]): Schema =>
