@@ -397,6 +397,24 @@ someEngine((engine) => {
     assert.deepEqual(JSON.parse(await inFolder(remove!)), { ...counted, dryRun: false })
   })
 
+  test('the product of docs/files.md shows its photo to everybody', async (t) => {
+    const blocks = await blocksOf('docs/files.md', 'ts')
+    const text = blocks.find((block) => block.includes('manuals'))!
+    const config = await loadConfig(await applicationFolder(t, { 'sixwire.config.ts': text }))
+    const app = await startApp(t, engine, { config })
+    const { token: TOKEN } = await app.register()
+    const scripts = await blocksOf('docs/files.md', 'sh')
+    const upload = scripts[0]!.split(/\n\n/)[0]!
+    const [write, list] = scripts.find((block) => block.includes('expand=photo'))!.split(/\n\n/)
+    const folder = await applicationFolder(t, { 'photo.png': `GIF89a${'.'.repeat(200)}` })
+    const { _id: ID } = JSON.parse(await shell(`cd '${folder}'\n${upload}`, app, { TOKEN }))
+    await shell(write!, app, { TOKEN, ID })
+    const [product] = JSON.parse(await shell(list!, app)).data
+    const { url, _id } = product.$expanded.photo
+    assert.equal(_id, ID)
+    assert.equal((await app.request('GET', url.replace(/^.*(?=\/store)/, ''))).status, 200)
+  })
+
   test('the link of docs/files.md takes a file without an account', async (t) => {
     const app = await startApp(t, engine)
     const { token: TOKEN } = await app.register()
