@@ -47,8 +47,8 @@ export type CheckFiles = (
 ) => Promise<Step[]>
 
 /**
- * Checks the files that a write adds: each is there, its writer may read it, and the field takes its type and size. Those that
- * the document has already are not asked again.
+ * Checks the files that a write adds: each is there, its writer may read it without a document that has it, and the field takes its
+ * type and size. Those that the document has already are not asked again.
  */
 export const createFileChecks =
   ({ db, readable }: { db: Database; readable: ReadableFiles }): CheckFiles =>
@@ -69,7 +69,7 @@ export const createFileChecks =
     const faults: Issue[] = []
     for (const { field, id, at } of added) {
       const known = stored.get(id)
-      const file = own.get(id) ?? (known && (await readable.has(viewer, known)) ? known : undefined)
+      const file = own.get(id) ?? (known && readable.hasAlone(viewer, known) ? known : undefined)
       const message = file ? faultOf(field, file) : NO_FILE
       if (message !== undefined) faults.push({ path: at, message })
     }

@@ -14,15 +14,18 @@ export function createReadableFiles({
   uses: FileUses
   viewerOf: (caller: Caller | undefined) => Viewer
 }) {
-  async function has(viewer: Viewer, file: OwnedFile): Promise<boolean> {
+  function hasAlone(viewer: Viewer, file: OwnedFile): boolean {
     if (viewer.isPrivileged) return true
     const rowFilter = ownFilter(access, viewer.caller)
-    if (!(rowFilter instanceof ApiError) && includesFile(rowFilter, file)) return true
-    return file.attached_by !== null && uses.isShownTo(viewer, file)
+    return !(rowFilter instanceof ApiError) && includesFile(rowFilter, file)
   }
+  const has = async (viewer: Viewer, file: OwnedFile): Promise<boolean> =>
+    hasAlone(viewer, file) || (file.attached_by !== null && uses.isShownTo(viewer, file))
   return {
     /** Whether somebody may read a file. */
     has,
+    /** Whether they may whatever documents have it: only then they may give it to a document, which shows it to others and keeps it. */
+    hasAlone,
     /**
      * A file, if somebody may read it.
      *
