@@ -4,6 +4,7 @@ import { before, describe, test } from 'node:test'
 
 import type { Config } from '../../../app.ts'
 import { newId } from '../../../base/ids.ts'
+import { isOneOf } from '../../../db/is-one-of.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestAnswer, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
@@ -299,6 +300,26 @@ eachEngine((engine) => {
       const metrics = await Promise.all([app, replica].map((one) => one.request('GET', '/metrics')))
       const counted = metrics.map(({ text }) => Number(/^sixwire_files_released_total (\d+)/m.exec(text)![1]))
       assert.ok(counted[0]! + counted[1]! >= 1, String(counted))
+    })
+
+    test(`${AT_ONCE} documents that take files while the job deletes them lose none`, async () => {
+      const files = await Promise.all(Array.from({ length: AT_ONCE }, () => fileOf(key)))
+      const product = await made('products', { lines: files.map((scan) => ({ scan })) }, key)
+      assert.equal((await ask(key, 'DELETE', `products/${product}`)).status, 200)
+      await app.app.db.write(sql`
+        update store_files set released_at = 1 where attached_by is not null and ${isOneOf('id', files)}`)
+      const [taken] = await Promise.all([
+        Promise.all(
+          files.map(async (photo, i) => {
+            const of = i % 2 === 0 ? app : replica
+            for (let n = 0; n < i / 4; n++) await askAt(of, key, 'GET', `files/${photo}`)
+            return (await askAt(of, key, 'POST', 'products', { photo })).status
+          }),
+        ),
+        anHourLater(),
+      ])
+      await anHourLater()
+      for (const [i, file] of files.entries()) assert.equal(taken[i], (await isThere(file)) ? 201 : 400)
     })
 
     test('delete nothing that another configuration may know of, nor by an index that is not whole', async () => {
