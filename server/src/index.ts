@@ -110,6 +110,7 @@ export type {
   DecisionUser,
   CollectionDeclaration,
   CollectionOption,
+  FileFieldOption,
   HookCall,
   HookCaller,
   Hooks,

@@ -61,6 +61,7 @@ export type {
   SystemList,
   SystemListQuery,
 } from './documents/definition/system-api.ts'
+export type { FileFieldOption } from './documents/definition/file-field.ts'
 export type { RelationOption } from './documents/definition/relation.ts'
 export type { RuleFilter, RuleOption } from './documents/language/rules/rule.ts'
 export type { ImportReport, RefusedDocument } from './documents/routes/transfer/import-documents.ts'
