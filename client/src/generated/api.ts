@@ -1663,6 +1663,8 @@ type PayHealth = {
   }
 }
 
+type StoredFilesUploaded = StoredFile
+
 type StoredFile = {
   _id: string
   /** The id of the user, or of the service key, that uploaded it. For administrators and service keys. */
@@ -3753,10 +3755,10 @@ export interface Api {
     reply: PayHealth
     errors: never
   }
-  /** Upload a file */
+  /** Upload a file, or several */
   'POST /store/upload': {
     body: FormData
-    reply: StoredFile
+    reply: StoredFilesUploaded
     errors: 'QUOTA_EXCEEDED' | 'UNAVAILABLE'
     idempotent: true
   }

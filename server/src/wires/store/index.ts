@@ -32,6 +32,7 @@ import { fileExport } from './files/file-export.ts'
 import { createFileImports } from './files/file-imports.ts'
 import { deleteReleasedFiles } from './files/released-files.ts'
 import { createResizer } from './files/resize.ts'
+import { createReceiving } from './files/receive-files.ts'
 import { createUploads } from './files/upload.ts'
 import { createUploadLinks } from './files/upload-links.ts'
 import { createVariants } from './files/variants.ts'
@@ -129,7 +130,8 @@ export const store = defineWire({
     const resizer = createResizer()
     const inspection = createInspection({ ...context, db }, { objects, resizer })
     const files = createFiles({ db }, { objects, quota, uses: fileUses, readable: readableFiles, inspection })
-    const upload = createUploads({ objects, files, quota }, options.files)
+    const receive = createReceiving({ db, clock }, { objects, quota }, options.files)
+    const { upload, uploadAll } = createUploads({ receive, files })
     const links = createLinks(context, settings)
     const { sizes } = options.files
     const variants = createVariants({ ...context, db }, { objects, resizer }, { sizes })
@@ -170,6 +172,7 @@ export const store = defineWire({
         files,
         list: createFileList(db),
         upload,
+        uploadAll,
         uploadLinks: createUploadLinks({ db, clock }, settings),
         access,
         readable: readableFiles,

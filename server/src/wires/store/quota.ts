@@ -27,7 +27,7 @@ const OTHER_BYTES = 131_072
 export type Reservation = {
   readonly id: string
   /**
-   * Passes the bytes on, each after there is room for it.
+   * Passes the bytes on, each after there is room for it beside those that were passed before.
    *
    * @param contentLength of the body, if it is known: what is certain of it is reserved first
    * @throws QUOTA_EXCEEDED before the byte that does not fit
@@ -128,6 +128,7 @@ export function createQuota(
     const isLimited = demandsOf(caller, [{ owner, bytes: 0 }]).length > 0
     let reserved = 0
     let due = 0
+    let passed = 0
 
     async function take(bytes: number): Promise<void> {
       const now = clock.now()
@@ -180,12 +181,12 @@ export function createQuota(
     return {
       id,
       async *pass(bytes, contentLength) {
-        if (isLimited && contentLength !== undefined && contentLength > OTHER_BYTES)
+        const isFirst = passed === 0 && reserved === 0
+        if (isLimited && isFirst && contentLength !== undefined && contentLength > OTHER_BYTES)
           await reserveInOrder(contentLength - OTHER_BYTES)
-        let size = 0
         for (let next = await bytes.next(); !next.done; next = await bytes.next()) {
-          size += next.value.length
-          if (isLimited && size > reserved) await takeMore(size, contentLength ?? Infinity)
+          passed += next.value.length
+          if (isLimited && passed > reserved) await takeMore(passed, contentLength ?? Infinity)
           else if (isLimited && due - clock.now() < RESERVED_MS / 2) await take(reserved)
           yield next.value
         }

@@ -14,10 +14,12 @@ import { FILE_SORTS, type FileList } from './file-list.ts'
 import type { FilesAccess } from '../documents/file-fields/file-access.ts'
 import { fileJson, type FileRow, type Files } from './files.ts'
 import { OneFile } from './one-file.ts'
-import type { Uploads } from './upload.ts'
+import type { UploadAll } from './upload.ts'
 
 // The slowest line on which the largest file can be uploaded: 512 kbit/s.
 const BYTES_PER_MS = 64
+/** So many files one call takes. */
+const FILES_MAX = 100
 const RECEIVE_MIN_MS = 60_000
 const RECEIVE_MAX_MS = 24 * 3_600_000
 
@@ -80,6 +82,13 @@ const StoredFile = Type.Object(
 )
 type StoredFile = Static<typeof StoredFile>
 
+// The typed client's `call` takes the first alternative; its `upload` takes several as well.
+const OneOrMoreFiles = Type.Unsafe<StoredFile>(
+  Type.Union([StoredFile, Type.Object({ files: Type.Array(StoredFile) }, { title: 'StoredFiles' })], {
+    title: 'StoredFilesUploaded',
+  }),
+)
+
 const ListQuery = Type.Object({
   ...PageQuery,
   sort: Type.Enum(FILE_SORTS, {
@@ -93,14 +102,14 @@ const ListQuery = Type.Object({
 export function fileEndpoints({
   files,
   list,
-  upload,
+  uploadAll,
   access,
   limit,
   publicUrl,
 }: {
   files: Files
   list: FileList
-  upload: Uploads
+  uploadAll: UploadAll
   access: FilesAccess
   /** How many bytes a file may have. */
   limit: number
@@ -114,13 +123,13 @@ export function fileEndpoints({
   return {
     upload: endpoint(
       {
-        summary: 'Upload a file',
-        description: `The file may have up to ${limit} bytes. Its record is created once all its bytes are safe.`,
+        summary: 'Upload a file, or several',
+        description: `The file may have up to ${limit} bytes. Its record is created once all its bytes are safe. Several parts \`file\`, up to ${FILES_MAX} and of as many bytes together, are stored all or none, and answered as \`files\`, in the same order.`,
         access: 'user',
         limit: '300/min',
         idempotent: true,
         body: multipart({
-          file: { maxBytes: limit },
+          file: { maxBytes: limit, max: FILES_MAX },
           fields: Type.Object({
             metadata: Type.Optional(FileMetadata),
             access: Type.Optional(
@@ -131,12 +140,17 @@ export function fileEndpoints({
           }),
           receiveMs: receiveMsOf(limit),
         }),
-        reply: { 201: StoredFile },
+        reply: { 201: OneOrMoreFiles },
         errors: [storeErrors.quota_exceeded, errors.unavailable],
       },
       (call) => {
         access.rowFilter(call.caller, 'create')
-        return upload(call, (row) => answer<StoredFile>(jsonText(textOf(call.caller)(row)), { status: 201 }))
+        const text = textOf(call.caller)
+        return uploadAll(call, (rows) => {
+          const records = rows.map(text)
+          const body = records.length === 1 ? records[0]! : `{"files":[${records.join(',')}]}`
+          return answer<StoredFile>(jsonText(body), { status: 201 })
+        })
       },
     ),
     list: endpoint(

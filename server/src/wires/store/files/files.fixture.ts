@@ -46,3 +46,21 @@ export async function storedObjects(dataDir: string): Promise<string[]> {
     .map(({ name }) => name)
     .toSorted()
 }
+
+/** Uploads several files in one call. */
+export async function uploadAll(
+  app: TestApp,
+  token: string,
+  files: readonly TestFile[],
+  headers: Record<string, string> = {},
+): Promise<TestAnswer> {
+  const form = new FormData()
+  for (const { bytes = 'hello', name = 'a.txt', type = 'text/plain' } of files)
+    form.append('file', new File([bytes], name, { type }))
+  const body = new Response(form)
+  return app.request('POST', '/store/upload', {
+    token,
+    raw: new Uint8Array(await body.arrayBuffer()),
+    headers: { 'content-type': body.headers.get('content-type')!, ...headers },
+  })
+}

@@ -9,10 +9,11 @@ import { includesFile, isWithinFiles, type FilesRowFilter } from '../documents/f
 import type { FileUse, FileUses } from '../documents/file-fields/file-uses.ts'
 import type { ReadableFiles } from '../documents/file-fields/readable-files.ts'
 import { noFile } from '../errors.ts'
-import type { NewObject, Objects } from '../objects/objects.ts'
+import type { Objects } from '../objects/objects.ts'
 import { deleteFilesSql } from './delete-files.ts'
 import { contentUrlOf } from './links.ts'
 import type { FileOwner, Quota, Reservation } from '../quota.ts'
+import type { NewFile } from './receive-files.ts'
 import { plainTypeOf } from './sniff.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 
@@ -102,6 +103,9 @@ export function fileJson(
   return `${fields.slice(0, -1)}${image},"metadata":${row.metadata}}`
 }
 
+/** Whose files are inserted, and the room for them. */
+type FilesOf = { caller: FileOwner; reservation: Reservation }
+
 /** @param nouns.inspection has the steps that look at a new file, see `inspect.ts` */
 export function createFiles(
   { db }: Pick<WireContext, 'db'>,
@@ -122,6 +126,27 @@ export function createFiles(
   const find = (id: string): Promise<FileRow | undefined> =>
     db.get(sql<FileRow>`select ${FILE_COLUMNS} from store_files where id = ${id}`)
 
+  /**
+   * The steps that insert the records of files that were received.
+   *
+   * @param otherwise makes the error if there is one with an id of theirs
+   * @throws QUOTA_EXCEEDED, UNAVAILABLE in the batch
+   */
+  function insertSql(
+    rows: readonly FileRow[],
+    received: readonly NewFile[],
+    { caller, reservation }: FilesOf,
+    otherwise: () => ApiError,
+  ): Step[] {
+    const size = rows.reduce((sum, row) => sum + row.size, 0)
+    return [
+      ...quota.claimSql({ owner: caller.id, size }, caller, reservation),
+      ...received.map(({ object }) => object.claimSql),
+      ...rows.map((row) => requireRow(sql.insert('store_files', row, ['id']), otherwise)),
+      ...rows.flatMap((row) => inspection.enqueueSql(row)),
+    ]
+  }
+
   return {
     /** @throws not_found also if the file is not within the row filter */
     async get(id: string, rowFilter: FilesRowFilter): Promise<FileRow> {
@@ -138,33 +163,27 @@ export function createFiles(
     read: async (id: string, caller: Caller | undefined): Promise<FileRow> =>
       readable.require(caller, await find(id), () => noFile(id)),
 
+    insertSql,
+
     /**
-     * Creates the record of an object, which claims it.
+     * Creates the records of files that were received, all or none, which claims their objects.
      *
-     * @param steps of the same batch
-     * @returns the record of another object if one with this id exists: an earlier call was interrupted after its commit
+     * @param of.steps of the same batch
+     * @returns the records of other objects if those with these ids exist: an earlier call was interrupted after its commit
      * @throws QUOTA_EXCEEDED, UNAVAILABLE
      */
     async create(
-      row: FileRow,
-      { claimSql }: NewObject,
-      caller: FileOwner,
-      reservation: Reservation,
-      steps: readonly Step[] = [],
-    ): Promise<FileRow> {
-      const insertSql = sql.insert('store_files', row, ['id'])
+      rows: readonly FileRow[],
+      received: readonly NewFile[],
+      { caller, reservation, steps = [] }: FilesOf & { steps?: readonly Step[] },
+    ): Promise<readonly FileRow[]> {
       try {
-        await db.batch([
-          ...quota.claimSql(row, caller, reservation),
-          claimSql,
-          ...steps,
-          requireRow(insertSql, () => errors.conflict()),
-          ...inspection.enqueueSql(row),
-        ])
-        return row
+        await db.batch([insertSql(rows, received, { caller, reservation }, () => errors.conflict()), steps])
+        return rows
       } catch (error) {
-        const existing = error instanceof ApiError && error.status < 500 ? await find(row.id) : undefined
-        if (existing) return existing
+        if (!(error instanceof ApiError) || error.status >= 500) throw error
+        const existing = await Promise.all(rows.map(({ id }) => find(id)))
+        if (existing.every((row) => row !== undefined)) return existing
         throw error
       }
     },

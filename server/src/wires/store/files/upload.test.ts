@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { deflateRawSync, crc32, gzipSync } from 'node:zlib'
 
-import { head, MULTIPART, named, open, part, whole } from '../../../http/bodies.fixture.ts'
+import { head, MULTIPART, named, open, part, readAnswer, whole } from '../../../http/bodies.fixture.ts'
 import { openDatabase } from '../../../db/open.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { endOfSuite, someEngine, temporaryFolder } from '../../../testing/engines.ts'
-import { storedObjects, upload, type TestFile } from './files.fixture.ts'
+import { storedObjects, upload, uploadAll, type TestFile } from './files.fixture.ts'
 import { until } from '../../../testing/until.ts'
 
 const LIMIT = 1_200_000
@@ -219,7 +219,6 @@ someEngine((engine) => {
       for (const [parts, path] of [
         [[], '/body/file'],
         [[metadata('{}')], '/body/file'],
-        [[FILE, FILE], '/body'],
         [[part(named('file'), 'hello')], '/body/file'],
         [[part(named('upload', '; filename="a"'), 'hello')], '/body'],
         [[FILE, metadata('{')], '/body/metadata'],
@@ -315,6 +314,52 @@ someEngine((engine) => {
       assert.deepEqual(await objects(), before)
     })
 
+    test('of several files stores all of them, in their order', async () => {
+      const files = ['one', 'two', 'one'].map((bytes, i) => ({ bytes, name: `${i}.txt` }))
+      const { status, body, text } = await uploadAll(app, tokens.owner, files)
+      assert.equal(status, 201, text)
+      const records = body.files as { _id: string; originalName: string; sha256: string }[]
+      assert.deepEqual(
+        records.map(({ originalName, sha256: hash }) => [originalName, hash]),
+        files.map(({ name, bytes }) => [name, sha256(bytes)]),
+      )
+      for (const record of records) assert.deepEqual((await get(record._id)).body, record)
+      const [first] = records
+      const content = await app.request('GET', `/store/files/${first!._id}/content`, { token: tokens.owner })
+      assert.equal(content.text, 'one')
+    })
+
+    test('of several files leaves nothing if one of them is refused', async () => {
+      const before = await objects()
+      const { total } = (await app.request('GET', '/store/files', { token: tokens.owner })).body
+      const large = new Uint8Array(LIMIT)
+      for (const [files, status] of [
+        [[{}, { name: 'a\u202eexe.txt' }], 400],
+        [[{}, { bytes: large }], 413],
+        [Array.from({ length: 101 }, () => ({})), 400],
+      ] as const)
+        assert.equal((await uploadAll(app, tokens.owner, files)).status, status)
+      const unfinished = await send(whole(FILE, FILE, part(named('other'))))
+      assert.equal(unfinished.status, 400)
+      assert.deepEqual(await objects(), before)
+      const list = await app.request('GET', '/store/files', { token: tokens.owner })
+      assert.equal(list.body.total, total)
+    })
+
+    test('of several files under an Idempotency-Key is stored once', async () => {
+      const headers = { 'idempotency-key': 'several' }
+      const files = [{ bytes: 'one' }, { bytes: 'two' }]
+      const first = await uploadAll(app, tokens.owner, files, headers)
+      assert.equal(first.status, 201, first.text)
+      const before = await objects()
+      assert.equal((await uploadAll(app, tokens.owner, files.toReversed(), headers)).status, 409)
+      await app.app.db.write(sql`update sixwire_idempotency set answer = null where key = 'several'`)
+      app.clock.advance(60_000)
+      const again = await uploadAll(app, tokens.owner, files, headers)
+      assert.deepEqual([again.status, again.text], [201, first.text])
+      assert.deepEqual(await objects(), before)
+    })
+
     test('is its owner’s', async () => {
       const { body } = await upload(app, tokens.owner, { metadata: { a: ownerId } })
       assert.equal((await upload(app, undefined)).status, 401)
@@ -343,6 +388,35 @@ someEngine((engine) => {
       await rm(uploads)
       await rename(`${uploads}.away`, uploads)
       assert.equal((await upload(app, tokens.owner)).status, 201)
+    })
+
+    // Last, because the tokens have expired then.
+    test('of several files that takes hours keeps those that came first', async () => {
+      const begin = (name: string) => `--b\r\n${named('file', `; filename="${name}"`)}\r\n\r\n`
+      const [first, end] = [`${begin('a')}one\r\n${begin('b')}`, '\r\n--b--\r\n']
+      const [chunk, chunks] = [Buffer.alloc(100_000, 1), 3]
+      const length = first.length + chunks * chunk.length + end.length
+      const socket = await open(app.url)
+      socket.write(
+        head(
+          '/store/upload',
+          `authorization: Bearer ${tokens.owner}\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: ${length}`,
+        ) + first,
+      )
+      const stillWritten = async (): Promise<number> => {
+        const [row] = await app.app.db.all<{ written: number }>(sql`
+          select count(*) as written from store_unclaimed where state = 'writing' and due > ${app.clock.now() + 1_800_000}`)
+        return row!.written
+      }
+      for (let sent = 0; sent < chunks; sent++) {
+        socket.write(chunk)
+        await until(async () => (await stillWritten()) >= 2)
+        app.clock.advance(2_400_000)
+      }
+      socket.write(end)
+      const { status, body } = await readAnswer(socket)
+      assert.equal(status, 201, body)
+      socket.destroy()
     })
   })
 })

@@ -121,16 +121,15 @@ export function createObjects(
         await discard(storage, key, storages[storage].name === 's3')
         throw error
       }
+      let isClaimed = false
+      const claim = sql`
+        delete from store_unclaimed where storage = ${storage} and key = ${key} and state = 'writing'
+        returning key`
       return {
         key,
         ...stored,
-        claimSql: requireRow(
-          sql`
-            delete from store_unclaimed where storage = ${storage} and key = ${key} and state = 'writing'
-            returning key`,
-          writingTimeout,
-        ),
-        discard: () => discard(storage, key),
+        claimSql: afterCommit(requireRow(claim, writingTimeout), () => (isClaimed = true)),
+        discard: async () => (isClaimed ? undefined : discard(storage, key)),
       }
     },
 
