@@ -46,14 +46,14 @@ export type Receiving<T> = {
   /** How many bytes the files certainly have, if that is known before they come. Default: those of the body. */
   certainBytes?: number | undefined
   /** Called before the bytes of a file are read. Throws the error to answer. */
-  accept?(file: UploadedFile): void
+  accept?: (file: UploadedFile) => void
   /** What the call is compared by under an Idempotency-Key, after the end of the body. */
-  contentOf(files: readonly FilePrint[]): Promise<unknown>
+  contentOf: (files: readonly FilePrint[]) => Promise<unknown>
   /** Creates the records in one batch, in which the objects are claimed; those that are not are deleted. */
-  create(
+  create: (
     files: readonly NewFile[],
     made: { id: string; isRepeated: boolean; reservation: Reservation },
-  ): Promise<T>
+  ) => Promise<T>
 }
 
 export type ReceiveFiles = ReturnType<typeof createReceiving>
