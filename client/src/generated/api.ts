@@ -3877,8 +3877,32 @@ export interface Api {
     reply: Blob
     errors: 'NOT_FOUND' | 'UNAVAILABLE'
   }
+  /** Get the bytes of a public file */
+  'GET /store/files/public/:name': {
+    query: {
+      /** With any value, also none: an attachment, whatever the type. */
+      download?: string | undefined
+      /** One of the sizes of the configuration: 512 keeps the whole image within 512 × 512 pixels, 256x128 crops it to that. It is never enlarged. */
+      size?: string | undefined
+      /** The format of a resized image. Default: AVIF or WebP if Accept names them, else that of the image. */
+      format?: 'avif' | 'webp' | 'jpeg' | 'png' | undefined
+    }
+    reply: Blob
+    errors: 'NOT_FOUND' | 'PRECONDITION_FAILED' | 'RANGE_NOT_SATISFIABLE' | 'IMAGE_TOO_LARGE' | 'IMAGE_UNREADABLE'
+  }
   /** Get the record of a file */
   'GET /store/files/:id': {
+    reply: StoredFile
+    errors: 'NOT_FOUND'
+  }
+  /** Change a file */
+  'PATCH /store/files/:id': {
+    body: {
+      /** public: everybody who knows its public address may read it. */
+      access?: 'private' | 'public' | undefined
+      /** Any fields, as a JSON object of at most 64 KiB. */
+      metadata?: Record<string, unknown> | undefined
+    }
     reply: StoredFile
     errors: 'NOT_FOUND'
   }

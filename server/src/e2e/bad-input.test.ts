@@ -282,9 +282,10 @@ someEngine((engine) => {
   async function newDocument(): Promise<void> {
     const { body } = await app.request('POST', '/store/things', { token: key, body: { n: 1, a: { b: 2 } } })
     const page = await app.request('GET', '/store/things?limit=1', { token: key })
-    const { body: file } = await upload(app, key)
+    const { body: file } = await upload(app, key, { access: 'public' })
+    const publicName = file.url.split('/').at(-1)
     const { nextCursor: cursor = 'none', total } = page.body
-    known = { ...known, documentId: body._id, fileId: file._id, cursor, documents: String(total) }
+    known = { ...known, documentId: body._id, fileId: file._id, publicName, cursor, documents: String(total) }
   }
   async function newBackup(): Promise<void> {
     const { body } = await app.request('POST', '/store/backup', { token: key })

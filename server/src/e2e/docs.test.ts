@@ -388,6 +388,13 @@ someEngine((engine) => {
     assert.equal(await readFile(join(folder, 'photo.jpg'), 'utf8'), photo)
     const { url } = JSON.parse(await inFolder(link!, file._id))
     assert.equal((await app.request('GET', url.replace(/^.*(?=\/store)/, ''))).text, photo)
+    const isPublishing = (block: string) => block.includes('access=public')
+    const publish = (await blocksOf('docs/files.md', 'sh')).find(isPublishing)!
+    const [show, hide] = publish.split(/\n\n/)
+    const shown = JSON.parse(await inFolder(show!))
+    assert.equal((await app.request('GET', shown.url.replace(/^.*(?=\/store)/, ''))).text, photo)
+    assert.equal(JSON.parse(await inFolder(hide!, shown._id)).access, 'private')
+    await app.request('DELETE', `/store/files/${shown._id}`, { token: TOKEN })
     const { bytes } = await importFile(join(folder, 'client.ts'))
     assert.ok(bytes instanceof Blob)
     assert.deepEqual([await bytes.text(), bytes.type], ['{"not":"JSON"}', 'application/json'])

@@ -64,7 +64,11 @@ export function registerRoute(engine: FastifyInstance, route: RouteContext): voi
       ...(headers && { headers }),
       response,
     },
-    config: { spec } as object, // see specOf
+    // See specOf, and `answerHeaders`: what every origin may read does not vary by it.
+    config: {
+      spec,
+      ...(spec.answerHeaders?.['access-control-allow-origin'] === '*' && { cors: false }),
+    } as object,
     // See `performEarly`.
     ...(route.expectedCallers && { attachValidation: true }),
     onRequest: receiving(route),

@@ -74,6 +74,8 @@ const REFUSED: Record<string, string> = {
   'PATCH /store/{collection}/{id}': 'NOT_FOUND',
   'DELETE /store/{collection}/{id}': 'NOT_FOUND',
   'GET /store/files/{id}': 'NOT_FOUND',
+  'GET /store/files/public/{name}': 'NOT_FOUND',
+  'PATCH /store/files/{id}': 'NOT_FOUND',
   'DELETE /store/files/{id}': 'NOT_FOUND',
   'GET /store/files/{id}/content': 'NOT_FOUND',
   'POST /store/files/{id}/link': 'NOT_FOUND',

@@ -109,6 +109,7 @@ const SENSIBLE_BELOW: readonly [path: string, values: Readonly<Record<string, un
   ['/auth/passkeys', { name: 'Laptop', passkey: UNKNOWN_PASSKEY }],
   ['/pay/transactions/{id}/cancel', { id: '{{paymentRequest}}' }],
   ['/pay/transactions', { provider: 'cardpay', status: 'completed', to: '2030-01-01T00:00:00Z' }],
+  ['/store/files/public', { name: '{{publicName}}', range: 'bytes=0-1' }],
   [
     '/store/files',
     {

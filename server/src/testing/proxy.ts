@@ -27,12 +27,15 @@ const PROXIES = {
         .replace('listen 443 ssl', `listen 127.0.0.1:${proxy} ssl`)
         .replace('/etc/ssl/api.example.com.pem', join(folder, 'cert.pem'))
         .replace('/etc/ssl/api.example.com.key', join(folder, 'key.pem'))
+        .replace('/var/cache/nginx', join(folder, 'cache'))
         .replace('127.0.0.1:3000', `127.0.0.1:${server}`)
       const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
         .map((name) => `${name}_temp_path ${folder}/${name};`)
         .join('\n')
       const file = join(folder, 'nginx.conf')
-      const frame = `daemon off; pid ${folder}/pid; error_log stderr; events {}\nhttp {\naccess_log off;\n${folders}\n${http}\n}`
+      // Else its worker may not write into this folder.
+      const user = process.getuid?.() === 0 ? 'user root;' : ''
+      const frame = `${user} daemon off; pid ${folder}/pid; error_log stderr; events {}\nhttp {\naccess_log off;\n${folders}\n${http}\n}`
       await writeFile(file, frame)
       return ['-e', 'stderr', '-c', file]
     },

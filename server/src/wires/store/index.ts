@@ -33,6 +33,7 @@ import { createFileImports } from './files/file-imports.ts'
 import { deleteReleasedFiles } from './files/released-files.ts'
 import { createResizer } from './files/resize.ts'
 import { createReceiving } from './files/receive-files.ts'
+import { createPublicFiles } from './files/public-files.ts'
 import { createUploads } from './files/upload.ts'
 import { createUploadLinks } from './files/upload-links.ts'
 import { createVariants } from './files/variants.ts'
@@ -133,6 +134,7 @@ export const store = defineWire({
     const receive = createReceiving({ db, clock }, { objects, quota }, options.files)
     const { upload, uploadAll } = createUploads({ receive, files })
     const links = createLinks(context, settings)
+    const publicFiles = createPublicFiles({ db }, { uses: fileUses }, settings)
     const { sizes } = options.files
     const variants = createVariants({ ...context, db }, { objects, resizer }, { sizes })
     context.metrics.gauge(
@@ -157,7 +159,7 @@ export const store = defineWire({
       writing,
       ...lists,
       listLimitMs,
-      shownFiles: createExpandedFiles({ db }, { readable: readableFiles, links }, settings),
+      shownFiles: createExpandedFiles({ db }, { readable: readableFiles, publicFiles, links }, settings),
       deletions: writing.deletions,
       declared: options.collections,
       policy: policy.name,
@@ -170,6 +172,7 @@ export const store = defineWire({
       files: {
         db,
         files,
+        publicFiles,
         list: createFileList(db),
         upload,
         uploadAll,

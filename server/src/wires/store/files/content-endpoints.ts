@@ -1,27 +1,44 @@
+import type { Static } from 'typebox'
+
 import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { allRows } from '../../../base/row-filter.ts'
-import type { Caller } from '../../../http/access.ts'
 import { json } from '../../../http/bodies.ts'
 import { countedFor } from '../../../http/limits.ts'
-import { Bytes, NoBody, endpoint } from '../../../http/route.ts'
+import { Bytes, NoBody, endpoint, type Answer, type Call } from '../../../http/route.ts'
 import { storeErrors } from '../errors.ts'
 import type { Objects } from '../objects/objects.ts'
 import { answerContent, type Content } from './file-content.ts'
 import type { FileRow, Files } from './files.ts'
 import type { Links } from './links.ts'
+import { PUBLIC_NAME } from './file-address.ts'
+import type { PublicFiles } from './public-files.ts'
 import { OneFile } from './one-file.ts'
 import type { ImageCaller } from './resize.ts'
 import { SIDE_PARAMETERS, SIZE_PARAMETERS, wantedVariant } from './variant-query.ts'
 import type { Variants } from './variants.ts'
 
+// The bytes behind a public address never change, and it is not used again for others.
+const FOR_A_YEAR = 'public, max-age=31536000, immutable'
+
+const PUBLIC_HEADERS = {
+  // For fonts, and for images that a page reads.
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'accept-ranges, content-disposition, content-length, content-range, etag',
+  // Of what is not public now, but may be a moment later.
+  'cache-control': 'no-store',
+}
+
 const LONGEST_LINK_SECONDS = 7 * 24 * 3600
 
 const optionalText = (description: string) => Type.Optional(Type.String({ description }))
-const ContentQuery = Type.Object({
-  token: Type.Optional(Type.String({ maxLength: 100, description: 'The token of a link.' })),
+const PublicQuery = Type.Object({
   download: optionalText('With any value, also none: an attachment, whatever the type.'),
   ...SIZE_PARAMETERS,
+})
+const ContentQuery = Type.Object({
+  token: Type.Optional(Type.String({ maxLength: 100, description: 'The token of a link.' })),
+  ...PublicQuery.properties,
   ...SIDE_PARAMETERS,
 })
 
@@ -39,6 +56,14 @@ const ImageHeaders = Type.Object({
   accept: optionalText('Formats of images that the client shows, such as image/avif.'),
 })
 
+const CONTENT_ERRORS = [
+  errors.not_found,
+  errors.precondition_failed,
+  storeErrors.range_not_satisfiable,
+  storeErrors.image_too_large,
+  storeErrors.image_unreadable,
+]
+
 const Link = Type.Object(
   {
     url: Type.String({ format: 'uri', description: 'Opens the file without a token of a caller.' }),
@@ -50,12 +75,14 @@ const Link = Type.Object(
 /** The endpoints of a file's bytes. */
 export function contentEndpoints({
   files,
+  publicFiles,
   links,
   objects,
   variants,
   sizes,
 }: {
   files: Files
+  publicFiles: PublicFiles
   links: Links
   objects: Objects
   variants: Variants
@@ -72,6 +99,25 @@ export function contentEndpoints({
     open: (range) => objects.read('uploads', file.object, range),
   })
 
+  /** Answers the bytes of a file, or the resized image that the address asks for. */
+  async function answerFile(
+    call: ContentCall,
+    file: FileRow,
+    caching: Pick<Content, 'cacheControl'> = {},
+  ): Promise<Answer<Blob>> {
+    const wanted = wantedVariant(call.query, { accept: call.headers.accept, sizes })
+    const variant = wanted && (await variants.get(file, wanted, imageCallerOf(call)))
+    return answerContent(
+      { ...contentOf(file), ...caching, ...variant },
+      {
+        headers: call.headers,
+        isHead: call.isHead,
+        isDownload: call.query.download !== undefined,
+        log: () => call.log,
+      },
+    )
+  }
+
   return {
     download: endpoint(
       {
@@ -85,32 +131,37 @@ export function contentEndpoints({
         query: ContentQuery,
         headers: ImageHeaders,
         reply: { 200: Bytes, 206: Bytes, 304: NoBody },
-        errors: [
-          errors.not_found,
-          errors.precondition_failed,
-          storeErrors.range_not_satisfiable,
-          storeErrors.image_too_large,
-          storeErrors.image_unreadable,
-        ],
+        errors: CONTENT_ERRORS,
       },
       async (call) => {
         const { id } = call.params
-        const { token, download } = call.query
+        const { token } = call.query
         if (token !== undefined) links.verify(id, token)
         const file = await (token === undefined ? files.read(id, call.caller) : files.get(id, allRows))
-        const wanted = wantedVariant(call.query, { accept: call.headers.accept, sizes })
-        const content = contentOf(file)
-        const variant = wanted && (await variants.get(file, wanted, imageCallerOf(call)))
-        return answerContent(
-          { ...content, ...variant },
-          {
-            headers: call.headers,
-            isHead: call.isHead,
-            isDownload: download !== undefined,
-            log: () => call.log,
-          },
-        )
+        return answerFile(call, file)
       },
+    ),
+    public: endpoint(
+      {
+        summary: 'Get the bytes of a public file',
+        description:
+          'The address is the `url` of the record. It needs no token, and answers as long as the file is public; caches may keep the answer for a year.',
+        access: 'public',
+        limit: { rate: '60000/min', countedIn: 'process' },
+        params: Type.Object({
+          name: Type.String({
+            pattern: PUBLIC_NAME,
+            description: 'The last part of the `url` of its record.',
+            examples: ['3f2b8c5d9e014a67b0c1d2e3f4a5b6c7.jpg'],
+          }),
+        }),
+        query: PublicQuery,
+        headers: ImageHeaders,
+        answerHeaders: PUBLIC_HEADERS,
+        reply: { 200: Bytes, 206: Bytes, 304: NoBody },
+        errors: CONTENT_ERRORS,
+      },
+      async (call) => answerFile(call, await publicFiles.get(call.params.name), { cacheControl: FOR_A_YEAR }),
     ),
     createLink: endpoint(
       {
@@ -143,12 +194,14 @@ export function contentEndpoints({
   }
 }
 
+/** What an answer depends on beside its file. */
+type ContentCall = Pick<Call, 'caller' | 'ip' | 'signal' | 'isHead' | 'log'> & {
+  query: Omit<Static<typeof ContentQuery>, 'token'>
+  headers: Static<typeof ImageHeaders>
+}
+
 /** For whom an image is resized. */
-const imageCallerOf = (call: {
-  caller: Caller | undefined
-  ip: string
-  signal: AbortSignal
-}): ImageCaller => ({
+const imageCallerOf = (call: ContentCall): ImageCaller => ({
   name: countedFor(call),
   signal: call.signal,
 })

@@ -23,6 +23,8 @@ export type Content = Validators & {
   size: number
   /** Which headers of a request it depends on. */
   vary?: string
+  /** How caches may use it; default: after asking each time. */
+  cacheControl?: string
   /** @throws NoSuchObject; UNAVAILABLE */
   open(range?: ByteRange): Promise<Readable>
 }
@@ -52,7 +54,7 @@ export async function answerContent(content: Content, request: ContentRequest): 
     etag,
     'last-modified': new Date(content.modifiedAt).toUTCString(),
     // Who may read a file can change: a copy is shown only after asking, which is a 304.
-    'cache-control': 'private, no-cache',
+    'cache-control': content.cacheControl ?? 'private, no-cache',
     // Also of a 304: its headers replace those of the copy.
     'content-security-policy': policyOf(content.contentType),
     ...(content.vary !== undefined && { vary: content.vary }),

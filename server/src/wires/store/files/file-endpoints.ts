@@ -2,17 +2,18 @@ import type { Static } from 'typebox'
 
 import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
-import { multipart } from '../../../http/bodies.ts'
+import { json, multipart } from '../../../http/bodies.ts'
 import { PageQuery, PageReply } from '../../../http/page.ts'
 import type { Caller } from '../../../http/access.ts'
 import { countedFor } from '../../../http/limits.ts'
-import { answer, jsonText, endpoint } from '../../../http/route.ts'
+import { answer, jsonText, endpoint, type JsonText } from '../../../http/route.ts'
 import { storeErrors } from '../errors.ts'
 import { isPrivileged } from '../../../kernel/policy/policy.ts'
 import { FileFilterFields } from './file-filter.ts'
 import { FILE_SORTS, type FileList } from './file-list.ts'
 import type { FilesAccess } from '../documents/file-fields/file-access.ts'
 import { fileJson, type FileRow, type Files } from './files.ts'
+import type { PublicFiles } from './public-files.ts'
 import { OneFile } from './one-file.ts'
 import type { UploadAll } from './upload.ts'
 
@@ -26,6 +27,9 @@ const RECEIVE_MAX_MS = 24 * 3_600_000
 /** How long a body with a file may take. @param limit the largest file in bytes */
 export const receiveMsOf = (limit: number): number =>
   Math.min(RECEIVE_MAX_MS, RECEIVE_MIN_MS + Math.ceil(limit / BYTES_PER_MS))
+
+// The metadata, and what is around them.
+const LARGEST_CHANGE = 66_560
 
 export const FileMetadata = Type.Unsafe<Record<string, unknown>>({
   title: 'FileMetadata',
@@ -101,6 +105,7 @@ const ListQuery = Type.Object({
 /** @param options.limit the largest file in bytes */
 export function fileEndpoints({
   files,
+  publicFiles,
   list,
   uploadAll,
   access,
@@ -108,6 +113,7 @@ export function fileEndpoints({
   publicUrl,
 }: {
   files: Files
+  publicFiles: PublicFiles
   list: FileList
   uploadAll: UploadAll
   access: FilesAccess
@@ -118,6 +124,16 @@ export function fileEndpoints({
   const textOf = (caller: Caller | undefined) => {
     const hasOwner = isPrivileged(caller)
     return (row: FileRow): string => fileJson(row, { publicUrl, hasOwner })
+  }
+  /** The records of files that documents may have. */
+  async function textsOf(caller: Caller | undefined, rows: readonly FileRow[]): Promise<string[]> {
+    const hasOwner = isPrivileged(caller)
+    const urlOf = await publicFiles.urlsOf(rows)
+    return rows.map((row) => fileJson(row, { publicUrl, hasOwner, url: urlOf(row) }))
+  }
+  const answerOf = async (caller: Caller | undefined, row: FileRow): Promise<JsonText<StoredFile>> => {
+    const [text] = await textsOf(caller, [row])
+    return jsonText<StoredFile>(text!)
   }
 
   return {
@@ -169,7 +185,7 @@ export function fileEndpoints({
         const page = await list(access.rowFilter(caller, 'read'), query, options)
         const { total, limit: applied, offset, nextCursor } = page
         const rest = JSON.stringify({ total, limit: applied, offset, nextCursor })
-        return jsonText(`{"files":[${page.files.map(textOf(caller)).join(',')}],${rest.slice(1)}`)
+        return jsonText(`{"files":[${(await textsOf(caller, page.files)).join(',')}],${rest.slice(1)}`)
       },
     ),
     get: endpoint(
@@ -181,8 +197,34 @@ export function fileEndpoints({
         reply: { 200: StoredFile },
         errors: [errors.not_found],
       },
-      async ({ params: { id }, caller }) =>
-        jsonText<StoredFile>(textOf(caller)(await files.read(id, caller))),
+      async ({ params: { id }, caller }) => answerOf(caller, await files.read(id, caller)),
+    ),
+    update: endpoint(
+      {
+        summary: 'Change a file',
+        description:
+          'Makes it public or private, or replaces its metadata. Its bytes do not change. If it becomes private, its public address ends at once, and is not used again.',
+        access: 'optional',
+        params: OneFile,
+        body: json(
+          Type.Object(
+            {
+              access: Type.Optional(
+                Type.Enum(['private', 'public'], {
+                  description: 'public: everybody who knows its public address may read it.',
+                }),
+              ),
+              metadata: Type.Optional(FileMetadata),
+            },
+            { title: 'UpdateFileRequest', examples: [{ access: 'public' }] },
+          ),
+          { maxBytes: LARGEST_CHANGE },
+        ),
+        reply: { 200: StoredFile },
+        errors: [errors.not_found],
+      },
+      async ({ params: { id }, body, caller }) =>
+        answerOf(caller, await files.update(id, access.rowFilter(caller, 'update'), body)),
     ),
     remove: endpoint(
       {

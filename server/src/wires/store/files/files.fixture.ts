@@ -9,6 +9,7 @@ export type TestFile = {
   name?: string
   type?: string
   metadata?: unknown
+  access?: 'private' | 'public'
 }
 
 /** Uploads a file as a browser does. */
@@ -24,11 +25,12 @@ export async function uploadTo(
   app: TestApp,
   path: string,
   token: string | undefined,
-  { bytes = 'hello', name = 'a.txt', type = 'text/plain', metadata }: TestFile = {},
+  { bytes = 'hello', name = 'a.txt', type = 'text/plain', metadata, access }: TestFile = {},
   headers: Record<string, string> = {},
 ): Promise<TestAnswer> {
   const form = new FormData()
   if (metadata !== undefined) form.set('metadata', JSON.stringify(metadata))
+  if (access !== undefined) form.set('access', access)
   form.set('file', new File([bytes], name, { type }))
   const body = new Response(form)
   return app.request('POST', path, {

@@ -11,7 +11,7 @@ import type { ReadableFiles } from '../documents/file-fields/readable-files.ts'
 import { noFile } from '../errors.ts'
 import type { Objects } from '../objects/objects.ts'
 import { deleteFilesSql } from './delete-files.ts'
-import { contentUrlOf } from './links.ts'
+import { urlOf } from './file-address.ts'
 import type { FileOwner, Quota, Reservation } from '../quota.ts'
 import type { NewFile } from './receive-files.ts'
 import { plainTypeOf } from './sniff.ts'
@@ -46,6 +46,9 @@ export type FileRow = {
   released_at: number | null
 }
 
+/** What is absent stays. */
+export type FileChange = { access?: FileRow['access']; metadata?: Record<string, unknown> }
+
 type FileState = Pick<
   FileRow,
   'access' | 'public_key' | 'status' | 'refusal' | 'image' | 'attached_by' | 'released_at'
@@ -75,14 +78,14 @@ export const FILE_COLUMNS = sql.literal(
  * The record of a file, as JSON text.
  *
  * @param options.hasOwner whether it says whose it is
- * @param options.url where its bytes are. Default: for callers with a token
+ * @param options.url where its bytes are. Default: as its `access` says
  */
 export function fileJson(
   row: FileRow,
   {
     publicUrl,
     hasOwner,
-    url = contentUrlOf(publicUrl, row.id),
+    url = urlOf(publicUrl, row),
   }: { publicUrl: string; hasOwner: boolean; url?: string },
 ): string {
   const fields = JSON.stringify({
@@ -186,6 +189,29 @@ export function createFiles(
         if (existing.every((row) => row !== undefined)) return existing
         throw error
       }
+    },
+
+    /**
+     * Changes what is given. A public file that becomes private gets another key: if it is public again later, those who knew the
+     * old address do not know the new one.
+     *
+     * @throws not_found
+     */
+    async update(id: string, rowFilter: FilesRowFilter, { access, metadata }: FileChange): Promise<FileRow> {
+      const mine = isWithinFiles(rowFilter)
+      const changes = [
+        access === undefined ? sql.literal('access = access') : sql`access = ${access}`,
+        ...(access === 'private'
+          ? [sql`public_key = case access when 'public' then ${newPublicKey()} else public_key end`]
+          : []),
+        ...(metadata === undefined ? [] : [sql`metadata = ${JSON.stringify(metadata)}`]),
+      ]
+      const [changed] = await db.write(sql<FileRow>`
+        update store_files set ${sql.join(changes, ', ')}
+        where id = ${id}${mine ? sql` and ${mine}` : sql.literal('')}
+        returning ${FILE_COLUMNS}`)
+      if (!changed) throw noFile(id)
+      return changed
     },
 
     /** Deletes a file with its variants. @throws not_found; CONFLICT if a document has it */
