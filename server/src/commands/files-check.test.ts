@@ -7,6 +7,7 @@ import { test, type TestContext } from 'node:test'
 import { DeleteObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import sharp from 'sharp'
 
+import type { Config } from '../app.ts'
 import { newId } from '../base/ids.ts'
 import { sql } from '../db/sql.ts'
 import { startApp } from '../testing/app.ts'
@@ -20,10 +21,15 @@ import type { FileCheckReport } from '../wires/store/index.ts'
 const DAY_MS = 86_400_000
 
 /** A running server, and commands beside it. */
-async function setUp(t: TestContext, engine: Engine, more: Record<string, string> = {}) {
+async function setUp(
+  t: TestContext,
+  engine: Engine,
+  { more = {}, config = {} }: { more?: Record<string, string>; config?: Config } = {},
+) {
   const databaseUrl = await engine.migratedUrl()
   const folder = await temporaryFolder(t)
-  const app = await startApp(t, engine, { databaseUrl, environment: { DATA_DIR: folder, ...more } })
+  await writeFile(join(folder, 'sixwire.config.mjs'), `export default ${JSON.stringify(config)}`)
+  const app = await startApp(t, engine, { config, databaseUrl, environment: { DATA_DIR: folder, ...more } })
   const { token } = await app.register()
   const environment = {
     DATABASE_URL: databaseUrl,
@@ -89,6 +95,7 @@ eachEngine((engine) => {
     )
     assert.deepEqual(whole.pending, { count: 2, bytes: 15 })
     assert.equal(whole.objects.count, 6)
+    assert.ok(!('unattached' in whole), 'no collection has a field of files')
     assert.deepEqual(await doctor(), [])
 
     // Lost: a file, the end of another one, a resized image, a backup.
@@ -156,14 +163,65 @@ eachEngine((engine) => {
   })
 })
 
+eachEngine((engine) => {
+  test('sixwire files check finds the files that no document has in a field of files', async (t) => {
+    const config: Config = {
+      store: { collections: { products: { files: { photo: {}, photos: { max: 3 } } } } },
+    }
+    const { app, token, report, run, stored } = await setUp(t, engine, { config })
+    const { db } = app.app
+    const [photo, listed, never, left, undeclared, visible] = [
+      await stored('photo'),
+      await stored('listed'),
+      await stored('never'),
+      await stored('left'),
+      await stored('undeclared'),
+      await stored('public'),
+    ]
+    const product = await app.request('POST', '/store/products', {
+      token,
+      body: { photo: left._id, photos: [listed._id] },
+    })
+    assert.equal(product.status, 201, product.text)
+    const changed = await app.request('PATCH', `/store/products/${product.body._id}`, {
+      token,
+      body: { photo: photo._id },
+    })
+    assert.equal(changed.status, 200, changed.text)
+    await db.batch([
+      sql`update store_files set created_at = ${Date.now() - 2 * DAY_MS}`,
+      sql`update store_files set attached_by = 'old.photo' where id = ${undeclared._id}`,
+      sql`update store_files set access = 'public' where id = ${visible._id}`,
+    ])
+    await stored('in a form that is not sent yet')
+    const { ok, unattached } = await report()
+    const { first, ...sums } = unattached!
+    assert.deepEqual([ok, sums], [true, { count: 3, bytes: 19, released: 1, undeclared: 1 }])
+    assert.deepEqual(
+      new Map(first.map(({ id, attachedBy }) => [id, attachedBy])),
+      new Map([
+        [never._id, []],
+        [left._id, ['products.photo']],
+        [undeclared._id, ['old.photo']],
+      ]),
+    )
+    const { output } = await run('files', 'check')
+    assert.match(output, /^warning {2}3 files \(19 bytes\) that no document has in a field of files$/m)
+    await db.write(sql`update store_indexes set state = 'building' where collection = 'products'`)
+    assert.equal((await report()).unattached, null)
+  })
+})
+
 someEngine((engine) => {
   test('sixwire files check lists a bucket', async (t) => {
     const { url, bucket, accessKeyId, secretAccessKey } = await startS3(t)
     const { report, stored } = await setUp(t, engine, {
-      S3_ENDPOINT: url,
-      S3_BUCKET: bucket,
-      S3_ACCESS_KEY_ID: accessKeyId,
-      S3_SECRET_ACCESS_KEY: secretAccessKey,
+      more: {
+        S3_ENDPOINT: url,
+        S3_BUCKET: bucket,
+        S3_ACCESS_KEY_ID: accessKeyId,
+        S3_SECRET_ACCESS_KEY: secretAccessKey,
+      },
     })
     const credentials = { accessKeyId, secretAccessKey }
     const sdk = new S3Client({ region: 'us-east-1', endpoint: url, forcePathStyle: true, credentials })

@@ -79,6 +79,7 @@ export type { Manifest as ArchiveManifest } from './backups/archive-format.ts'
 export type { RestorePreview } from './backups/restore-preview.ts'
 export type { BackupRecord } from './backups/backups.ts'
 export type { FileCheckReport, LostRecord, ObjectSum } from './file-check/file-check.ts'
+export type { UnattachedFile } from './file-check/unattached-files.ts'
 export { copyFiles, type CopiedFiles } from './transfers/copy-files.ts'
 export { storageFault } from './transfers/storage-fault.ts'
 export { openNewStorage, openTargetStorage, type TargetStorage } from './transfers/target-storage.ts'
@@ -208,7 +209,7 @@ export const store = defineWire({
         decide,
         files,
         fileImports: createFileImports({ upload }),
-        fileCheck: createFileCheck(context, { objects }),
+        fileCheck: createFileCheck(context, { objects, uses: fileUses }),
         installedFiles: createInstalledFiles(context, { uploads: storages.uploads }),
         backups,
         restores,

@@ -47,7 +47,9 @@ eachEngine((engine) => {
       },
     }
     const storages = { ...objects.storages, uploads: watched }
-    const check = createFileCheck({ db, clock }, { objects: { ...objects, storages } satisfies Objects })
+    const uses = { fields: [], fieldsOf: () => [], usedOf: async () => new Set<string>() }
+    const changing: Objects = { ...objects, storages }
+    const check = createFileCheck({ db, clock }, { objects: changing, uses })
     const first = await check.check(OPTIONS)
     assert.ok(isListed)
     assert.deepEqual([first.lost.count, first.unused.count, first.records.file], [0, 0, 3])

@@ -9,6 +9,7 @@ import type { StorageName } from '../objects/storage.ts'
 import { storageFault } from '../transfers/storage-fault.ts'
 import { addObjects, addRecords, groupsOf, type ObjectGroup } from './object-groups.ts'
 import { countSql, namedSql, type NamedRecord, type RecordKind } from './object-records.ts'
+import { readUnattachedFiles, type DeclaredUses, type UnattachedFiles } from './unattached-files.ts'
 
 /** How many of each finding are named. */
 const FIRST = 1_000
@@ -54,6 +55,8 @@ export type FileCheckReport = {
   pending: ObjectSum
   /** Unused objects that are deleted now. */
   deleted: ObjectSum
+  /** Files that no document has; absent if no field of files is declared, null if its index is not ready. */
+  unattached?: UnattachedFiles | null
 }
 
 export type FileCheckOptions = {
@@ -62,7 +65,7 @@ export type FileCheckOptions = {
   readonly onProgress: (progress: Progress) => void
 }
 
-type Context = Pick<WireContext, 'db' | 'clock'> & { objects: Objects }
+type Context = Pick<WireContext, 'db' | 'clock'> & { objects: Objects; uses: DeclaredUses }
 
 /** Compares the records of files and backups with the bytes that the storages have, while servers run. */
 export type FileCheck = {
@@ -77,14 +80,19 @@ export type FileCheck = {
 
 export const createFileCheck = (
   { db, clock }: Pick<WireContext, 'db' | 'clock'>,
-  { objects }: { objects: Objects },
+  { objects, uses }: { objects: Objects; uses: DeclaredUses },
 ): FileCheck => ({
   async check({ deletesUnused, onProgress }) {
-    const context: Context = { db, clock, objects }
+    const context: Context = { db, clock, objects, uses }
     const lines = new SortedLines()
     try {
-      await addAll(context, lines, onProgress)
-      const report = await compare(context, lines, onProgress)
+      const counter = await createCounter(context, onProgress)
+      // In this order: a record of what is written meanwhile is read, and its object is found when it is looked for again.
+      await addObjects(lines, objects.storages, counter('List'))
+      await addRecords(lines, db, counter('Records'))
+      const report = await compare(context, lines, counter('Compare'))
+      const unattached = await readUnattachedFiles(context, { uses }, counter('Documents'))
+      if (unattached !== undefined) report.unattached = unattached
       if (deletesUnused && report.unused.count > 0) await deleteUnused(context, lines, report)
       return report
     } catch (error) {
@@ -95,40 +103,33 @@ export const createFileCheck = (
   },
 })
 
-async function addAll(
-  { db, objects }: Context,
-  lines: SortedLines,
+type Counted = (more: number) => void
+
+/** Reports how far each phase is, as a part of all records. */
+async function createCounter(
+  { db }: Context,
   onProgress: FileCheckOptions['onProgress'],
-): Promise<void> {
+): Promise<(phase: string) => Counted> {
   const [counted] = await db.scan(countSql, { limitMs: COUNT_MS })
-  const counter = (phase: string) => {
+  return (phase) => {
     let done = 0
-    return (added: number) => {
-      done += added
+    return (more) => {
+      done += more
       onProgress({ phase, done, total: counted!.count, unit: 'objects' })
     }
   }
-  // In this order: a record of what is written meanwhile is read, and its object is found when it is looked for again.
-  await addObjects(lines, objects.storages, counter('List'))
-  await addRecords(lines, db, counter('Records'))
 }
 
-async function compare(
-  context: Context,
-  lines: SortedLines,
-  onProgress: FileCheckOptions['onProgress'],
-): Promise<FileCheckReport> {
+async function compare(context: Context, lines: SortedLines, counted: Counted): Promise<FileCheckReport> {
   const report = newReport()
   let suspects: ObjectGroup[] = []
-  let done = 0
   const examine = async (): Promise<void> => {
     addLost(report, await lostOf(context, suspects.filter(hasRecord)))
     addUnused(report, await unusedOf(context, suspects), context.clock.now())
-    onProgress({ phase: 'Look again', done, total: done, unit: 'objects' })
     suspects = []
   }
   for (const group of groupsOf(lines)) {
-    done++
+    counted(1)
     count(report, group)
     if (!isSuspect(group)) continue
     suspects.push(group)
