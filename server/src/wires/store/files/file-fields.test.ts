@@ -24,6 +24,7 @@ const products = {
     photos: { max: 2 },
     'lines.scan': {},
     invoice: {},
+    banner: { access: 'public' },
   },
 } as const
 const config = {
@@ -204,10 +205,33 @@ eachEngine((engine) => {
         assert.deepEqual(shown.$expanded.photo, expanded.photo)
       for (const [path, message] of [
         ['photo.x', /"photo" holds files, in which nothing is expanded/],
-        ['nothing', /these are: photo, photos, lines.scan, invoice/],
+        ['nothing', /these are: photo, photos, lines.scan, invoice, banner/],
         ['invoice', /cannot be expanded/],
       ] as const)
         assert.match(issueOf(await ask(bob, 'GET', `products/${product}?expand=${path}`)).message, message)
+    })
+
+    test('make their files public while a document has them there', async () => {
+      const banner = await fileOf(ann, { bytes: 'banner' })
+      const addressOf = async (id: string) => (await ask(ann, 'GET', `files/${id}`)).body.url
+      const own = await addressOf(banner)
+      const product = await made('products', { open: false, banner })
+      const { url, access } = (await ask(ann, 'GET', `files/${banner}`)).body
+      assert.equal(access, 'private')
+      const { pathname } = new URL(url)
+      const served = await app.request('GET', pathname)
+      assert.deepEqual([served.status, served.text], [200, 'banner'])
+      const expanded = await ask(ann, 'GET', `products/${product}?expand=banner`)
+      assert.equal(expanded.body.$expanded.banner.url, url)
+      assert.ok((await ask(ann, 'GET', 'files?limit=1000')).text.includes(pathname))
+      // Who may not read the document does not read the record.
+      assert.equal((await ask(bob, 'GET', `files/${banner}`)).status, 404)
+      assert.equal(
+        (await ask(ann, 'PATCH', `products/${product}`, { banner: null, photo: banner })).status,
+        200,
+      )
+      assert.equal((await app.request('GET', pathname)).status, 404)
+      assert.equal(await addressOf(banner), own)
     })
 
     test('show no file that came into them unchecked, before they were declared', async () => {
