@@ -21,6 +21,7 @@ export type Settings = {
 /** A server in a process of its own, and a caller who is signed in there. */
 export type Server = Listener & {
   readonly base: string
+  /** Empty for a caller without one. */
   readonly token: string
   readonly databaseUrl: string
 }

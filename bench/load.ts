@@ -28,7 +28,7 @@ function textOf({ base, token }: Server, request: LoadRequest): string {
   const { method = 'GET', path, body = '', type = 'application/json' } = request
   const headers = {
     host: new URL(base).host,
-    authorization: `Bearer ${token}`,
+    ...(token !== '' && { authorization: `Bearer ${token}` }),
     ...(method !== 'GET' && { 'content-type': type, 'content-length': Buffer.byteLength(body) }),
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)

@@ -83,7 +83,7 @@ export default defineScenario({
   }),
 
   async *run(bench, { floor, server }) {
-    const [large, huge] = bench.settings.isQuick ? [10, 50] : [100, 2000]
+    const [large, huge] = bench.settings.isQuick ? [10, 50] : [50, 2000]
     const there = await memoryForUpload(bench, floor, huge)
     const here = await memoryForUpload(bench, server, huge)
     yield rowOf(`an upload of ${huge} MB`, 'MB more memory', ['floor', there], here)
