@@ -111,6 +111,7 @@ export type {
   CollectionDeclaration,
   CollectionOption,
   FileFieldOption,
+  FileScan,
   HookCall,
   HookCaller,
   Hooks,

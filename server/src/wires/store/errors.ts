@@ -2,6 +2,8 @@ import { defineErrors, errors, ApiError } from '../../base/errors.ts'
 
 /** The errors of the store wire. */
 export const storeErrors = defineErrors({
+  file_pending: [409, 'The file is not scanned yet: try again after Retry-After.'],
+  file_refused: [403, 'The file was refused by the scan.'],
   range_not_satisfiable: [416, 'No part of the Range is within the file.'],
   image_too_large: [422, 'The image is too large to be resized: resize it before you upload it.'],
   image_unreadable: [422, 'The image cannot be read: it is damaged.'],

@@ -72,6 +72,7 @@ export { isDocumentId } from './documents/language/document-id.ts'
 export { SERVICE_FIELDS } from './documents/language/document-json.ts'
 export { declarationOf } from './documents/definition/collection.ts'
 export { isCollectionName } from './documents/language/collection-name.ts'
+export type { FileScan, ScannedFile, ScanVerdict } from './files/scan.ts'
 export type { FileImports } from './files/file-imports.ts'
 export { messageOf } from './documents/routes/bulk/bulk.ts'
 export { readArchive } from './backups/archive-reader.ts'
@@ -130,7 +131,7 @@ export const store = defineWire({
       typeof collection === 'object' ? uniqueIndexes(name, collection.unique ?? [], declared) : [],
     )
     const resizer = createResizer()
-    const inspection = createInspection({ ...context, db }, { objects, resizer })
+    const inspection = createInspection({ ...context, db }, { objects, resizer }, options.files)
     const files = createFiles({ db }, { objects, quota, uses: fileUses, readable: readableFiles, inspection })
     const receive = createReceiving({ db, clock }, { objects, quota }, options.files)
     const { upload, uploadAll } = createUploads({ receive, files })

@@ -4,6 +4,7 @@ import { BYTE_SIZE, bytesOf } from '../../base/byte-size.ts'
 import { Type } from '../../base/schema.ts'
 import { DOCUMENT_OPTIONS } from './documents/definition/document-options.ts'
 import { AccessRule } from './documents/language/rules/audience.ts'
+import type { FileScan } from './files/scan.ts'
 import { DEFAULT_SIZES, SIZE } from './files/variant-query.ts'
 import { S3Options } from './objects/s3-config.ts'
 
@@ -56,6 +57,8 @@ export const StoreOptions = Type.Object(
           description:
             'Whether new JPEG, PNG and WebP are stored without their metadata, such as the place of a photo. The pixels, colours and orientation stay.',
         }),
+        /** Checks new files before they are served. Default: none, and they are served at once. */
+        scan: Type.Optional(Type.Unsafe<FileScan>({})),
       },
       { default: {}, additionalProperties: false },
     ),

@@ -60,6 +60,8 @@ export const storeTables = (
       sha256: 'value',
       metadata: 'json',
       access: 'value',
+      status: 'value',
+      refusal: 'value',
       created_at: 'time',
     },
     files: (person) => filesOf(db, objects, person),
@@ -137,13 +139,13 @@ async function* documentsOf(
   }
 }
 
-/** The bytes of the files, each under its id and name. */
+/** The bytes of the files that are served, each under its id and name. */
 async function* filesOf(db: Database, objects: Objects, { id }: DataSubject): AsyncGenerator<ExportEntry> {
   type Row = { id: string; object: string; original_name: string }
   let after = ''
   for (;;) {
     const rows = await db.all(sql<Row>`
-      select id, object, original_name from store_files where owner = ${id} and id > ${after}
+      select id, object, original_name from store_files where owner = ${id} and status = 'ready' and id > ${after}
       order by id limit ${FILES_PART}`)
     for (const { id: fileId, object, original_name } of rows)
       yield {

@@ -5,6 +5,7 @@ import type { Policy } from '../../../kernel/policy/policy.ts'
 import type { FileSource } from '../../messaging/index.ts'
 import type { Objects } from '../objects/objects.ts'
 import { NoSuchObject } from '../objects/storage.ts'
+import { requireReady } from './file-status.ts'
 import type { Files } from './files.ts'
 import { plainTypeOf } from './sniff.ts'
 
@@ -14,7 +15,7 @@ export const attachableFiles =
   async (caller, id) => {
     // A service key for messages alone reads no files.
     policy.admit(caller, { access: 'user', wire: 'store', method: 'GET' })
-    const file = await files.read(id, caller)
+    const file = requireReady(await files.read(id, caller))
     return {
       name: file.original_name,
       contentType: plainTypeOf(file.content_type),

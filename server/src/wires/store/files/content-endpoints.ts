@@ -9,6 +9,7 @@ import { Bytes, NoBody, endpoint, type Answer, type Call } from '../../../http/r
 import { storeErrors } from '../errors.ts'
 import type { Objects } from '../objects/objects.ts'
 import { answerContent, type Content } from './file-content.ts'
+import { requireReady } from './file-status.ts'
 import type { FileRow, Files } from './files.ts'
 import type { Links } from './links.ts'
 import { PUBLIC_NAME } from './file-address.ts'
@@ -131,14 +132,14 @@ export function contentEndpoints({
         query: ContentQuery,
         headers: ImageHeaders,
         reply: { 200: Bytes, 206: Bytes, 304: NoBody },
-        errors: CONTENT_ERRORS,
+        errors: [...CONTENT_ERRORS, storeErrors.file_pending, storeErrors.file_refused],
       },
       async (call) => {
         const { id } = call.params
         const { token } = call.query
         if (token !== undefined) links.verify(id, token)
         const file = await (token === undefined ? files.read(id, call.caller) : files.get(id, allRows))
-        return answerFile(call, file)
+        return answerFile(call, requireReady(file))
       },
     ),
     public: endpoint(

@@ -57,10 +57,13 @@ type FileState = Pick<
 const PUBLIC_KEY_BYTES = 16
 
 /** What a new file is beside its bytes and its names. */
-export const newFileState = (access: FileRow['access'] = 'private'): FileState => ({
+export const newFileState = (
+  status: FileRow['status'],
+  access: FileRow['access'] = 'private',
+): FileState => ({
   access,
   public_key: newPublicKey(),
-  status: 'ready',
+  status,
   refusal: null,
   image: null,
   attached_by: null,

@@ -1,5 +1,6 @@
 import { ApiError } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
+import { StartError } from '../../../base/start-error.ts'
 import type { Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
@@ -8,27 +9,68 @@ import { FILE_COLUMNS, type FileRow } from './files.ts'
 import { imageBytes } from './image-bytes.ts'
 import { sourceFormat } from './image-formats.ts'
 import type { Resizer } from './resize.ts'
+import { runScan, type FileScan, type ScanVerdict } from './scan.ts'
 
 /** Its place among those who have images decoded. */
 const CALLER = { name: 'store.files.inspect' }
 const POOL = { name: 'store.files', atOnce: 2 }
+// A scanner that is down for days makes no file fail for good.
+const RETRY = { firstMs: 1_000, maxMs: 600_000, attempts: 1_000 }
+const RESUME_MS = 600_000
 
 /** Looks at new files after their upload, by a job that is added with their record. */
 export function createInspection(
-  { db, jobs, log }: Pick<WireContext, 'db' | 'jobs' | 'log'>,
+  { db, clock, jobs, log, metrics }: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log' | 'metrics'>,
   { objects, resizer }: { objects: Objects; resizer: Resizer },
+  { scan }: { scan?: FileScan | undefined },
 ) {
+  if (scan !== undefined && typeof scan !== 'function')
+    throw new StartError('store.files.scan: must be a function')
+  const countScanned = metrics.counter({
+    name: 'sixwire_files_scanned_total',
+    help: 'Files that were scanned, by verdict',
+    labels: ['verdict'],
+    known: [{ verdict: 'ready' }, { verdict: 'refused' }],
+  })
   const job = jobs.define(
     'store.files.inspect',
-    { payload: Type.Object({ file: Type.String() }), pool: POOL },
-    async ({ payload }) => {
+    { payload: Type.Object({ file: Type.String() }), pool: POOL, retry: RETRY },
+    async ({ payload, stopping }) => {
       const file = await db.get(
         sql<FileRow>`select ${FILE_COLUMNS} from store_files where id = ${payload.file}`,
       )
       // It may have been deleted since.
-      if (file && isSummarized(file)) await summarize(file)
+      if (!file || file.status === 'refused') return
+      if (file.status === 'pending' && (await settle(file, stopping)) === 'refused') return
+      // After the scan: an image may be made to harm what decodes it.
+      if (isSummarized(file)) await summarize(file)
     },
   )
+  // What a restore brings has no job, nor has what the job was discarded of.
+  jobs.every('store.files.resume', RESUME_MS, async () => {
+    await db.batch([
+      job.enqueueEachSql(sql`
+        select 'inspect-' || id as id, '{"file":"' || id || '"}' as payload, cast(null as text) as lane
+        from store_files where status = 'pending' order by id`),
+    ])
+  })
+
+  /** Has a pending file scanned; without a scan in the configuration it is ready. */
+  async function settle(file: FileRow, stopping: AbortSignal): Promise<FileRow['status']> {
+    const verdict: ScanVerdict = scan
+      ? await runScan({ clock }, scan, file, { bytes: await objects.read('uploads', file.object), stopping })
+      : { ok: true }
+    const status = verdict.ok ? 'ready' : 'refused'
+    const refusal = verdict.ok ? null : verdict.reason
+    const [settled] = await db.write(sql`
+      update store_files set status = ${status}, refusal = ${refusal}
+      where id = ${file.id} and object = ${file.object} and status = 'pending'
+      returning id`)
+    if (settled && scan) countScanned({ verdict: status })
+    if (settled && refusal !== null)
+      log.warn({ file: file.id, owner: file.owner }, `a file was refused by the scan: ${refusal}`)
+    return status
+  }
 
   /** Writes the size and the preview of an image into its record, unless it cannot be read. */
   async function summarize(file: FileRow): Promise<void> {
@@ -47,7 +89,10 @@ export function createInspection(
 
   return {
     /** The steps that have a new file looked at, for the batch that makes its record. */
-    enqueueSql: (file: FileRow): Step[] => (isSummarized(file) ? [job.enqueueSql({ file: file.id })] : []),
+    enqueueSql: (file: FileRow): Step[] =>
+      file.status === 'pending' || isSummarized(file)
+        ? [job.enqueueSql({ file: file.id }, { id: `inspect-${file.id}` })]
+        : [],
   }
 }
 

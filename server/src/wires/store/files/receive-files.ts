@@ -38,7 +38,7 @@ export type FilePrint = Pick<UploadedFile, 'field' | 'name'> & {
 }
 
 /** A file whose bytes are safe, and that has no record yet. */
-export type NewFile = FilePrint & { object: NewObject; contentType: string }
+export type NewFile = FilePrint & { object: NewObject; contentType: string; status: 'ready' | 'pending' }
 
 export type Receiving<T> = {
   /** Room that was reserved before. */
@@ -62,12 +62,15 @@ export type ReceiveFiles = ReturnType<typeof createReceiving>
  * Receives files one after the other: the bytes of all are safe before anything is created of them.
  *
  * @param options.stripMetadata whether images are stored without their metadata
+ * @param options.scan without one files are served at once
  */
 export function createReceiving(
   { db, clock }: Pick<WireContext, 'db' | 'clock'>,
   { objects, quota }: { objects: Objects; quota: Quota },
-  { stripMetadata }: { stripMetadata: boolean },
+  { stripMetadata, scan }: { stripMetadata: boolean; scan?: unknown },
 ) {
+  const status = scan ? 'pending' : 'ready'
+
   /** Bytes of a file; the time of the objects before it is extended while they arrive. */
   async function* extending(
     bytes: AsyncIterable<Buffer>,
@@ -122,7 +125,8 @@ export function createReceiving(
           maxBytes: contentLength,
         })
         const { sha256, size } = object
-        stored.push({ ...file.print, sha256, size, object, contentType: await sniffer.contentType() })
+        const contentType = await sniffer.contentType()
+        stored.push({ ...file.print, sha256, size, object, contentType, status })
       }
       const content = await contentOf(stored)
       return await once(content, (id, isRepeated) => create(stored, { id, isRepeated, reservation }))

@@ -111,7 +111,7 @@ export const rowsOf = (
   owner: FileOwner,
   { metadata = {}, access }: UploadFields,
 ): FileRow[] =>
-  received.map(({ object, name, contentType, size, sha256 }, i) => ({
+  received.map(({ object, name, contentType, size, sha256, status }, i) => ({
     id: ids[i]!,
     owner: owner.id,
     object: object.key,
@@ -121,7 +121,7 @@ export const rowsOf = (
     sha256,
     metadata: JSON.stringify(metadata),
     created_at: timeOfId(ids[i]!),
-    ...newFileState(access),
+    ...newFileState(status, access),
   }))
 
 const contentOf = (

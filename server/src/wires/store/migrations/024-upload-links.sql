@@ -13,3 +13,6 @@ create table store_upload_links (
 );
 
 create index store_upload_links_expiry on store_upload_links (expires_at);
+
+-- Those that wait for the scan.
+create index store_files_pending on store_files (id) where status = 'pending';
