@@ -1745,6 +1745,18 @@ type UploadLink = {
   expiresAt: string
 }
 
+type UploadState = {
+  _id: string
+  /** How many bytes are stored: the next request continues there. */
+  offset: number
+  /** How many bytes the file has. */
+  size: number
+  /** When it is deleted if no more bytes arrive. */
+  expiresAt: string
+  /** The _id of the file, once all bytes have arrived. */
+  file?: string
+}
+
 type StoredFilePage = {
   files: StoredFile[]
   /** Absent with `total=none`. */
@@ -3799,6 +3811,28 @@ export interface Api {
   'DELETE /store/upload-links/:id': {
     reply: Confirmation
     errors: 'NOT_FOUND'
+  }
+  /** Create a resumable upload */
+  'POST /store/uploads': {
+    body: Blob | Uint8Array<ArrayBuffer>
+    reply: UploadState
+    errors: 'PRECONDITION_FAILED' | 'CHECKSUM_MISMATCH' | 'QUOTA_EXCEEDED' | 'UNAVAILABLE'
+  }
+  /** Get the offset of a resumable upload */
+  'GET /store/uploads/:id': {
+    reply: UploadState
+    errors: 'NOT_FOUND' | 'PRECONDITION_FAILED' | 'UPLOAD_BUSY' | 'UNAVAILABLE'
+  }
+  /** Append to a resumable upload */
+  'PATCH /store/uploads/:id': {
+    body: Blob | Uint8Array<ArrayBuffer>
+    reply: undefined
+    errors: 'NOT_FOUND' | 'CONFLICT' | 'PRECONDITION_FAILED' | 'CHECKSUM_MISMATCH' | 'UPLOAD_BUSY' | 'UNAVAILABLE'
+  }
+  /** End a resumable upload */
+  'DELETE /store/uploads/:id': {
+    reply: undefined
+    errors: 'NOT_FOUND' | 'PRECONDITION_FAILED'
   }
   /** List files */
   'GET /store/files': {

@@ -190,6 +190,10 @@ const OF_OTHER_TESTS = new Set([
   'POST /store/upload-links/{id}',
   'GET /store/upload-links/{id}',
   'DELETE /store/upload-links/{id}',
+  'POST /store/uploads',
+  'GET /store/uploads/{id}',
+  'PATCH /store/uploads/{id}',
+  'DELETE /store/uploads/{id}',
   'POST /store/{collection}/bulk',
   'POST /store/{collection}/import',
 ])

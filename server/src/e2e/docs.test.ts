@@ -435,6 +435,21 @@ someEngine((engine) => {
     assert.deepEqual([body.originalName, body.metadata], ['passport.png', { request: 42 }])
   })
 
+  test('the upload of docs/files.md that continues', async (t) => {
+    const app = await startApp(t, engine)
+    const { token } = await app.register()
+    const example = (await blocksOf('docs/files.md', 'ts')).find((block) => block.includes('tus-js-client'))
+    const folder = await applicationFolder(t, {
+      'client.mjs': `const [server, token] = ${JSON.stringify([app.url, token])}
+        const file = Object.assign(Buffer.from('large'), { name: 'a.txt', type: 'text/plain' })
+        ${example!.replace('tus-js-client', import.meta.resolve('tus-js-client'))}
+        export { id }`,
+    })
+    const { id } = (await importFile(join(folder, 'client.mjs'))) as { id: string }
+    const { body } = await app.request('GET', `/store/files/${id}`, { token })
+    assert.deepEqual([body.originalName, body.size, body.metadata], ['a.txt', 5, { album: 'summer' }])
+  })
+
   test('the checks of docs/core.md answer', async () => {
     const app = shared()
     const [checks, description] = await blocksOf('docs/core.md', 'sh')

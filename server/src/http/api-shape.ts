@@ -1,7 +1,7 @@
 import type { Static, TArray, TObject, TSchema } from 'typebox'
 
 import type { ErrorKind } from '../base/errors.ts'
-import type { BodyFiles, FormBody, JsonBody, MultipartBody, RawBody } from './bodies.ts'
+import type { BodyFiles, FormBody, JsonBody, MultipartBody, RawBody, StreamBody } from './bodies.ts'
 import type { BriefReplay, Route, RouteSpec } from './route.ts'
 
 type NamesOf<P, Test> = { [N in keyof P]: P[N] extends Test ? N : never }[keyof P]
@@ -23,7 +23,7 @@ type BodyOf<B> =
     ? InputOf<S> | (B extends { files: BodyFiles } ? FormData : never)
     : B extends FormBody
       ? URLSearchParams
-      : B extends RawBody
+      : B extends RawBody | StreamBody
         ? Blob | Uint8Array<ArrayBuffer>
         : B extends MultipartBody
           ? FormData

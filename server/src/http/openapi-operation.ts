@@ -179,7 +179,7 @@ function requestBodyOf(
     type,
     { schema: schemaOf(schema, placeOf(operationId, 'Request'), 'request') },
   ])
-  return { required: true, content: Object.fromEntries(content) }
+  return { required: body.kind !== 'stream', content: Object.fromEntries(content) }
 }
 
 /** Describes a route as an operation of OpenAPI 3.1. */

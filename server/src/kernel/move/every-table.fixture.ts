@@ -86,6 +86,7 @@ export const VALUES: Record<string, Record<string, Sql>> = {
     owner_kind: sql`'user'`,
     types: sql`'["image/*"]'`,
   },
+  store_uploads: { owner_kind: sql`'user'` },
   store_unclaimed: { storage: sql`'uploads'`, state: sql`'writing'` },
 }
 
@@ -134,6 +135,8 @@ export const OWN = [
   'store_restored_documents',
   'store_restored_files',
   'store_search',
+  'store_upload_pieces',
+  'store_uploads',
 ]
 
 /** All rows of SQLite, by table: what is in the file, and not how a move reads it. */

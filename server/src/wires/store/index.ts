@@ -36,6 +36,7 @@ import { createReceiving } from './files/receive-files.ts'
 import { createPublicFiles } from './files/public-files.ts'
 import { createUploads } from './files/upload.ts'
 import { createUploadLinks } from './files/upload-links.ts'
+import { createResumableUploads } from './files/resumable/resumable-uploads.ts'
 import { createVariants } from './files/variants.ts'
 import { createFileCheck } from './file-check/file-check.ts'
 import { fileDiagnosis } from './file-check/file-diagnosis.ts'
@@ -135,6 +136,7 @@ export const store = defineWire({
     const files = createFiles({ db }, { objects, quota, uses: fileUses, readable: readableFiles, inspection })
     const receive = createReceiving({ db, clock }, { objects, quota }, options.files)
     const { upload, uploadAll } = createUploads({ receive, files })
+    const uploads = createResumableUploads({ ...context, db }, { objects, quota })
     const links = createLinks(context, settings)
     const publicFiles = createPublicFiles({ db }, { uses: fileUses }, settings)
     const { sizes } = options.files
@@ -179,6 +181,8 @@ export const store = defineWire({
         upload,
         uploadAll,
         uploadLinks: createUploadLinks({ db, clock }, settings),
+        uploads,
+        clock,
         access,
         readable: readableFiles,
         links,
@@ -258,7 +262,7 @@ export const store = defineWire({
       ],
       personalTables: storeTables(
         { db, clock },
-        { collections, writing, objects, words: createWordMerge({ db, clock, jobs }) },
+        { collections, writing, objects, uploads, words: createWordMerge({ db, clock, jobs }) },
       ),
       archives: storages.uploads,
       warnings: warningsOf(readS3Config(options.s3)),

@@ -17,6 +17,7 @@ import type { createWordMerge } from './documents/storage/search/merge-words.ts'
 import { eraseDocuments } from './documents/writes/erase-document.ts'
 import type { WriteContext } from './documents/writes/write-context.ts'
 import { deleteFilesSql } from './files/delete-files.ts'
+import type { ResumableUploads } from './files/resumable/resumable-uploads.ts'
 import { NoSuchObject } from './objects/storage.ts'
 import type { Objects } from './objects/objects.ts'
 
@@ -33,11 +34,13 @@ export const storeTables = (
     collections,
     writing,
     objects,
+    uploads,
     words,
   }: {
     collections: Collections
     writing: WriteContext
     objects: Objects
+    uploads: ResumableUploads
     words: ReturnType<typeof createWordMerge>
   },
 ): PersonalTables => ({
@@ -98,6 +101,11 @@ export const storeTables = (
   store_counts: { rows: isOf('owner'), key: ['collection', 'owner', 'slot'], deletion: 'erased' },
   store_usage: { rows: isOf('owner'), key: ['owner', 'slot'], deletion: 'erased' },
   store_reservations: { rows: isOf('owner'), deletion: 'erased' },
+  store_uploads: {
+    rows: isOf('owner'),
+    deletion: 'erased',
+    erase: ({ id }, { stopping }) => uploads.eraseOf(id, stopping),
+  },
   store_restored_documents: { rows: isOf('owner'), deletion: { keeps: LOADED } },
   store_restored_files: { rows: isOf('owner'), deletion: { keeps: LOADED } },
 })

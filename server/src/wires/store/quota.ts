@@ -48,6 +48,20 @@ export type Quota = {
   claimSql(file: { owner: string; size: number }, caller: FileOwner, reservation: Reservation): Step[]
   reserve(caller: FileOwner): Reservation
   /**
+   * Reserves room for a whole file until a time.
+   *
+   * @param write gets the steps that must be in its batch
+   * @throws QUOTA_EXCEEDED
+   */
+  hold<T>(
+    owner: FileOwner,
+    room: { id: string; bytes: number; due: number },
+    write: (steps: readonly Step[]) => Promise<T>,
+  ): Promise<T>
+  /** The statement that reserves it until a later time. */
+  extendSql(id: string, due: number): Sql
+  releaseSql(id: string): Sql
+  /**
    * Runs a write by which documents grow.
    *
    * @param write gets the steps that must come before it, in its batch; none while the quota is far
@@ -138,10 +152,7 @@ export function createQuota(
         db.batch([
           ...stepsFor(demands, id),
           sql`delete from store_reservations where due <= ${now}`,
-          sql`
-            insert into store_reservations (id, owner, bytes, due)
-            values (${row.id}, ${row.owner}, ${row.bytes}, ${row.due})
-            on conflict (id) do update set bytes = excluded.bytes, due = excluded.due`,
+          reserveSql(row),
         ]),
       )
       reserved = bytes
@@ -194,7 +205,7 @@ export function createQuota(
       async release() {
         if (reserved === 0) return
         // If this fails, it ends by itself.
-        await db.write(sql`delete from store_reservations where id = ${id}`).catch(() => undefined)
+        await db.write(releaseSql(id)).catch(() => undefined)
       },
     }
   }
@@ -203,10 +214,16 @@ export function createQuota(
     reserve,
     claimSql({ owner, size }, caller, { id }) {
       const demands = demandsOf(caller, [{ owner, bytes: size }])
-      return demands.length === 0
-        ? []
-        : [...stepsFor(demands, id), sql`delete from store_reservations where id = ${id}`]
+      return demands.length === 0 ? [] : [...stepsFor(demands, id), releaseSql(id)]
     },
+    async hold(owner, { id, bytes, due }, write) {
+      const row = { id, owner: owner.id, bytes, due }
+      const demands = demandsOf(owner, [row])
+      if (demands.length === 0) return write([])
+      return explained(demands, id, () => write([...stepsFor(demands, id), reserveSql(row)]))
+    },
+    extendSql: (id, due) => sql`update store_reservations set due = ${due} where id = ${id}`,
+    releaseSql,
     async run(caller, growth, write) {
       const demands = demandsOf(caller, growth).filter(({ bytes }) => bytes > 0)
       const near: Demand[] = []
@@ -215,6 +232,15 @@ export function createQuota(
     },
   }
 }
+
+/** Room that `hold` has reserved. Only the record of its file, or its end, gives it back. */
+export const heldRoom = (id: string): Reservation => ({
+  id,
+  async *pass(bytes) {
+    for (let next = await bytes.next(); !next.done; next = await bytes.next()) yield next.value
+  },
+  release: async () => undefined,
+})
 
 export const isExceeded = (error: unknown): boolean =>
   error instanceof ApiError && error.code === storeErrors.quota_exceeded.code
@@ -231,6 +257,13 @@ const lockSql = (owner: string): Sql =>
     sqlite: sql`select 1`,
     postgres: sql`select pg_advisory_xact_lock(hashtextextended(${`sixwire store quota ${owner}`}, 0))`,
   })}`
+
+const reserveSql = (row: { id: string; owner: string; bytes: number; due: number }): Sql => sql`
+  insert into store_reservations (id, owner, bytes, due)
+  values (${row.id}, ${row.owner}, ${row.bytes}, ${row.due})
+  on conflict (id) do update set bytes = excluded.bytes, due = excluded.due`
+
+const releaseSql = (id: string): Sql => sql`delete from store_reservations where id = ${id}`
 
 /** What is stored, and what is reserved by some of the uploads. @param owner '' for all owners */
 const usedSql = (owner: string, reservations: Sql, now: number): Sql<{ used: number }> => sql`

@@ -13,6 +13,7 @@ import { fileBulkEndpoints } from './files/file-bulk-endpoints.ts'
 import { contentEndpoints } from './files/content-endpoints.ts'
 import { fileEndpoints } from './files/file-endpoints.ts'
 import { uploadLinkEndpoints } from './files/upload-link-endpoints.ts'
+import { uploadEndpoints } from './files/resumable/upload-endpoints.ts'
 import type { StoreHealth } from './health.ts'
 
 const HealthFields = {
@@ -35,7 +36,8 @@ type StoreParts = {
     Parameters<typeof archiveEndpoint>[0] &
     Parameters<typeof contentEndpoints>[0] &
     Parameters<typeof fileBulkEndpoints>[0] &
-    Parameters<typeof uploadLinkEndpoints>[0]
+    Parameters<typeof uploadLinkEndpoints>[0] &
+    Parameters<typeof uploadEndpoints>[0]
   backups: Parameters<typeof backupEndpoints>[0] & Parameters<typeof restoreEndpoints>[0]
   health: () => Promise<StoreHealth>
 }
@@ -52,6 +54,7 @@ export function storeRoutes(wire: StoreParts) {
   const contents = contentEndpoints(wire.files)
   const fileBulk = fileBulkEndpoints(wire.files)
   const uploadLinks = uploadLinkEndpoints(wire.files)
+  const uploads = uploadEndpoints(wire.files)
   const backups = backupEndpoints(wire.backups)
   const restores = restoreEndpoints(wire.backups)
   return [
@@ -60,6 +63,10 @@ export function storeRoutes(wire: StoreParts) {
     route('POST /store/upload-links/:id', ...uploadLinks.upload),
     route('GET /store/upload-links/:id', ...uploadLinks.get),
     route('DELETE /store/upload-links/:id', ...uploadLinks.remove),
+    route('POST /store/uploads', ...uploads.create),
+    route('GET /store/uploads/:id', ...uploads.get),
+    route('PATCH /store/uploads/:id', ...uploads.append),
+    route('DELETE /store/uploads/:id', ...uploads.remove),
     route('GET /store/files', ...files.list),
     route('POST /store/files/bulk', ...fileBulk.bulk),
     route('GET /store/files/usage', ...fileBulk.usage),

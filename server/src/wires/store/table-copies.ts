@@ -91,6 +91,9 @@ export const STORE_COPIES: TableCopies = {
   store_indexes: { rows: { sqlite: INDEXES, postgres: INDEXES } },
   store_search: { isLeftOut: true },
   store_search_words: { isLeftOut: true },
+  // Their pieces are objects of this storage: clients begin again.
+  store_uploads: { isLeftOut: true },
+  store_upload_pieces: { isLeftOut: true },
   // Of processes that read objects here.
   store_object_readers: { isLeftOut: true, isOpen: true },
   // What a restore under way has loaded.

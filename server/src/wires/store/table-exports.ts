@@ -24,6 +24,11 @@ export const storeExport = (forms: readonly ExportForm[]): WireExport => ({
     ]),
     ...leftOut('Smaller versions of images, which are made again', ['store_variants']),
     ...leftOut('Links by which files are uploaded, which end within days', ['store_upload_links']),
-    ...leftOut('Uploads and restores under way', ['store_reservations', 'store_unclaimed']),
+    ...leftOut('Uploads and restores under way', [
+      'store_reservations',
+      'store_unclaimed',
+      'store_upload_pieces',
+      'store_uploads',
+    ]),
   ],
 })

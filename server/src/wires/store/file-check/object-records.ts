@@ -38,6 +38,8 @@ export const RECORD_TABLES: readonly RecordTable[] = [
     id: 'id',
     where: "status = 'completed'",
   },
+  // Of uploads under way: they are gone within a day.
+  { table: 'store_upload_pieces', storage: 'uploads', key: 'object' },
   { table: 'store_unclaimed', storage: 'each', key: 'key' },
   { table: 'store_restored_files', storage: 'uploads', key: 'object', where: 'object is not null' },
   // Archives of the data of persons. One that is gone is made again on request.

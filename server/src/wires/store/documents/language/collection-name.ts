@@ -2,7 +2,17 @@ import { Type } from '../../../../base/schema.ts'
 import { StartError } from '../../../../base/start-error.ts'
 
 // Words that the routes of the wire use themselves.
-const RESERVED = ['upload', 'upload-links', 'files', 'backup', 'backups', 'health', 'changes', 'collections']
+const RESERVED = [
+  'upload',
+  'uploads',
+  'upload-links',
+  'files',
+  'backup',
+  'backups',
+  'health',
+  'changes',
+  'collections',
+]
 const PATTERN = `^(?!(?:${RESERVED.join('|')})$)[a-zA-Z][a-zA-Z0-9_-]{0,63}$`
 
 /** A collection's name: 1 to 64 letters, digits, `_` and `-`, a letter first, and none of the wire's own words. */

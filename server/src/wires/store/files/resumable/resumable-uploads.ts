@@ -1,0 +1,219 @@
+import { errors, type ApiError } from '../../../../base/errors.ts'
+import { newId } from '../../../../base/ids.ts'
+import { requireRow, type Step } from '../../../../db/database.ts'
+import { sql, type Sql } from '../../../../db/sql.ts'
+import type { WireContext } from '../../../../kernel/wire/wire.ts'
+import { noUpload } from '../../errors.ts'
+import type { NewObject, Objects } from '../../objects/objects.ts'
+import type { FileOwner, Quota } from '../../quota.ts'
+
+/** How long an upload is kept after its last bytes. */
+const RETENTION_MS = 86_400_000
+/** How long another request waits for one that makes the file, after the last piece that it has read. */
+export const JOIN_MS = 60_000
+const REMOVED_AT_ONCE = 100
+const EXPIRE_MS = 600_000
+
+/** A file that arrives by several requests. */
+export type ResumableUpload = {
+  id: string
+  owner: string
+  owner_kind: FileOwner['kind']
+  size: number
+  /** As it was sent: see `declaredFileOf`. */
+  metadata: string
+  /** How many bytes are stored. */
+  received: number
+  /** The request that may append. */
+  writer: string | null
+  joined_until: number
+  file_id: string | null
+  expires_at: number
+}
+
+/** A piece that is stored: an object of the uploads storage. */
+export type Piece = { start: number; size: number; object: string }
+
+export type ResumableUploads = {
+  /** @throws QUOTA_EXCEEDED */
+  create(owner: FileOwner, upload: { size: number; metadata: string }): Promise<ResumableUpload>
+  /** @throws NOT_FOUND also if it has expired, or is another caller's */
+  get(id: string, owner: string): Promise<ResumableUpload>
+  /**
+   * Lets a request append from an offset on. An earlier one that may append still, such as one whose client is gone, appends no
+   * more.
+   *
+   * @throws NOT_FOUND; CONFLICT with the offset that is right
+   */
+  take(id: string, owner: string, offset: number): Promise<ResumableUpload & { writer: string }>
+  /** Appends pieces that are written. @throws CONFLICT if another request appends now, or the upload has ended */
+  append(upload: ResumableUpload, start: number, objects: readonly NewObject[]): Promise<ResumableUpload>
+  pieces(id: string): Promise<Piece[]>
+  /** Lets one request at a time make the file. @returns whether this one may, until so much later */
+  join(id: string): Promise<boolean>
+  /** Goes on with it for as long again. */
+  stay(id: string): Promise<void>
+  /** Ends `join` of a request that has failed. */
+  leave(id: string): Promise<void>
+  /** The steps of the batch that creates the file. @throws CONFLICT if another one was, or the upload has ended */
+  finishSql(id: string, fileId: string): Step[]
+  /** Ends an upload; a file that it has become stays. @throws NOT_FOUND */
+  remove(id: string, owner: string): Promise<void>
+  /** Ends all uploads of an account. */
+  eraseOf(owner: string, stopping: AbortSignal): Promise<void>
+}
+
+type Context = Pick<WireContext, 'db' | 'clock' | 'jobs'>
+
+export function createResumableUploads(
+  { db, clock, jobs }: Context,
+  { objects, quota }: { objects: Objects; quota: Quota },
+): ResumableUploads {
+  const COLUMNS = sql.literal(
+    'id, owner, owner_kind, size, metadata, received, writer, joined_until, file_id, expires_at',
+  )
+
+  async function get(id: string, owner: string): Promise<ResumableUpload> {
+    const row = await db.get(sql<ResumableUpload>`
+      select ${COLUMNS} from store_uploads
+      where id = ${id} and owner = ${owner} and expires_at > ${clock.now()}`)
+    if (!row) throw noUpload(id)
+    return row
+  }
+
+  const piecesSql = (id: string): Sql<{ key: string }> =>
+    sql`select object as key from store_upload_pieces where upload_id = ${id}`
+
+  /** @param condition of the upload */
+  const removeSql = (id: string, condition: Sql): Step[] => [
+    // First: it locks the upload, so that no piece is added.
+    requireRow(sql`delete from store_uploads where id = ${id} and ${condition} returning id`, () =>
+      noUpload(id),
+    ),
+    ...objects.discardSql('uploads', piecesSql(id)),
+    sql`delete from store_upload_pieces where upload_id = ${id}`,
+    quota.releaseSql(id),
+  ]
+
+  /** Ends all uploads that fulfil a condition. */
+  async function removeAll(condition: Sql, stopping: AbortSignal): Promise<void> {
+    for (;;) {
+      const rows = await db.all(
+        sql<{ id: string }>`select id from store_uploads where ${condition} limit ${REMOVED_AT_ONCE}`,
+      )
+      for (const { id } of rows) {
+        if (stopping.aborted) return
+        // Another replica may have been first.
+        await db.batch(removeSql(id, condition)).catch((error: unknown) => {
+          if ((error as ApiError).status !== noUpload(id).status) throw error
+        })
+      }
+      if (rows.length < REMOVED_AT_ONCE) return
+    }
+  }
+  jobs.every('store.uploads', EXPIRE_MS, ({ stopping }) =>
+    removeAll(sql`expires_at <= ${clock.now()}`, stopping),
+  )
+
+  return {
+    get,
+
+    async create(owner, { size, metadata }) {
+      const now = clock.now()
+      const row: ResumableUpload = {
+        id: newId(now),
+        owner: owner.id,
+        owner_kind: owner.kind,
+        size,
+        metadata,
+        received: 0,
+        writer: null,
+        joined_until: 0,
+        file_id: null,
+        expires_at: now + RETENTION_MS,
+      }
+      await quota.hold(owner, { id: row.id, bytes: size, due: row.expires_at }, (steps) =>
+        db.batch([...steps, sql.insert('store_uploads', row, ['id'])]),
+      )
+      return row
+    },
+
+    async take(id, owner, offset) {
+      const writer = newId()
+      const [taken] = await db.write(sql<ResumableUpload>`
+        update store_uploads set writer = ${writer}
+        where id = ${id} and owner = ${owner} and received = ${offset} and expires_at > ${clock.now()}
+        returning ${COLUMNS}`)
+      if (!taken) throw otherOffset((await get(id, owner)).received)
+      return { ...taken, writer }
+    },
+
+    async append(upload, start, written) {
+      const { id, writer } = upload
+      const size = written.reduce((sum, one) => sum + one.size, 0)
+      const due = clock.now() + RETENTION_MS
+      let at = start
+      const rows = written.map((one) => {
+        const row = { upload_id: id, start: at, size: one.size, object: one.key }
+        at += one.size
+        return row
+      })
+      await db.batch([
+        requireRow(
+          sql`
+            update store_uploads set received = ${start + size}, expires_at = ${due}
+            where id = ${id} and writer = ${writer} and received = ${start} returning id`,
+          otherWriter,
+        ),
+        ...written.map(({ claimSql }) => claimSql),
+        ...rows.map((row) => sql.insert('store_upload_pieces', row, ['upload_id', 'start'])),
+        quota.extendSql(id, due),
+      ])
+      return { ...upload, received: start + size, expires_at: due }
+    },
+
+    pieces: (id) =>
+      db.all(sql<Piece>`
+        select start, size, object from store_upload_pieces where upload_id = ${id} order by start`),
+
+    async join(id) {
+      const now = clock.now()
+      const [joined] = await db.write(sql`
+        update store_uploads set joined_until = ${now + JOIN_MS}
+        where id = ${id} and joined_until <= ${now} and received = size and file_id is null returning id`)
+      return joined !== undefined
+    },
+
+    async stay(id) {
+      await db.write(sql`update store_uploads set joined_until = ${clock.now() + JOIN_MS} where id = ${id}`)
+    },
+
+    async leave(id) {
+      await db.write(sql`update store_uploads set joined_until = 0 where id = ${id}`)
+    },
+
+    finishSql: (id, fileId) => [
+      requireRow(
+        sql`
+          update store_uploads set file_id = ${fileId}, writer = null
+          where id = ${id} and file_id is null returning id`,
+        otherWriter,
+      ),
+      ...objects.discardSql('uploads', piecesSql(id)),
+      sql`delete from store_upload_pieces where upload_id = ${id}`,
+    ],
+
+    eraseOf: (owner, stopping) => removeAll(sql`owner = ${owner}`, stopping),
+    remove: async (id, owner) => void (await db.batch(removeSql(id, sql`owner = ${owner}`))),
+  }
+}
+
+const otherOffset = (offset: number): ApiError =>
+  errors.conflict({
+    message: `The upload has ${offset} bytes: go on from there.`,
+    details: { offset },
+    headers: { 'upload-offset': String(offset) },
+  })
+
+const otherWriter = (): ApiError =>
+  errors.conflict({ message: 'Another request has continued or ended this upload: ask for its offset.' })
