@@ -14,6 +14,7 @@ import type { FileRow, Files } from './files.ts'
 import type { Links } from './links.ts'
 import { PUBLIC_NAME } from './file-address.ts'
 import type { PublicFiles } from './public-files.ts'
+import { createRecentBytes } from './recent-bytes.ts'
 import { OneFile } from './one-file.ts'
 import type { ImageCaller } from './resize.ts'
 import { SIDE_PARAMETERS, SIZE_PARAMETERS, wantedVariant } from './variant-query.ts'
@@ -90,6 +91,7 @@ export function contentEndpoints({
   /** Those of images that everybody may ask for. */
   sizes: readonly string[]
 }) {
+  const recent = createRecentBytes()
   const contentOf = (file: FileRow): Content => ({
     what: `file ${file.id}`,
     name: file.original_name,
@@ -104,7 +106,7 @@ export function contentEndpoints({
   async function answerFile(
     call: ContentCall,
     file: FileRow,
-    caching: Pick<Content, 'cacheControl'> = {},
+    caching: Pick<Content, 'cacheControl' | 'recent'> = {},
   ): Promise<Answer<Blob>> {
     const wanted = wantedVariant(call.query, { accept: call.headers.accept, sizes })
     const variant = wanted && (await variants.get(file, wanted, imageCallerOf(call)))
@@ -162,7 +164,8 @@ export function contentEndpoints({
         reply: { 200: Bytes, 206: Bytes, 304: NoBody },
         errors: CONTENT_ERRORS,
       },
-      async (call) => answerFile(call, await publicFiles.get(call.params.name), { cacheControl: FOR_A_YEAR }),
+      async (call) =>
+        answerFile(call, await publicFiles.get(call.params.name), { cacheControl: FOR_A_YEAR, recent }),
     ),
     createLink: endpoint(
       {

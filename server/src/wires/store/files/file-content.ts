@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 
 import type { Logger } from '../../../base/logger.ts'
 import { checkedStream } from '../../../base/checked-stream.ts'
@@ -11,6 +12,7 @@ import { storeErrors } from '../errors.ts'
 import { NoSuchObject, type ByteRange } from '../objects/storage.ts'
 import { dispositionOf, isPlayed } from './disposition.ts'
 import { lengthOf, rangesOf } from './ranges.ts'
+import { SMALL_BYTES, type RecentBytes } from './recent-bytes.ts'
 import { NOT_UTF8, plainTypeOf } from './sniff.ts'
 
 /** Bytes that can be answered. */
@@ -25,6 +27,8 @@ export type Content = Validators & {
   vary?: string
   /** How caches may use it; default: after asking each time. */
   cacheControl?: string
+  /** Has the bytes in memory if they are small and were asked for recently. */
+  recent?: RecentBytes
   /** @throws NoSuchObject; UNAVAILABLE */
   open(range?: ByteRange): Promise<Readable>
 }
@@ -74,8 +78,7 @@ export async function answerContent(content: Content, request: ContentRequest): 
 
   const ranges = isRangeCurrent(asked['if-range'], content) ? rangesOf(asked.range, size) : undefined
   if (ranges === undefined) {
-    const stream = await openWhole(content, undefined, request)
-    return answer<Blob>(stream, { headers: whole })
+    return answer<Blob>(await wholeOf(content, request), { headers: whole })
   }
   if (ranges === 'unsatisfiable')
     throw storeErrors.range_not_satisfiable({
@@ -118,6 +121,13 @@ const mediaTypeOf = (contentType: string): string =>
     : plainTypeOf(contentType)
 
 const contentRange = ({ start, end }: ByteRange, size: number): string => `bytes ${start}-${end}/${size}`
+
+/** All bytes. */
+async function wholeOf(content: Content, request: ContentRequest): Promise<Readable | Buffer> {
+  const open = () => openWhole(content, undefined, request)
+  if (!content.recent || content.size > SMALL_BYTES) return open()
+  return content.recent(content.etag, async () => buffer(await open()))
+}
 
 /** A stream of exactly the bytes that were announced. Its first bytes have been read when this resolves. */
 export async function openWhole(

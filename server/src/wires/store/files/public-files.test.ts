@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { unlink } from 'node:fs/promises'
+import { join } from 'node:path'
 import { before, test } from 'node:test'
 
 import { startApp, type TestApp } from '../../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
 import { contentPath, upload, type Uploaded } from './file-content.fixture.ts'
 
 const PUBLIC_URL = 'https://api.example/v1'
@@ -13,10 +15,18 @@ eachEngine((engine) => {
   let app: TestApp
   let token: string
   let other: string
+  let folder: string
   const ending = endOfSuite()
   before(async () => {
+    folder = await temporaryFolder(ending)
     app = await startApp(ending, engine, {
-      environment: { SIXWIRE_POLICY: 'guarded', PUBLIC_URL, APP_URL: SHOP, SIXWIRE_ORIGINS: SHOP },
+      environment: {
+        DATA_DIR: folder,
+        SIXWIRE_POLICY: 'guarded',
+        PUBLIC_URL,
+        APP_URL: SHOP,
+        SIXWIRE_ORIGINS: SHOP,
+      },
       config: { auth: { local: { requireEmailVerification: false } } },
     })
     token = (await app.register()).token
@@ -118,6 +128,20 @@ eachEngine((engine) => {
     assert.deepEqual(shown, { ...described.body, access: 'public', url: shown.url })
     // Said again, it changes nothing: the address stays.
     assert.deepEqual((await change(file, { access: 'public' })).body, shown)
+  })
+
+  test('a small one is in memory once it was read, and still private at once', async () => {
+    const file = await publish('small')
+    const large = await publish('x'.repeat(70_000))
+    for (const one of [file, large]) {
+      assert.equal((await app.request('GET', pathOf(one))).status, 200)
+      await unlink(join(folder, 'uploads', one.filename.slice(-2), one.filename))
+    }
+    const { text, headers } = await app.request('GET', pathOf(file))
+    assert.deepEqual([text, headers.get('content-length')], ['small', '5'])
+    assert.equal((await app.request('GET', pathOf(large))).status, 500)
+    await change(file, { access: 'private' })
+    assert.equal((await app.request('GET', pathOf(file))).status, 404)
   })
 
   test('an address that nobody has got leads nowhere', async () => {
