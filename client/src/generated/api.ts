@@ -4021,9 +4021,9 @@ export interface Api {
       createdAt?: unknown
       /** Set by the server; ignored here. */
       updatedAt?: unknown
-    } & Record<string, unknown>
+    } & Record<string, unknown> | FormData
     reply: DocumentsCreated
-    errors: 'CONFLICT' | 'PAYLOAD_TOO_LARGE'
+    errors: 'CONFLICT' | 'PAYLOAD_TOO_LARGE' | 'QUOTA_EXCEEDED' | 'UNAVAILABLE'
     idempotent: true
   }
   /** List documents */

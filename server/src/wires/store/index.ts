@@ -24,6 +24,8 @@ import { attachableFiles } from './files/attachable-files.ts'
 import { createFileBulk } from './files/file-bulk.ts'
 import { createFileList } from './files/file-list.ts'
 import { createFilesAccess } from './documents/file-fields/file-access.ts'
+import { createDocumentFiles } from './files/document-files.ts'
+import { FILES_MAX, receiveMsOf } from './files/file-endpoints.ts'
 import { createExpandedFiles } from './files/expanded-files.ts'
 import { createFiles } from './files/files.ts'
 import { createInspection } from './files/inspect.ts'
@@ -154,6 +156,7 @@ export const store = defineWire({
     )
     deleteReleasedFiles(context, { db, objects, uses: fileUses })
     context.messaging?.setFileSource(attachableFiles({ policy, files, objects }))
+    const uploadLimit = bytesOf(options.uploadLimit)
     const health = () => db.ping()
     const listLimitMs = (options.queryLimitSeconds + LIST_WAIT_SECONDS) * 1000
     const documents = {
@@ -163,6 +166,8 @@ export const store = defineWire({
       writing,
       ...lists,
       listLimitMs,
+      receiveFiles: createDocumentFiles({ receive, files, access }),
+      bodyFiles: { max: FILES_MAX, maxBytes: uploadLimit, receiveMs: receiveMsOf(uploadLimit) },
       shownFiles: createExpandedFiles({ db }, { readable: readableFiles, publicFiles, links }, settings),
       deletions: writing.deletions,
       declared: options.collections,
@@ -190,7 +195,7 @@ export const store = defineWire({
         variants,
         bulk: createFileBulk({ db, objects, audit: context.audit, uses: fileUses }),
         sizes,
-        limit: bytesOf(options.uploadLimit),
+        limit: uploadLimit,
         publicUrl: settings.publicUrl,
       },
       backups: { backups, restores, clock },

@@ -20,7 +20,7 @@ import type { UploadAll } from './upload.ts'
 // The slowest line on which the largest file can be uploaded: 512 kbit/s.
 const BYTES_PER_MS = 64
 /** So many files one call takes. */
-const FILES_MAX = 100
+export const FILES_MAX = 100
 const RECEIVE_MIN_MS = 60_000
 const RECEIVE_MAX_MS = 24 * 3_600_000
 

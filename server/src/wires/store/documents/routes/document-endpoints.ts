@@ -8,7 +8,7 @@ import { ApiError, errors, invalid, type Issue } from '../../../../base/errors.t
 import { idsWithin, newId } from '../../../../base/ids.ts'
 import { createKeyedMutex } from '../../../../base/keyed-mutex.ts'
 import { ownRows } from '../../../../base/row-filter.ts'
-import { json } from '../../../../http/bodies.ts'
+import { json, type BodyFiles } from '../../../../http/bodies.ts'
 import { namesEtag } from '../../../../http/conditions.ts'
 import { countedFor } from '../../../../http/limits.ts'
 import type { Caller } from '../../../../http/access.ts'
@@ -58,9 +58,11 @@ import { patchBy, replaceBy, updateBy } from '../writes/request-body.ts'
 import { changeDocument, type DocumentChange } from '../writes/change-document.ts'
 import { createDocument, createDocuments, type NewDocumentId } from '../writes/create-document.ts'
 import { documentIdOf } from '../language/document-id.ts'
+import { acceptFiles, withNewFiles, type ReceiveDocumentFiles } from '../file-fields/new-files.ts'
+import { checkAction } from '../writes/access-checks.ts'
 import { removeDocument } from '../writes/remove-document.ts'
 import type { WriteContext } from '../writes/write-context.ts'
-import { isTakenId, noDocument } from '../../errors.ts'
+import { isTakenId, noDocument, storeErrors } from '../../errors.ts'
 
 /** What the routes that change a document have in common. */
 const CHANGE = {
@@ -84,12 +86,17 @@ export function documentEndpoints({
   explain,
   listLimitMs,
   shownFiles,
+  receiveFiles,
+  bodyFiles,
 }: {
   collections: Collections
   writing: WriteContext
   /** How long a list may take, its waiting included. */
   listLimitMs: number
   shownFiles: ShownFiles
+  receiveFiles: ReceiveDocumentFiles
+  /** What files may come with a document. */
+  bodyFiles: BodyFiles
 } & ReturnType<typeof createLists>) {
   const { documents } = writing
   const costlyPatches = createKeyedMutex({ queue: 256, retryAfter: 1 })
@@ -214,17 +221,19 @@ export function documentEndpoints({
       {
         summary: 'Create a document, or several',
         description:
-          'A collection exists as soon as it contains a document. An array of up to 1000 documents creates all of them or none, and answers them as `data`, in the same order.',
+          'A collection exists as soon as it contains a document. An array of up to 1000 documents creates all of them or none, and answers them as `data`, in the same order. As multipart/form-data a document, the part `_json`, comes with its files, each in a part named by its field: all are stored, or nothing.',
         access: 'user',
         idempotent: true,
         replayed: (body, { params, caller }) =>
           replayedCreate((params as { collection: string }).collection, body, collections.viewer(caller)),
         params: InCollection,
-        body: json(OneOrMoreFields),
+        body: json(OneOrMoreFields, { files: bodyFiles }),
         reply: { 201: OneOrMore },
-        errors: [errors.conflict, errors.payload_too_large],
+        errors: [errors.conflict, errors.payload_too_large, storeErrors.quota_exceeded, errors.unavailable],
       },
-      async ({ params: { collection: name }, body, caller, recordId, isRepeated }) => {
+      async (call) => {
+        const { body, caller, upload } = call
+        const { collection: name } = call.params
         const collection = collections.get(name)
         const viewer = collections.viewer(caller)
         const subject = await viewer.subjectFor(collection)
@@ -232,8 +241,26 @@ export function documentEndpoints({
         const idOf = (id: string, fields: DocumentFields, at: string): NewDocumentId => ({
           recordId: id,
           sent: takesIds && fields['_id'] !== undefined ? documentIdOf(fields['_id'], at) : undefined,
-          ifTaken: isRepeated ? 'answer-own' : 'refuse',
+          ifTaken: call.isRepeated ? 'answer-own' : 'refuse',
         })
+        if (upload) {
+          if (Array.isArray(body))
+            throw invalid({ path: '/body', message: 'must be one document, if files come with it' })
+          checkAction({ collection, subject }, 'create')
+          const id = idOf('', body, '/body/_id')
+          return receiveFiles(
+            { upload, caller, once: call.once!, signal: call.signal },
+            { accept: acceptFiles(collection), content: body },
+            async (newFiles, made) => {
+              const fields = withNewFiles(collection, body, newFiles.named)
+              const ifTaken = made.isRepeated ? 'answer-own' : 'refuse'
+              const newId = { ...id, recordId: made.id, ifTaken } as const
+              const document = await createDocument(writing, collection, viewer, newId, fields, newFiles)
+              return one(shownAfterWrite(collection, subject, document), 201)
+            },
+          )
+        }
+        const { recordId } = call
         if (Array.isArray(body)) {
           const list = body as DocumentFields[]
           const recordIds = idsWithin(recordId, list.length)
