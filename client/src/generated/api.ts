@@ -3964,7 +3964,7 @@ export interface Api {
       fit?: 'cover' | 'contain' | 'inside' | undefined
     }
     reply: Blob
-    errors: 'NOT_FOUND' | 'FILE_PENDING' | 'FILE_REFUSED' | 'PRECONDITION_FAILED' | 'RANGE_NOT_SATISFIABLE' | 'IMAGE_TOO_LARGE' | 'IMAGE_UNREADABLE'
+    errors: 'NOT_FOUND' | 'PRECONDITION_FAILED' | 'RANGE_NOT_SATISFIABLE' | 'IMAGE_TOO_LARGE' | 'IMAGE_UNREADABLE' | 'FILE_PENDING' | 'FILE_REFUSED'
   }
   /** Create a link to a file */
   'POST /store/files/:id/link': {
