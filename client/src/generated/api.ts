@@ -1786,6 +1786,15 @@ type FileUsage = {
   }[]
 }
 
+type FileUseList = {
+  uses: {
+    collection: string
+    field: string
+    /** Of the document. */
+    _id: string
+  }[]
+}
+
 type FileLink = {
   /** Opens the file without a token of a caller. */
   url: string
@@ -3939,6 +3948,11 @@ export interface Api {
     }
     reply: StoredFile
     errors: 'NOT_FOUND'
+  }
+  /** List the documents that have a file */
+  'GET /store/files/:id/uses': {
+    reply: FileUseList
+    errors: 'NOT_FOUND' | 'UNAVAILABLE'
   }
   /** Delete a file */
   'DELETE /store/files/:id': {

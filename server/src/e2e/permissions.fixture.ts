@@ -210,5 +210,6 @@ export const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     'GET /store/collections',
     'POST /store/files/bulk',
     'GET /store/files/usage',
+    'GET /store/files/:id/uses',
   ],
 }

@@ -109,6 +109,7 @@ const REFUSED: Record<string, string> = {
   'GET /messaging/logs/{id}/content': 'NOT_FOUND',
   'GET /pay/events/{id}': 'NOT_FOUND',
   'GET /pay/transactions/{id}/timeline': 'NOT_FOUND',
+  'GET /store/files/{id}/uses': 'NOT_FOUND',
   'GET /store/backups/{id}/archive': 'NOT_FOUND',
   'GET /store/backups/{id}/check': 'NOT_FOUND',
   'PATCH /auth/users/{id}': 'NOT_FOUND',

@@ -193,6 +193,7 @@ export const store = defineWire({
         links,
         objects,
         variants,
+        uses: fileUses,
         bulk: createFileBulk({ db, objects, audit: context.audit, uses: fileUses }),
         sizes,
         limit: uploadLimit,

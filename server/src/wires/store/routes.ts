@@ -74,6 +74,7 @@ export function storeRoutes(wire: StoreParts) {
     route('GET /store/files/public/:name', ...contents.public),
     route('GET /store/files/:id', ...files.get),
     route('PATCH /store/files/:id', ...files.update),
+    route('GET /store/files/:id/uses', ...files.uses),
     route('DELETE /store/files/:id', ...files.remove),
     route('GET /store/files/:id/content', ...contents.download),
     route('POST /store/files/:id/link', ...contents.createLink),

@@ -12,6 +12,7 @@ import { isPrivileged } from '../../../kernel/policy/policy.ts'
 import { FileFilterFields } from './file-filter.ts'
 import { FILE_SORTS, type FileList } from './file-list.ts'
 import type { FilesAccess } from '../documents/file-fields/file-access.ts'
+import type { FileUses } from '../documents/file-fields/file-uses.ts'
 import { fileJson, type FileRow, type Files } from './files.ts'
 import type { PublicFiles } from './public-files.ts'
 import { OneFile } from './one-file.ts'
@@ -102,6 +103,21 @@ const ListQuery = Type.Object({
   ...FileFilterFields,
 })
 
+const USES_MAX = 100
+
+const FileUseList = Type.Object(
+  {
+    uses: Type.Array(
+      Type.Object({
+        collection: Type.String({ examples: ['products'] }),
+        field: Type.String({ examples: ['photo'] }),
+        _id: Type.String({ description: 'Of the document.' }),
+      }),
+    ),
+  },
+  { title: 'FileUseList' },
+)
+
 /** @param options.limit the largest file in bytes */
 export function fileEndpoints({
   files,
@@ -109,11 +125,13 @@ export function fileEndpoints({
   list,
   uploadAll,
   access,
+  uses,
   limit,
   publicUrl,
 }: {
   files: Files
   publicFiles: PublicFiles
+  uses: FileUses
   list: FileList
   uploadAll: UploadAll
   access: FilesAccess
@@ -225,6 +243,24 @@ export function fileEndpoints({
       },
       async ({ params: { id }, body, caller }) =>
         answerOf(caller, await files.update(id, access.rowFilter(caller, 'update'), body)),
+    ),
+    uses: endpoint(
+      {
+        summary: 'List the documents that have a file',
+        description: `Those that have it in a field of files, at most ${USES_MAX}.`,
+        access: 'operator',
+        readsOnly: true,
+        params: OneFile,
+        reply: { 200: FileUseList },
+        errors: [errors.not_found, errors.unavailable],
+      },
+      async ({ params: { id }, caller }) => {
+        await files.read(id, caller)
+        const found = (await uses.usesOf(id)).flatMap(({ field: { collection, path }, documents }) =>
+          documents.map((_id) => ({ collection, field: path.join('.'), _id })),
+        )
+        return { uses: found.slice(0, USES_MAX) }
+      },
     ),
     remove: endpoint(
       {

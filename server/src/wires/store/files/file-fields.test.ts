@@ -252,6 +252,11 @@ eachEngine((engine) => {
     test('hold their files: one is not deleted while a document has it', async () => {
       const [file, free] = [await fileOf(ann), await fileOf(ann)]
       const ids = [await made('products', { photos: [file] }), await made('products', { photos: [file] })]
+      const { uses } = (await ask(admin, 'GET', `files/${file}/uses`)).body
+      assert.deepEqual(
+        uses,
+        ids.map((_id) => ({ collection: 'products', field: 'photos', _id })),
+      )
       const refused = await ask(ann, 'DELETE', `files/${file}`)
       assert.equal(refused.status, 409, refused.text)
       assert.match(refused.body.error.message, /Documents of products have this file in photos/)

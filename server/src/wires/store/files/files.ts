@@ -248,7 +248,7 @@ function usedConflict([use]: readonly FileUse[]): ApiError {
   const [collection, path] = [field.collection, field.path.join('.')]
   return errors.conflict({
     message: `Documents of ${collection} have this file in ${path}: take it out of them first.`,
-    details: { collection, field: path, documents },
+    details: { collection, field: path, documents: documents.length },
   })
 }
 

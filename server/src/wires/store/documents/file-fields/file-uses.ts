@@ -21,14 +21,14 @@ import {
 } from '../storage/sql/referrers.ts'
 import type { OwnedFile } from './file-access.ts'
 
-/** The most documents that are counted as those which have a file. */
-const COUNTED_MAX = 1000
+/** The most documents of a field that are found to have a file. */
+const FOUND_MAX = 1000
 /** Of documents that have a file so many are read until one is found which the caller may read, and so many at once. */
 const READ_MAX = 1024
 const READ_AT_ONCE = 16
 
-/** A field in which documents have a file. */
-export type FileUse = { readonly field: FileField; readonly documents: number }
+/** A field in which documents have a file, and their ids. */
+export type FileUse = { readonly field: FileField; readonly documents: readonly string[] }
 
 type Context = {
   readonly db: Database
@@ -71,15 +71,15 @@ export function createFileUses(context: Context) {
       )
     },
 
-    /** In which fields documents have a file, and how many, up to 1000. */
+    /** In which fields documents have a file, and which, up to 1000 of each. */
     async usesOf(id: string): Promise<FileUse[]> {
       const uses = await Promise.all(
         fields.map(async (field) => {
-          const rows = await db.all(selectReferrersSql(await indexOf(field), [id], COUNTED_MAX))
-          return { field, documents: rows.length }
+          const rows = await db.all(selectReferrersSql(await indexOf(field), [id], FOUND_MAX))
+          return { field, documents: rows.map((row) => row.id) }
         }),
       )
-      return uses.filter(({ documents }) => documents > 0)
+      return uses.filter(({ documents }) => documents.length > 0)
     },
 
     /**
