@@ -7,6 +7,10 @@ export const NEW = '.new'
 /** A collection as operators see it. */
 export type CollectionSummary = CallReply<Api, 'GET /store/collections'>['data'][number]
 
+/** The fields that hold files, by their paths, and what they take. */
+export type FileFields = CollectionSummary['files']
+export type FileFieldLimits = FileFields[string]
+
 /** A rule in words: its audiences, or its filter. */
 export const ruleText = (rule: unknown): string =>
   typeof rule === 'string'

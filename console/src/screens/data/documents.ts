@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 
 import type { Api, CallReply, Stored } from '../../../../client/src/index.ts'
 import { six } from '../../parts/session.ts'
-import { loadCollection } from './collection.ts'
+import { loadCollection, type FileFields } from './collection.ts'
 import { filterOfWords, isFilterText, type FilterJson } from './filter.ts'
 
 /** What a preview tells of itself: see GET /store/:collection. */
@@ -26,10 +26,11 @@ const PAGE = 100
 /** Documents that are read to know the fields. */
 const SAMPLE = 50
 
-/** The fields of a collection: those of a sample of its documents, and those of its search by words. */
+/** The fields of a collection: those of a sample of its documents, of its search by words, and those that hold files. */
 export type KnownFields = {
   readonly fields: CallReply<Api, 'GET /store/:collection/fields'>['fields']
   readonly search: readonly string[]
+  readonly files: FileFields
 }
 
 export async function loadFields(collection: string, signal: AbortSignal): Promise<KnownFields> {
@@ -37,7 +38,7 @@ export async function loadFields(collection: string, signal: AbortSignal): Promi
     six.call('GET /store/:collection/fields', { params: { collection }, query: { sample: SAMPLE }, signal }),
     loadCollection(collection, signal),
   ])
-  return { fields, search: found?.search ?? [] }
+  return { fields, search: found?.search ?? [], files: found?.files ?? {} }
 }
 
 /** What the address says of a grid. */

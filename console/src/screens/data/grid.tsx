@@ -7,7 +7,7 @@ import { go, href, Link, place } from '../../parts/router.tsx'
 import { canWrite } from '../../parts/session.ts'
 import { Cell, isEditable, loadCellEditor } from './cell.tsx'
 import { editing } from './edited-cell.ts'
-import { NEW } from './collection.ts'
+import { NEW, type FileFieldLimits } from './collection.ts'
 import { gridQueryOf, loadFields, loadRows, type GridQuery, type GridRow } from './documents.ts'
 import { isFilterText } from './filter.ts'
 import { Late, openLate } from '../../parts/late.tsx'
@@ -21,13 +21,15 @@ const DOUBLE_CLICK_MS = 250
 
 type FieldSample = { path: string; documents: number }
 
-/** The fields that most documents have, of the first level. */
-const usualColumns = (fields: readonly FieldSample[]): string[] =>
-  fields
+/** The fields that most documents have, of the first level; files are always shown. */
+const usualColumns = (fields: readonly FieldSample[], files: readonly string[]): string[] => {
+  const usual = fields
     .filter(({ path }) => !path.includes('.') && !['_id', 'createdAt', 'updatedAt'].includes(path))
     .toSorted((a, b) => b.documents - a.documents)
     .slice(0, COLUMNS_SHOWN)
     .map(({ path }) => path)
+  return [...new Set([...usual, ...files.slice(0, 1)])]
+}
 
 /** The documents of a collection as a table. */
 export default function Grid({ collection }: { collection: string }) {
@@ -35,7 +37,8 @@ export default function Grid({ collection }: { collection: string }) {
   const loaded = useLoad((signal) => loadFields(collection, signal), [collection])
   const knownFields = loaded.value
   const fields = knownFields?.fields ?? []
-  const columns = chosen ?? usualColumns(fields)
+  const files = knownFields?.files ?? {}
+  const columns = chosen ?? usualColumns(fields, Object.keys(files))
   function choose(names: readonly string[] | undefined): void {
     keepChoices(collection, { columns: names })
     setChosen(names)
@@ -68,7 +71,10 @@ export default function Grid({ collection }: { collection: string }) {
           width: '120px',
           sort: '_id',
         },
-        ...columns.map((path, at) => ({ ...columnOf(collection, path), isMinor: at > 0 })),
+        ...columns.map((path, at) => ({
+          ...columnOf(collection, path, files[path]),
+          isMinor: at > 0,
+        })),
         { ...columnOf(collection, 'updatedAt'), title: 'Updated', width: '132px' },
       ]}
       empty={
@@ -94,20 +100,27 @@ export default function Grid({ collection }: { collection: string }) {
         <Late
           key={id}
           load={async () => ({ default: (await import('./document/index.tsx')).DocumentPane })}
-          props={{ collection, id, onChange: again }}
+          props={{ collection, id, files, onChange: again }}
         />
       )}
     />
   )
 }
 
-const columnOf = (collection: string, path: string): ListColumn<GridRow> => ({
+const loadFileCell = () => import('./file-cell.tsx')
+
+const columnOf = (collection: string, path: string, files?: FileFieldLimits): ListColumn<GridRow> => ({
   name: path,
   title: path,
   sort: path,
   width: '160px',
   isMinor: true,
-  cell: (row) => <Cell {...{ row, path, collection }} />,
+  cell: (row) =>
+    files ? (
+      <Late load={loadFileCell} props={{ row, path, collection }} />
+    ) : (
+      <Cell {...{ row, path, collection }} />
+    ),
 })
 
 /** A double click edits a cell, and `e` the first one of the row that has the focus. */

@@ -111,6 +111,7 @@ function FileView({ file, again }: { file: ShownFile; again: () => void }) {
           ['SHA-256', <Id what="the checksum">{file.sha256}</Id>],
         ]}
       />
+      <Uses id={id} />
       {Object.keys(file.metadata).length > 0 && (
         <>
           <h3>Metadata</h3>
@@ -118,5 +119,33 @@ function FileView({ file, again }: { file: ShownFile; again: () => void }) {
         </>
       )}
     </>
+  )
+}
+
+/** The documents that have a file. */
+function Uses({ id }: { id: string }) {
+  const loaded = useLoad((signal) => six.call('GET /store/files/:id/uses', { params: { id }, signal }), [id])
+  return (
+    <section aria-label="Used by">
+      <h3>Used by</h3>
+      <Show of={loaded}>
+        {({ uses }) =>
+          uses.length === 0 ? (
+            <p class="soft">No document has it in a field of files.</p>
+          ) : (
+            <ul>
+              {uses.map(({ collection, field, _id }) => (
+                <li key={`${collection}/${field}/${_id}`}>
+                  <Link to={href(['data', collection, _id])}>
+                    <Text>{`${collection} ${_id}`}</Text>
+                  </Link>{' '}
+                  <span class="soft">{field}</span>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Show>
+    </section>
   )
 }

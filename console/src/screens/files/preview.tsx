@@ -11,13 +11,13 @@ export const loadFile = (id: string, signal?: AbortSignal) =>
 
 const TEXT_BYTES = 65_536
 const SVG_BYTES = 2_000_000
-const RESIZED = /^image\/(?:jpeg|png|webp|gif|avif)$/
+const RESIZED = /^image\/(?:jpeg|a?png|webp|gif|avif)$/
 const READABLE = /^(?:text\/|application\/(?:json|xml|javascript|yaml|x-yaml|toml|sql|.*\+(?:json|xml)))/
 
-/** In a box of so many pixels; on finer screens twice as many. */
+/** In a box of so many pixels; on finer screens twice as many. Not as `size`, of which the configuration may list others. */
 const within = (side: number, fit: 'inside' | 'cover') => {
   const pixels = devicePixelRatio > 1 ? side * 2 : side
-  return { width: pixels, height: pixels, fit }
+  return { width: pixels, height: pixels, fit, format: 'webp' as const }
 }
 const SMALL = within(64, 'cover')
 const MEDIUM = within(256, 'inside')

@@ -27,18 +27,24 @@ const sender = createClient(serverUrl)
 const change = (id: number, changes: Partial<Upload>): void =>
   void (uploads.value = uploads.value.map((one) => (one.id === id ? { ...one, ...changes } : one)))
 
-async function send({ id, file }: Upload, idempotencyKey: string): Promise<void> {
+/**
+ * Stores a file.
+ *
+ * @param onSent is told how many of its bytes are sent
+ */
+export async function sendFile(file: File, onSent: (bytes: number) => void, signal?: AbortSignal) {
   const input = {
-    idempotencyKey,
-    onProgress: ({ loaded }: { loaded: number }) => change(id, { done: Math.min(loaded, file.size) }),
+    idempotencyKey: crypto.randomUUID(),
+    onProgress: ({ loaded }: { loaded: number }) => onSent(Math.min(loaded, file.size)),
+    ...(signal && { signal }),
   }
   try {
-    await sender.upload(file, { ...input, token: accessToken() })
+    return await sender.upload(file, { ...input, token: accessToken() })
   } catch (error) {
     if (!isError(error, 'UNAUTHORIZED')) throw error
     // Renews the token, or waits for the reader to sign in again.
     await six.call('GET /auth/me')
-    await sender.upload(file, { ...input, token: accessToken() })
+    return sender.upload(file, { ...input, token: accessToken() })
   }
 }
 
@@ -52,7 +58,7 @@ function sendNext(onDone: () => void): void {
   }
   running++
   change(next.id, { state: 'running' })
-  send(next, crypto.randomUUID())
+  sendFile(next.file, (done) => change(next.id, { done }))
     .then(
       () => change(next.id, { state: 'done', done: next.file.size }),
       (error: unknown) => change(next.id, { state: 'failed', error: messageOf(error) }),

@@ -1,5 +1,8 @@
 import { useRef, useState } from 'preact/hooks'
 
+import { Late } from '../../../parts/late.tsx'
+import type { FileFieldLimits, FileFields } from '../collection.ts'
+import { fileFieldAt, filesIn, missingFileFields, nodeOfFiles } from './file-fields.ts'
 import { Control, NameInput } from './inputs.tsx'
 import { sizeOf, treeOf, TYPES, withType, type TreeField, type TreeNode, type ValueType } from './tree.ts'
 
@@ -8,21 +11,31 @@ const OPEN_DEPTH = 3
 const OPEN_VALUES = 300
 
 type ObjectNode = Extract<TreeNode, { type: 'object' }>
-type Edit = { isReadOnly: boolean; isLarge: boolean; focus: { current: number | undefined } }
+/** What is the same for all fields. */
+type Edit = {
+  isReadOnly: boolean
+  isLarge: boolean
+  focus: { current: number | undefined }
+  files: FileFields
+  /** Why it was not saved. */
+  error: unknown
+}
 
 /** The fields of a document as a form. */
 export default function DocumentForm(props: {
   tree: ObjectNode
   isReadOnly: boolean
+  files: FileFields
+  error: unknown
   onChange: (tree: ObjectNode) => void
 }) {
-  const { tree, isReadOnly, onChange } = props
+  const { tree, onChange, ...rest } = props
   const [isLarge] = useState(() => sizeOf(tree, OPEN_VALUES + 1) > OPEN_VALUES)
   // The field that was added last: its name gets the focus.
   const focus = useRef<number>(undefined)
   return (
     <div class="document-form">
-      <Fields node={tree} onChange={onChange} edit={{ isReadOnly, isLarge, focus }} path="" depth={0} />
+      <Fields node={tree} onChange={onChange} edit={{ ...rest, isLarge, focus }} path="" depth={0} />
     </div>
   )
 }
@@ -45,12 +58,28 @@ function Fields({
     setShown(Math.max(shown, fields.length + 1))
     change([...fields, { name: '', node: added }])
   }
+  // Files can be dropped on fields that the document does not have yet.
+  const missing = missingFileFields(edit.files, path, names).map((name) => ({ name, node: undefined }))
   return (
     <>
-      {fields.length === 0 && <p class="soft">No fields.</p>}
+      {fields.length + missing.length === 0 && <p class="soft">No fields.</p>}
       <ul>
-        {fields.slice(0, shown).map(({ name, node: value }, at) => {
+        {[...fields.slice(0, shown), ...missing].map(({ name, node: value }, at) => {
           const inner = path ? `${path}.${name}` : name
+          // Not while its name is typed.
+          const isNew = value !== undefined && value.key === edit.focus.current
+          const field = isNew || names.get(name)?.[1] ? undefined : fileFieldAt(edit.files, inner, value)
+          if (field)
+            return (
+              <FileValue
+                key={inner}
+                {...{ name, field, path: inner, edit, node: value }}
+                onChange={(node) =>
+                  change(value ? fields.with(at, { name, node }) : [...fields, { name, node }])
+                }
+              />
+            )
+          if (!value) return null
           return (
             <Value
               key={value.key}
@@ -82,6 +111,29 @@ function Fields({
         </button>
       )}
     </>
+  )
+}
+
+/** A field that holds files, also one that the document does not have yet. */
+function FileValue(props: {
+  name: string
+  field: FileFieldLimits
+  path: string
+  edit: Edit
+  node: TreeNode | undefined
+  onChange: (node: TreeNode) => void
+}) {
+  const { name, field, path, edit, node, onChange } = props
+  const { isReadOnly, error } = edit
+  const onIds = (ids: readonly string[]) => onChange(nodeOfFiles(ids, field))
+  return (
+    <li class="row">
+      <code class="file-name">{name}</code>
+      <Late
+        load={() => import('./file-field.tsx')}
+        props={{ ids: filesIn(node), field, path, isReadOnly, error, onIds }}
+      />
+    </li>
   )
 }
 

@@ -19,7 +19,7 @@ import {
   type DocumentFields,
 } from './draft.ts'
 import type { TreeNode } from './tree.ts'
-import { NEW } from '../collection.ts'
+import { NEW, type FileFields } from '../collection.ts'
 import { useDocument, type OpenDocument, type CurrentDocument } from './use-document.ts'
 
 const loadFaults = async () => ({ default: (await import('./faults.tsx')).Faults })
@@ -45,7 +45,7 @@ export function DocumentPane(props: Omit<OpenDocument, 'document'>) {
 }
 
 function DocumentEditor(props: OpenDocument) {
-  const { collection, id, onChange } = props
+  const { collection, id, files, onChange } = props
   const open = useDocument(props)
   const { base, draft, theirs, error, value, baseFields, isChanged, isReadOnly, isSaving = false } = open
   // Wherever the focus is.
@@ -88,7 +88,7 @@ function DocumentEditor(props: OpenDocument) {
           {
             name: 'form',
             title: 'Form',
-            show: () => <FormTab draft={draft} isReadOnly={isReadOnly} onDraft={open.edit} />,
+            show: () => <FormTab {...{ draft, isReadOnly, error, files }} onDraft={open.edit} />,
           },
           {
             name: 'json',
@@ -192,9 +192,11 @@ function Owner({ collection, id }: { collection: string; id: string }) {
 function FormTab(props: {
   draft: DocumentDraft
   isReadOnly: boolean
+  error: unknown
+  files: FileFields
   onDraft: (draft: DocumentDraft) => void
 }) {
-  const { draft, isReadOnly, onDraft } = props
+  const { draft, onDraft, ...rest } = props
   // The same tree as long as the text is the same: fields keep the focus.
   const cached = useRef<{ draft: DocumentDraft; tree: ReturnType<typeof draftTree> }>(undefined)
   if (cached.current?.draft !== draft) cached.current = { draft, tree: draftTree(draft) }
@@ -206,5 +208,5 @@ function FormTab(props: {
     )
   }
   const onChange = (next: TreeNode) => onDraft({ tree: next })
-  return <Late load={() => import('./form.tsx')} props={{ tree, isReadOnly, onChange }} />
+  return <Late load={() => import('./form.tsx')} props={{ tree, onChange, ...rest }} />
 }

@@ -5,6 +5,7 @@ import { isError } from '../../../../../client/src/index.ts'
 import { go, href, place } from '../../../parts/router.tsx'
 import { canWrite, six } from '../../../parts/session.ts'
 import { toast } from '../../../parts/toast.tsx'
+import type { FileFields } from '../collection.ts'
 import { draftOf, drafts, draftValue, ownFields, type DocumentDraft, type DocumentFields } from './draft.ts'
 
 export type CurrentDocument = DocumentFields & { _id: string; createdAt: string; updatedAt: string }
@@ -23,6 +24,8 @@ export type OpenDocument = {
   collection: string
   /** Of a document, or `new`. */
   id: string
+  /** Those of its fields that hold files. */
+  files: FileFields
   /** As it was loaded; undefined for a new one. */
   document: CurrentDocument | undefined
   /** Called after it was created or changed. */
