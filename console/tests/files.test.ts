@@ -122,6 +122,23 @@ describe('the files in the console', { skip: withoutChromium }, () => {
       )
     })
 
+    test('are made public, and private again under another address', async () => {
+      await open('page.html')
+      const isPublic = page.getByRole('switch', { name: 'Public' })
+      await isPublic.click()
+      const address = page.locator('.pane dd code', { hasText: '/store/files/public/' })
+      const { pathname } = new URL(await address.innerText())
+      const status = async () => (await app().request('GET', pathname)).status
+      assert.equal(await status(), 200)
+      await page
+        .getByRole('row', { name: 'page.html' })
+        .locator('.badge', { hasText: 'public' })
+        .waitFor({ state: 'attached' })
+      await isPublic.click()
+      await address.waitFor({ state: 'detached' })
+      assert.equal(await status(), 404)
+    })
+
     test('are found by name, kind and owner, and shown side by side', async () => {
       await admin.go('#/files?q=TXT&contentType=text/*')
       await page.getByRole('link', { name: 'notes.txt' }).waitFor()

@@ -1,3 +1,5 @@
+import { useState } from 'preact/hooks'
+
 import { confirm } from '../../parts/dialog.tsx'
 import { messageOf, Show, useLoad } from '../../parts/load.tsx'
 import { go, href, Link, place } from '../../parts/router.tsx'
@@ -48,7 +50,8 @@ export default function FilePane({
   return <Show of={loaded}>{(one) => <FileView file={one} again={again} />}</Show>
 }
 
-function FileView({ file, again }: { file: ShownFile; again: () => void }) {
+function FileView({ file: loaded, again }: { file: ShownFile; again: () => void }) {
+  const [file, setFile] = useState(loaded)
   const { _id: id, owner } = file
   const remove = () =>
     confirm({
@@ -98,6 +101,13 @@ function FileView({ file, again }: { file: ShownFile; again: () => void }) {
           Delete
         </button>
       </div>
+      <AccessSwitch
+        file={file}
+        onChange={(next) => {
+          setFile(next)
+          again()
+        }}
+      />
       <Facts
         of={[
           ['Type', <Text>{file.contentType}</Text>],
@@ -105,7 +115,7 @@ function FileView({ file, again }: { file: ShownFile; again: () => void }) {
           ['Size', `${bytes(file.size)} (${file.size.toLocaleString()} bytes)`],
           ['Uploaded', <Time at={file.createdAt} />],
           owner !== undefined && ['Owner', <Link to={href(['users', owner])}>{owner}</Link>],
-          ['Access', <States of={file} isWhole />],
+          file.status && ['Status', <States of={file} />],
           ['Address', <Id what="the address">{file.url}</Id>],
           ['Id', <Id>{id}</Id>],
           ['SHA-256', <Id what="the checksum">{file.sha256}</Id>],
@@ -119,6 +129,41 @@ function FileView({ file, again }: { file: ShownFile; again: () => void }) {
         </>
       )}
     </>
+  )
+}
+
+/** Makes a file public or private. */
+function AccessSwitch({ file, onChange }: { file: ShownFile; onChange: (file: ShownFile) => void }) {
+  const [isBusy, setBusy] = useState(false)
+  const isPublic = file.access === 'public'
+  async function change(): Promise<void> {
+    setBusy(true)
+    try {
+      const access = isPublic ? 'private' : 'public'
+      onChange(await six.call('PATCH /store/files/:id', { params: { id: file._id }, body: { access } }))
+      toast(isPublic ? 'The file is private. Its address has changed.' : 'The file is public.')
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <div>
+      <label class="check">
+        <input
+          type="checkbox"
+          role="switch"
+          checked={isPublic}
+          aria-checked={isPublic}
+          aria-describedby="public-hint"
+          disabled={isBusy || !canWrite.value}
+          onChange={() => orSay(change())}
+        />{' '}
+        Public: everybody who has its address may read it
+      </label>
+      <p id="public-hint" class="hint">
+        Browsers and caches keep the copies that they have, also after it is made private.
+      </p>
+    </div>
   )
 }
 
