@@ -137,6 +137,10 @@ export const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     'POST /store/upload-links',
     'GET /store/upload-links/:id',
     'DELETE /store/upload-links/:id',
+    'POST /store/uploads',
+    'GET /store/uploads/:id',
+    'PATCH /store/uploads/:id',
+    'DELETE /store/uploads/:id',
   ],
   admin: [
     'POST /pay/cardpay/refund',
