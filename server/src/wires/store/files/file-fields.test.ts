@@ -148,6 +148,22 @@ eachEngine((engine) => {
       assert.equal((await ask(bob, 'PUT', `products/${product}`, { photo: shown, n: 1 })).status, 200)
     })
 
+    test('take only files that their writer may change, so that no reader publishes, keeps or loses those of others', async () => {
+      const library = await startApp(ending, engine, {
+        config: { store: { ...config.store, fileAccess: 'public-read' } },
+        environment: { DATA_DIR: await temporaryFolder(ending) },
+      })
+      const [owner, reader] = [await library.register(), await library.register()]
+      const { _id } = (await upload(library, owner.token, {})).body
+      assert.equal((await askAt(library, reader, 'GET', `files/${_id}`)).status, 200)
+      for (const fields of [{ banner: _id }, { photos: [_id] }])
+        assert.match(
+          issueOf(await askAt(library, reader, 'POST', 'products', fields)).message,
+          /no file with this _id that you may give/,
+        )
+      assert.equal((await askAt(library, owner, 'POST', 'products', { banner: _id })).status, 201)
+    })
+
     test('show their files to those who may read the document and see the field, and to nobody else', async () => {
       const everybody = [admin, ann, bob, undefined]
       const [photo, invoice, letter] = [await fileOf(ann), await fileOf(admin), await fileOf(ann)]

@@ -47,7 +47,7 @@ export type CheckFiles = (
 ) => Promise<Step[]>
 
 /**
- * Checks the files that a write adds: each is there, its writer may read it without a document that has it, and the field takes its
+ * Checks the files that a write adds: each is there, its writer may change it, and the field takes its
  * type and size. Those that the document has already are not asked again.
  */
 export const createFileChecks =
@@ -69,7 +69,7 @@ export const createFileChecks =
     const faults: Issue[] = []
     for (const { field, id, at } of added) {
       const known = stored.get(id)
-      const file = own.get(id) ?? (known && readable.hasAlone(viewer, known) ? known : undefined)
+      const file = own.get(id) ?? (known && readable.mayGive(viewer, known) ? known : undefined)
       const message = file ? faultOf(field, file) : NO_FILE
       if (message !== undefined) faults.push({ path: at, message })
     }
@@ -88,8 +88,8 @@ export const attachAnyFiles: CheckFiles = async ({ fileFields }, _viewer, { fiel
     ),
   )
 
-/** Of a file that is not there the same as of one that the caller may not read. */
-const NO_FILE = 'there is no file with this _id'
+/** Of a file that is not there the same as of one that the caller may not change. */
+const NO_FILE = 'there is no file with this _id that you may give to a document'
 
 type AddedFile = { readonly field: FileField; readonly id: string; readonly at: string }
 

@@ -14,18 +14,21 @@ export function createReadableFiles({
   uses: FileUses
   viewerOf: (caller: Caller | undefined) => Viewer
 }) {
-  function hasAlone(viewer: Viewer, file: OwnedFile): boolean {
+  function isOfRule(viewer: Viewer, file: OwnedFile, action: 'read' | 'update'): boolean {
     if (viewer.isPrivileged) return true
-    const rowFilter = ownFilter(access, viewer.caller)
+    const rowFilter = ownFilter(access, viewer.caller, action)
     return !(rowFilter instanceof ApiError) && includesFile(rowFilter, file)
   }
   const has = async (viewer: Viewer, file: OwnedFile): Promise<boolean> =>
-    hasAlone(viewer, file) || (file.attached_by !== null && uses.isShownTo(viewer, file))
+    isOfRule(viewer, file, 'read') || (file.attached_by !== null && uses.isShownTo(viewer, file))
   return {
     /** Whether somebody may read a file. */
     has,
-    /** Whether they may whatever documents have it: only then they may give it to a document, which shows it to others and keeps it. */
-    hasAlone,
+    /**
+     * Whether they may give it to a document, which decides from then on who reads it, may make it public, keeps it from being deleted,
+     * and has it deleted once it leaves: that takes the right to change the file.
+     */
+    mayGive: (viewer: Viewer, file: OwnedFile): boolean => isOfRule(viewer, file, 'update'),
     /**
      * A file, if somebody may read it.
      *
@@ -39,7 +42,7 @@ export function createReadableFiles({
       otherwise: () => ApiError,
     ): Promise<F> {
       if (file && (await has(viewerOf(caller), file))) return file
-      const rowFilter = ownFilter(access, caller)
+      const rowFilter = ownFilter(access, caller, 'read')
       throw rowFilter instanceof ApiError ? rowFilter : otherwise()
     },
   }
@@ -47,10 +50,14 @@ export function createReadableFiles({
 
 export type ReadableFiles = ReturnType<typeof createReadableFiles>
 
-/** What they may read by themselves, or why nothing: a document may show it nevertheless. */
-function ownFilter(access: FilesAccess, caller: Caller | undefined): FilesRowFilter | ApiError {
+/** What they may read or change by themselves, or why nothing: a document may show it nevertheless. */
+function ownFilter(
+  access: FilesAccess,
+  caller: Caller | undefined,
+  action: 'read' | 'update',
+): FilesRowFilter | ApiError {
   try {
-    return access.rowFilter(caller, 'read')
+    return access.rowFilter(caller, action)
   } catch (error) {
     if (error instanceof ApiError) return error
     throw error
