@@ -22,6 +22,8 @@ import { usedLink, type UploadLink, type UploadLinks } from './upload-links.ts'
 import type { Uploads } from './upload.ts'
 
 const LONGEST_LINK_SECONDS = 7 * 86_400
+// The metadata of a file, the types, and what is around them.
+const LARGEST_REQUEST = 81_920
 
 const OneLink = Type.Object({
   id: Type.String({
@@ -117,6 +119,7 @@ export function uploadLinkEndpoints({
             },
             { title: 'CreateUploadLinkRequest' },
           ),
+          { maxBytes: LARGEST_REQUEST },
         ),
         reply: { 201: CreatedLink },
       },

@@ -149,6 +149,8 @@ eachEngine((engine) => {
         { access: 'open' },
       ])
         assert.equal((await refused(terms)).status, 400, JSON.stringify(terms))
+      const { body } = await refused({ metadata: { text: 'x'.repeat(90_000) } })
+      assert.equal(body.error.code, 'PAYLOAD_TOO_LARGE')
       assert.equal((await app.request('POST', '/store/upload-links', { body: {} })).status, 401)
     })
   })
