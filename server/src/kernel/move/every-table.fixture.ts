@@ -132,6 +132,7 @@ export const OWN = [
   'store_change_readers',
   'store_feed',
   'store_object_readers',
+  'store_reservations',
   'store_restored_documents',
   'store_restored_files',
   'store_search',

@@ -8,6 +8,9 @@ import { PieceReader, tooLong } from './piece-reader.ts'
 import type { ResumableUpload, ResumableUploads } from './resumable-uploads.ts'
 import type { Checksum } from './tus.ts'
 
+/** How often the time is extended of what arrives and does not count yet: it has an hour. */
+const EXTEND_MS = 900_000
+
 /**
  * Appends a body to an upload, piece by piece: each counts once its bytes are safe, also if the next ones do not arrive. With a
  * checksum all count together, once it is found right.
@@ -43,12 +46,13 @@ async function appendAsTheyCome(
 }
 
 async function appendChecked(
-  { objects, uploads }: { objects: Objects; uploads: ResumableUploads },
+  { clock, objects, uploads }: { clock: Clock; objects: Objects; uploads: ResumableUploads },
   upload: ResumableUpload,
   reader: PieceReader,
   { algorithm, digest }: Checksum,
 ): Promise<ResumableUpload> {
   const hash = createHash(algorithm)
+  let extendedAt = clock.now()
   async function* hashed(): AsyncGenerator<Buffer> {
     for await (const chunk of reader.piece()) {
       hash.update(chunk)
@@ -57,7 +61,13 @@ async function appendChecked(
   }
   const written: NewObject[] = []
   return discardUnless(written, async () => {
-    while (await reader.hasMore()) written.push(await objects.write('uploads', hashed()))
+    while (await reader.hasMore()) {
+      if (clock.now() - extendedAt > EXTEND_MS) {
+        extendedAt = clock.now()
+        await uploads.extend(upload, written)
+      }
+      written.push(await objects.write('uploads', hashed()))
+    }
     if (reader.fault) throw reader.fault
     if (!hash.digest().equals(digest)) throw storeErrors.checksum_mismatch()
     return written.length === 0 ? upload : uploads.append(upload, upload.received, written)

@@ -1,6 +1,7 @@
 import { errors, type ApiError } from '../../../../base/errors.ts'
 import { newId } from '../../../../base/ids.ts'
 import { requireRow, type Step } from '../../../../db/database.ts'
+import { isOneOf } from '../../../../db/is-one-of.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import { noUpload } from '../../errors.ts'
@@ -48,6 +49,12 @@ export type ResumableUploads = {
   take(id: string, owner: string, offset: number): Promise<ResumableUpload & { writer: string }>
   /** Appends pieces that are written. @throws CONFLICT if another request appends now, or the upload has ended */
   append(upload: ResumableUpload, start: number, objects: readonly NewObject[]): Promise<ResumableUpload>
+  /**
+   * Keeps an upload, its room, and pieces that are written and not appended yet, for as long as if they had arrived now.
+   *
+   * @throws CONFLICT if another request appends now, or the upload has ended
+   */
+  extend(upload: ResumableUpload, written: readonly NewObject[]): Promise<void>
   pieces(id: string): Promise<Piece[]>
   /** Lets one request at a time make the file. @returns whether this one may, until so much later */
   join(id: string): Promise<boolean>
@@ -170,6 +177,21 @@ export function createResumableUploads(
         quota.extendSql(id, due),
       ])
       return { ...upload, received: start + size, expires_at: due }
+    },
+
+    async extend({ id, writer }, written) {
+      const due = clock.now() + RETENTION_MS
+      const keys = written.map(({ key }) => key)
+      const keysSql = sql<{ key: string }>`select key from store_unclaimed where ${isOneOf('key', keys)}`
+      await db.batch([
+        requireRow(
+          sql`
+            update store_uploads set expires_at = ${due} where id = ${id} and writer = ${writer} returning id`,
+          otherWriter,
+        ),
+        objects.extendSql('uploads', keysSql),
+        quota.extendSql(id, due),
+      ])
     },
 
     pieces: (id) =>

@@ -65,7 +65,12 @@ export async function beginAppend(
   app: TestApp,
   token: string,
   path: string,
-  { offset, bytes, length }: { offset: number; bytes: Buffer; length: number },
+  {
+    offset,
+    bytes,
+    length,
+    headers,
+  }: { offset: number; bytes: Buffer; length: number; headers?: Record<string, string> },
 ): Promise<ClientRequest> {
   const begun = request(app.url + path, {
     method: 'PATCH',
@@ -74,6 +79,7 @@ export async function beginAppend(
       authorization: `Bearer ${token}`,
       'upload-offset': String(offset),
       'content-length': String(length),
+      ...headers,
     },
   })
   // Its connection is cut.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { before, describe, test } from 'node:test'
 
 import { startApp, type TestApp } from '../../../../testing/app.ts'
@@ -78,8 +79,12 @@ eachEngine((engine) => {
     test('may have its bytes in its creation, or none at all', async () => {
       const { done } = uploadByTus(app.url, token, Buffer.from('hello'), { uploadDataDuringCreation: true })
       assert.equal(String(await contentOf(app, token, (await done).file!)), 'hello')
-      const empty = await app.request('POST', '/store/uploads', { token, headers: { 'upload-length': '0' } })
-      assert.equal((await recordOf(empty.body.file)).size, 0)
+      const empty = await app.request('POST', '/store/uploads', {
+        token,
+        headers: { 'upload-length': '0', 'upload-metadata': `filename ${base64('folder/')}` },
+      })
+      const { size, originalName } = await recordOf(empty.body.file)
+      assert.deepEqual([size, originalName], [0, 'file'])
     })
 
     test('goes on after what came before the connection was lost', async () => {
@@ -189,6 +194,37 @@ eachEngine((engine) => {
         return (await storedObjects(folder)).length <= objects.length
       })
     })
+  })
+
+  test('keeps the bytes of a request with a checksum that arrive over hours', async (t) => {
+    const folder = await temporaryFolder(t)
+    const app = await startApp(t, engine, {
+      config: { store: { uploadLimit: '1GB' } },
+      environment: { DATA_DIR: folder },
+    })
+    const { token } = await app.register()
+    const bytes = randomBytes(500)
+    const path = await create(app, token, bytes.length)
+    const slow = await beginAppend(app, token, path, {
+      offset: 0,
+      bytes: bytes.subarray(0, 100),
+      length: bytes.length,
+      headers: { 'upload-checksum': checksum('sha256', bytes) },
+    })
+    const answered = once(slow, 'response') as Promise<[IncomingMessage]>
+    for (let sent = 100; sent < bytes.length; sent += 100) {
+      // The piece ends by its time, and the next one begins much later.
+      await until(async () => {
+        app.clock.advance(10_000)
+        const stored = await storedObjects(folder).catch(() => [])
+        return stored.filter((name) => !name.endsWith('.part')).length === sent / 100
+      })
+      app.clock.advance(1_200_000)
+      slow.write(bytes.subarray(sent, sent + 100))
+    }
+    const [{ statusCode, headers }] = await answered
+    assert.equal(statusCode, 204)
+    assert.equal(headers['upload-offset'], '500')
   })
 
   describe('the protocol of resumable uploads', () => {

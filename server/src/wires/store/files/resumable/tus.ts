@@ -69,7 +69,7 @@ const UNKNOWN_TYPE = 'application/octet-stream'
  */
 export function declaredFileOf(header: string): DeclaredFile {
   const values = valuesOf(header)
-  const name = (values.get('filename') || values.get('name') || NO_NAME).replace(/^.*[/\\]/s, '')
+  const name = (values.get('filename') || values.get('name') || '').replace(/^.*[/\\]/s, '') || NO_NAME
   checkName(name, PATH)
   const type = values.get('filetype') || values.get('type') || UNKNOWN_TYPE
   return {
