@@ -14,7 +14,12 @@ someEngine((engine) => {
     let api: Client<Known>
     const ending = endOfSuite()
     before(async () => {
-      const store = { collections: { 'typed-books': { search: ['title'] } } }
+      const store = {
+        collections: {
+          'typed-books': { search: ['title'] },
+          products: { files: { photo: {}, 'box.labels': { max: 2 } } },
+        },
+      }
       app = await startApp(ending, engine, { config: { wires: [shop()], store } })
       api = createClient(app.url)
     })
@@ -214,6 +219,57 @@ someEngine((engine) => {
       assert.equal(await bytes.text(), 'hello')
       const named = await six.upload(new Blob(['hello']), { name: 'b.txt' })
       assert.equal(named.originalName, 'b.txt')
+    })
+
+    test('stores several files by one call, and answers a list of their records', async () => {
+      const six = createClient<Known>(app.url, { token: (await app.register()).token })
+      const files = ['a.txt', 'b.txt'].map((name) => new File([name], name))
+      const metadata = { album: 'summer' }
+      const stored = await six.upload(files, { metadata })
+      assert.deepEqual(
+        stored.map((file) => [file.originalName, file.metadata]),
+        [
+          ['a.txt', metadata],
+          ['b.txt', metadata],
+        ],
+      )
+      const one = await six.upload(files.slice(1))
+      assert.deepEqual([one.length, one[0]!.originalName], [1, 'b.txt'])
+      await assert.rejects(six.upload([]), { code: 'VALIDATION_ERROR' })
+    })
+
+    test('creates a document with its files, once if the answer is lost', async () => {
+      const { token } = await app.register()
+      let lost = 0
+      const six = createClient<Known>(app.url, {
+        token,
+        fetch: async (...input) => {
+          const response = await fetch(...input)
+          if (lost++ === 0) throw new TypeError('reset')
+          return response
+        },
+      })
+      type Product = { name: string; photo: string; box: { size: number; labels?: string[] } }
+      const products = six.collection<Product>('products')
+      const [front, left, right] = ['front', 'left', 'right'].map((name) => new File([name], `${name}.txt`))
+      const lamp = await products.create(
+        { name: 'lamp', box: { size: 1 } },
+        { files: { photo: front, 'box.labels': new Set([left!, right!]) } },
+      )
+      assert.equal(lost, 2)
+      assert.deepEqual([lamp.name, lamp.box.size], ['lamp', 1])
+      const texts = [lamp.photo, ...lamp.box.labels!].map(async (id) =>
+        (await six.call('GET /store/files/:id/content', { params: { id } })).text(),
+      )
+      assert.deepEqual(await Promise.all(texts), ['front', 'left', 'right'])
+      const { total } = await six.call('GET /store/files', { query: { name: 'front.txt' } })
+      assert.deepEqual([total, (await products.list()).total], [1, 1])
+      assert.equal((await products.update(lamp._id, { name: 'light' }, { ifMatch: lamp })).name, 'light')
+      // An input of a form in which nothing was chosen.
+      const bare = await products.create({ name: 'bare', box: { size: 2 } }, { files: { photo: undefined } })
+      assert.deepEqual([bare.name, bare.photo], ['bare', undefined])
+      const wrong = products.create({ name: 'lamp', photo: '', box: { size: 1 } }, { files: { foto: front } })
+      await assert.rejects(wrong, { code: 'VALIDATION_ERROR' })
     })
 
     test('pays and refunds at the routes of payments', async (t) => {

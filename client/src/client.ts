@@ -15,6 +15,7 @@ import type {
   CallReply,
   CollectionOf,
   DocumentOf,
+  FileFieldOf,
   KeyOf,
 } from './route-types.ts'
 import { ClientSession, type KeptSession, type SessionStorage, type SessionTokens } from './session.ts'
@@ -25,7 +26,11 @@ export type TryResult<Data, Code extends string> =
   | { data: Data; error: undefined }
   | { data: undefined; error: CallError<Code> }
 
-type Upload = 'POST /store/upload'
+type FileRecord<Api> = Api extends Record<'POST /store/upload', { reply: infer Stored }> ? Stored : unknown
+type UploadOptions = CallOptions & {
+  metadata?: Record<string, unknown> | undefined
+  idempotencyKey?: string | undefined
+}
 
 /** A typed client; see `createClient`. */
 export type Client<Api = OwnApi> = {
@@ -76,7 +81,9 @@ export type Client<Api = OwnApi> = {
    * @example
    * const projects = six.collection('projects')
    */
-  collection<Name extends CollectionOf<Api>>(name: Name): Collection<DocumentOf<Api, Name>>
+  collection<Name extends CollectionOf<Api>>(
+    name: Name,
+  ): Collection<DocumentOf<Api, Name>, FileFieldOf<Api, Name>>
   /**
    * The documents of a collection of the store.
    *
@@ -91,14 +98,9 @@ export type Client<Api = OwnApi> = {
    * @example
    * await six.upload(input.files[0], { onProgress: ({ loaded, total }) => show(loaded / total) })
    */
-  upload(
-    file: Blob,
-    options?: CallOptions & {
-      name?: string | undefined
-      metadata?: Record<string, unknown> | undefined
-      idempotencyKey?: string | undefined
-    },
-  ): Promise<Api extends Record<Upload, { reply: infer File }> ? File : unknown>
+  upload(file: Blob, options?: UploadOptions & { name?: string | undefined }): Promise<FileRecord<Api>>
+  /** Stores up to 100 files by one call, all or none, and returns their records in the same order. */
+  upload(files: Iterable<Blob>, options?: UploadOptions): Promise<FileRecord<Api>[]>
   readonly auth: Auth
 }
 
@@ -225,9 +227,8 @@ export function createClient<Api = OwnApi>(baseUrl: string, options: ClientOptio
     },
     isError: (error: unknown, keyOrCode: string, code?: string): error is CallError<never> =>
       code === undefined ? isError(error, keyOrCode) : isError(error, code) && error.route === keyOrCode,
-    collection: (name: string) => createCollection(raw, loadChanges, name),
-    upload: async (file, options) =>
-      call('POST /store/upload', (await loadUpload()).uploadInput(file, options)),
+    collection: (name: string) => createCollection(raw, loadChanges, loadUpload, name),
+    upload: (async (files, options) => (await loadUpload()).upload(call, files, options)) as Client['upload'],
     auth: createAuth(caller),
   }
   return client as unknown as Client<Api>

@@ -82,8 +82,8 @@ export type ChangeOptions<T> = CallOptions & {
   ifMatch?: Stored<T> | string | undefined
 }
 
-/** The documents of a collection, each of the type `T`. The server does not check that they are. */
-export type Collection<T extends object> = {
+/** The documents of a collection, each of the type `T`, with files in these fields. The server does not check that they are. */
+export type Collection<T extends object, FileField extends string = string> = {
   /** Reads one page; with `fields` any other field than `_id` may be absent. */
   list(query?: AllFields<DocumentListQuery<T>>, options?: CallOptions): Promise<DocumentPage<Stored<T>>>
   list(query: DocumentListQuery<T>, options?: CallOptions): Promise<DocumentPage<Chosen<T>>>
@@ -102,6 +102,15 @@ export type Collection<T extends object> = {
   all(query?: AllFields<Walk<T>>, options?: CallOptions): AsyncGenerator<Stored<T>, void>
   all(query: Walk<T>, options?: CallOptions): AsyncGenerator<Chosen<T>, void>
   get(id: string, options?: CallOptions): Promise<Stored<T>>
+  /**
+   * Creates a document with up to 100 files by one call, all or nothing. The fields that name files get their `_id`s.
+   *
+   * @example await products.create({ name: 'Lamp' }, { files: { photo: file, manuals: input.files } })
+   */
+  create<F extends FileField>(
+    document: Omit<NewDocument<T>, F>,
+    options: CreateOptions & { files: DocumentFiles<F> },
+  ): Promise<Stored<T>>
   /** An `_id` is kept from service keys, and in collections with `ids: 'client'`; a taken one is 409 `CONFLICT`. */
   create(document: NewDocument<T>, options?: CreateOptions): Promise<Stored<T>>
   /** Creates up to 1000 documents, all or none. */
@@ -134,6 +143,9 @@ export type Collection<T extends object> = {
 /** A document to be created. `object` may have any field. */
 type NewDocument<T> = object extends T ? T : T & { _id?: string }
 type CreateOptions = CallOptions & { idempotencyKey?: string | undefined }
+/** Files by the names of their fields: one, or several, such as a `FileList`. */
+type DocumentFiles<F extends string = string> = { readonly [K in F]: Blob | Iterable<Blob> | undefined }
+type LoadUpload = () => Promise<typeof import('./upload.ts')>
 type Raw = (key: string, input: AnyInput) => Promise<Response>
 
 const ONE = '/store/:collection/:id'
@@ -155,6 +167,7 @@ async function readDocument<T>(response: Response): Promise<Stored<T>> {
 export function createCollection<T extends object>(
   raw: Raw,
   loadChanges: LoadChanges,
+  loadUpload: LoadUpload,
   collection: string,
 ): Collection<T> {
   const params = { collection }
@@ -187,8 +200,12 @@ export function createCollection<T extends object>(
     for await (const { data } of pages({ limit: PAGE_OF_ALL, ...query }, options)) yield* data
   }
 
-  async function create(sent: T | readonly T[], options?: CreateOptions): Promise<Stored<T> | Stored<T>[]> {
-    const response = await raw(`POST ${ALL}`, { ...options, params, body: sent })
+  async function create(
+    sent: T | readonly T[],
+    { files, ...options }: CreateOptions & { files?: DocumentFiles } = {},
+  ): Promise<Stored<T> | Stored<T>[]> {
+    const body = files ? (await loadUpload()).documentForm(sent, files) : sent
+    const response = await raw(`POST ${ALL}`, { ...options, params, body })
     if (!Array.isArray(sent)) return readDocument<T>(response)
     const { data } = (await response.json()) as { data: Stored<T>[] }
     for (const document of data) etags.set(document, FIRST_VERSION)

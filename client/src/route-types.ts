@@ -20,8 +20,8 @@ export type AnyInput = CallOptions & {
   idempotencyKey?: string | true | undefined
 }
 
-/** What an `Api` has beside routes: the types of documents, by the names of their collections. */
-type NotRoutes = 'collections'
+/** What an `Api` has beside routes: types of documents and names of fields of files, by the names of collections. */
+type NotRoutes = 'collections' | 'fileFields'
 
 /** The routes of an `Api`: `POST /auth/login`. */
 export type KeyOf<Api> = Exclude<keyof Api & string, NotRoutes>
@@ -33,6 +33,13 @@ export type CollectionOf<Api> = keyof Collections<Api> & string
 
 /** The documents of a collection of an `Api`. */
 export type DocumentOf<Api, Name extends CollectionOf<Api>> = Collections<Api>[Name] & object
+
+/** The fields of a collection of an `Api` that take files; any text if it does not tell them. */
+export type FileFieldOf<Api, Name extends string> = Api extends {
+  fileFields: Record<Name, infer Field extends string>
+}
+  ? Field
+  : string
 
 type PathParams<K> = K extends `${string}/:${infer Name}/${infer Rest}`
   ? Name | PathParams<`/${Rest}`>

@@ -147,6 +147,10 @@ const config = defineConfig({
       'work-items': { schema: Type.Unsafe<{ part: string[] }>({ type: 'object' }) },
       plain: { schema: { type: 'object', properties: { text: { type: 'string' } } } },
       notes: 'owner',
+      products: {
+        schema: Type.Object({ name: Type.String(), photo: Type.String() }),
+        files: { photo: { types: ['image/*'] }, 'box.labels': { max: 5 } },
+      },
     },
   },
 })
@@ -178,6 +182,24 @@ export async function usesDocuments(): Promise<void> {
   await typed.collection('projects').create({ title: 5 })
   // @ts-expect-error there is no such collection with a schema
   typed.collection<'projets'>('projets')
+}
+
+/** Files are named by fields that take some, and need no `_id` in the document. */
+export async function sendsFiles(photo: File): Promise<void> {
+  const products = typed.collection('products')
+  const made = await products.create({ name: 'Lamp' }, { files: { photo, 'box.labels': [photo, photo] } })
+  made.photo satisfies string
+  // @ts-expect-error the name is a text
+  await products.create({ name: 5 }, { files: { photo } })
+  // @ts-expect-error the photo is missing
+  await products.create({ name: 'Lamp' })
+  // @ts-expect-error no such field of files
+  await products.create({ name: 'Lamp', photo: 'id' }, { files: { foto: photo } })
+  await notes().create({ text: 'Lamp' }, { files: { anything: photo } })
+  const records = await six.upload([photo, photo])
+  records[0]!._id satisfies string
+  // @ts-expect-error several files have their own names
+  await six.upload([photo, photo], { name: 'lamp.png' })
 }
 
 /** What is followed has the type as well; with `fields` only `_id` is certain. */

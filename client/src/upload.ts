@@ -65,11 +65,34 @@ const sendByXhr = (
 
 type UploadOptions = AnyInput & { name?: string | undefined; metadata?: object | undefined }
 
-/** What the call takes that stores a file. */
-export function uploadInput(file: Blob, { name, metadata, ...input }: UploadOptions = {}): AnyInput {
+const isOne = (files: Blob | Iterable<Blob>): files is Blob => !(Symbol.iterator in files)
+
+/** Stores a file, or several by one call, and returns its record, or a list of theirs. */
+export async function upload(
+  call: (key: string, input: AnyInput) => Promise<unknown>,
+  files: Blob | Iterable<Blob>,
+  { name, metadata, ...input }: UploadOptions = {},
+): Promise<unknown> {
   const body = new FormData()
-  if (name === undefined) body.append('file', file)
-  else body.append('file', file, name)
+  if (name !== undefined && isOne(files)) body.append('file', files, name)
+  else appendFiles(body, 'file', files)
   if (metadata) body.append('metadata', JSON.stringify(metadata))
-  return { ...input, body }
+  const answer = await call('POST /store/upload', { ...input, body })
+  return isOne(files) ? answer : ((answer as { files?: unknown[] }).files ?? [answer])
+}
+
+/** The body of a document that is created with its files, by the names of their fields. */
+export function documentForm(
+  document: object,
+  files: Record<string, Blob | Iterable<Blob> | undefined>,
+): FormData {
+  const body = new FormData()
+  // The server reads it first.
+  body.append('_json', JSON.stringify(document))
+  for (const [field, given] of Object.entries(files)) if (given) appendFiles(body, field, given)
+  return body
+}
+
+function appendFiles(body: FormData, field: string, files: Blob | Iterable<Blob>): void {
+  for (const file of isOne(files) ? [files] : files) body.append(field, file)
 }

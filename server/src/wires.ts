@@ -57,6 +57,14 @@ export type TypedConfig<Collections> = Config & {
  */
 export type CollectionsOf<C> = {
   collections: C extends { readonly '~collections'?: infer Collections } ? Documents<Collections> : unknown
+  fileFields: C extends { readonly '~collections'?: infer Collections } ? FileFields<Collections> : unknown
+}
+
+/** The names of the fields of files of collections that declare some. */
+type FileFields<Collections> = {
+  [
+    Name in keyof Collections as Collections[Name] extends { readonly files: object } ? Name : never
+  ]: Collections[Name] extends { readonly files: infer Files } ? keyof Files & string : never
 }
 
 type Documents<Collections> = {

@@ -420,6 +420,24 @@ someEngine((engine) => {
     const { url, _id } = product.$expanded.photo
     assert.equal(_id, ID)
     assert.equal((await app.request('GET', url.replace(/^.*(?=\/store)/, ''))).status, 200)
+
+    const create = blocks.find((block) => block.includes('manuals: ['))!
+    const client = await applicationFolder(t, {
+      'client.ts': `import { createClient } from 'sixwire/client'
+        const six = createClient('${app.url}', { token: '${TOKEN}' })
+        const photo = new File(['GIF89a${'.'.repeat(200)}'], 'photo.gif')
+        const manual = new File(['%PDF-1.7\\n'], 'manual.pdf')
+        ${create}
+        export { lamp }`,
+    })
+    const { lamp } = (await importFile(join(client, 'client.ts'))) as {
+      lamp: { photo: string; manuals: string[] }
+    }
+    for (const [id, type] of [
+      [lamp.photo, 'image/gif'],
+      [lamp.manuals[0], 'application/pdf'],
+    ])
+      assert.equal((await app.request('GET', `/store/files/${id}`, { token: TOKEN })).body.contentType, type)
   })
 
   test('the link of docs/files.md takes a file without an account', async (t) => {
