@@ -219,6 +219,25 @@ someEngine((engine) => {
       assert.equal(await bytes.text(), 'hello')
       const named = await six.upload(new Blob(['hello']), { name: 'b.txt' })
       assert.equal(named.originalName, 'b.txt')
+      // One of several requests, and of one: the same options make the same file.
+      const large = new Blob([new Uint8Array(8_388_609)], { type: 'text/plain' })
+      const options = { metadata: { name: 'ö' }, access: 'public' } as const
+      const records = [
+        await six.upload(large, options),
+        await six.upload(large, { ...options, idempotencyKey: 'b' }),
+      ]
+      const [inPieces, whole] = records.map(
+        ({ originalName, contentType, size, metadata, access, sha256 }) => ({
+          originalName,
+          contentType,
+          size,
+          metadata,
+          access,
+          sha256,
+        }),
+      )
+      assert.deepEqual(inPieces, whole)
+      assert.equal(inPieces!.access, 'public')
     })
 
     test('stores several files by one call, and answers a list of their records', async () => {

@@ -29,6 +29,7 @@ export type TryResult<Data, Code extends string> =
 type FileRecord<Api> = Api extends Record<'POST /store/upload', { reply: infer Stored }> ? Stored : unknown
 type UploadOptions = CallOptions & {
   metadata?: Record<string, unknown> | undefined
+  access?: 'private' | 'public' | undefined
   idempotencyKey?: string | undefined
 }
 
@@ -93,7 +94,8 @@ export type Client<Api = OwnApi> = {
    */
   collection<T extends object>(name: string): Collection<T>
   /**
-   * Stores a file.
+   * Stores a file. One of more than 8 MiB is sent by several requests, unless there is an `idempotencyKey`: the upload continues
+   * after a lost connection, and in browsers after a reload when the same file is given again.
    *
    * @example
    * await six.upload(input.files[0], { onProgress: ({ loaded, total }) => show(loaded / total) })
@@ -228,7 +230,8 @@ export function createClient<Api = OwnApi>(baseUrl: string, options: ClientOptio
     isError: (error: unknown, keyOrCode: string, code?: string): error is CallError<never> =>
       code === undefined ? isError(error, keyOrCode) : isError(error, code) && error.route === keyOrCode,
     collection: (name: string) => createCollection(raw, loadChanges, loadUpload, name),
-    upload: (async (files, options) => (await loadUpload()).upload(call, files, options)) as Client['upload'],
+    upload: (async (files, options) =>
+      (await loadUpload()).upload(caller, files, options)) as Client['upload'],
     auth: createAuth(caller),
   }
   return client as unknown as Client<Api>

@@ -124,7 +124,8 @@ anyEngine((engine) => {
       // Loaded at first use.
       ['changes', 5_376],
       ['sign-in', 2_816],
-      ['upload', 768],
+      ['upload', 1_024],
+      ['resumable-upload', 1_024],
     ] as const)
       test(`has at most ${most} bytes of the ${name}, compressed`, async () => {
         const assets = join(folder, 'dist/assets')
@@ -178,6 +179,35 @@ anyEngine((engine) => {
         return upload.catch((error: unknown) => (error as Error).name)
       })
       assert.equal(aborted, 'AbortError')
+      await page.close()
+    })
+
+    test('continues an upload after a reload, if it is of the same file', async () => {
+      const page = await openTab()
+      const begin = async () => {
+        const loaded: number[] = []
+        const first = Promise.withResolvers<number>()
+        const file = new File([new Uint8Array(20_000_000)], 'zeros.bin', { lastModified: 1 })
+        const stored = six.upload(file, {
+          onProgress: (one) => {
+            loaded.push(one.loaded)
+            if (one.loaded > 8_388_608) first.resolve(one.loaded)
+          },
+        })
+        stored.catch(first.reject)
+        await first.promise
+        return { stored, loaded }
+      }
+      await page.evaluate(`globalThis.begin = ${begin.toString()}`)
+      await page.evaluate(`begin().then(() => undefined)`)
+      await page.reload()
+      await shown(page, 'ada@example.com')
+      await page.evaluate(`globalThis.begin = ${begin.toString()}`)
+      const { size, least } = await page.evaluate<{ size: number; least: number }>(
+        `begin().then(async ({ stored, loaded }) => ({ size: (await stored).size, least: Math.min(...loaded) }))`,
+      )
+      assert.equal(size, 20_000_000)
+      assert.ok(least >= 8_388_608, `began again at ${least}`)
       await page.close()
     })
 

@@ -30,7 +30,7 @@ export const isSafe = (key: string, headers: Headers): boolean =>
   key.startsWith('GET ') || headers.has(HEADER)
 
 /** Waits; a signal ends it early. */
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   let timer: ReturnType<typeof setTimeout>
   const slept = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))
   return orAbort(slept, signal).finally(() => clearTimeout(timer))

@@ -1,4 +1,5 @@
 import { abortError } from './abort.ts'
+import type { Calls, UploadOptions } from './resumable-upload.ts'
 import type { AnyInput } from './route-types.ts'
 
 type Progress = NonNullable<AnyInput['onProgress']>
@@ -63,21 +64,34 @@ const sendByXhr = (
     xhr.send(body)
   })
 
-type UploadOptions = AnyInput & { name?: string | undefined; metadata?: object | undefined }
-
 const isOne = (files: Blob | Iterable<Blob>): files is Blob => !(Symbol.iterator in files)
+
+/** A larger file is sent by several requests. */
+const LARGE_BYTES = 8_388_608
+/** Longer metadata may not fit into the header of an upload by several requests. */
+const HEADER_CHARACTERS = 3_072
 
 /** Stores a file, or several by one call, and returns its record, or a list of theirs. */
 export async function upload(
-  call: (key: string, input: AnyInput) => Promise<unknown>,
+  calls: Calls,
   files: Blob | Iterable<Blob>,
-  { name, metadata, ...input }: UploadOptions = {},
+  options: UploadOptions = {},
 ): Promise<unknown> {
+  const { name, metadata, access, ...input } = options
+  const json = metadata && JSON.stringify(metadata)
+  const isInPieces =
+    isOne(files) &&
+    files.size > LARGE_BYTES &&
+    // A key is of one request.
+    input.idempotencyKey === undefined &&
+    (json ?? '').length <= HEADER_CHARACTERS
+  if (isInPieces) return (await import('./resumable-upload.ts')).uploadInPieces(calls, files, options)
   const body = new FormData()
   if (name !== undefined && isOne(files)) body.append('file', files, name)
   else appendFiles(body, 'file', files)
-  if (metadata) body.append('metadata', JSON.stringify(metadata))
-  const answer = await call('POST /store/upload', { ...input, body })
+  if (json) body.append('metadata', json)
+  if (access) body.append('access', access)
+  const answer = await calls.call('POST /store/upload', { ...input, body })
   return isOne(files) ? answer : ((answer as { files?: unknown[] }).files ?? [answer])
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
+import { createClient } from '../../../../../../client/src/index.ts'
 import { openDatabase } from '../../../../db/open.ts'
 import { sql } from '../../../../db/sql.ts'
 import { someEngine, temporaryFolder } from '../../../../testing/engines.ts'
@@ -59,10 +60,15 @@ someEngine((engine) => {
         }
       },
     })
+    const six = createClient(url, { token })
+    const bySix = six.upload(new File([bytes], 'six.bin'), { metadata: { by: 'sixwire' } })
     const { file } = await done
+    const own = await bySix
     await restarting
     assert.equal(kills, KILLS)
     assert.ok((await contentOf({ url }, token, file!)).equals(bytes))
+    assert.deepEqual([own.originalName, own.metadata], ['six.bin', { by: 'sixwire' }])
+    assert.ok((await contentOf({ url }, token, own._id)).equals(bytes))
     // Nothing was sent again that an answer had confirmed.
     assert.deepEqual(
       offsets,
