@@ -12,8 +12,10 @@ import type { Resizer } from './resize.ts'
 import { runScan, type FileScan, type ScanVerdict } from './scan.ts'
 
 /** Its place among those who have images decoded. */
-const CALLER = { name: 'store.files.inspect' }
+const CALLER = { name: 'store.files.preview' }
 const POOL = { name: 'store.files', atOnce: 2 }
+// Images of some kilobytes can take seconds to decode: the scans of other files do not wait for them.
+const PREVIEW_POOL = { name: 'store.files.preview', atOnce: 1 }
 // A scanner that is down for days makes no file fail for good.
 const RETRY = { firstMs: 1_000, maxMs: 600_000, attempts: 1_000 }
 const RESUME_MS = 600_000
@@ -32,20 +34,31 @@ export function createInspection(
     labels: ['verdict'],
     known: [{ verdict: 'ready' }, { verdict: 'refused' }],
   })
+  const payload = Type.Object({ file: Type.String() })
+  const find = (id: string): Promise<FileRow | undefined> =>
+    db.get(sql<FileRow>`select ${FILE_COLUMNS} from store_files where id = ${id}`)
   const job = jobs.define(
     'store.files.inspect',
-    { payload: Type.Object({ file: Type.String() }), pool: POOL, retry: RETRY },
-    async ({ payload, stopping }) => {
-      const file = await db.get(
-        sql<FileRow>`select ${FILE_COLUMNS} from store_files where id = ${payload.file}`,
-      )
+    { payload, pool: POOL, retry: RETRY },
+    async ({ payload: { file: id }, stopping }) => {
+      const file = await find(id)
       // It may have been deleted since.
       if (!file || file.status === 'refused') return
       if (file.status === 'pending' && (await settle(file, stopping)) === 'refused') return
       // After the scan: an image may be made to harm what decodes it.
-      if (isSummarized(file)) await summarize(file)
+      if (isSummarized(file)) await db.batch([previewSql(file)])
     },
   )
+  const preview = jobs.define(
+    'store.files.preview',
+    { payload, pool: PREVIEW_POOL, retry: RETRY },
+    async ({ payload: { file: id } }) => {
+      const file = await find(id)
+      if (file?.status === 'ready') await summarize(file)
+    },
+  )
+  const previewSql = (file: FileRow): Step =>
+    preview.enqueueSql({ file: file.id }, { id: `preview-${file.id}` })
   // What a restore brings has no job, nor has what the job was discarded of.
   jobs.every('store.files.resume', RESUME_MS, async () => {
     await db.batch([
@@ -89,10 +102,10 @@ export function createInspection(
 
   return {
     /** The steps that have a new file looked at, for the batch that makes its record. */
-    enqueueSql: (file: FileRow): Step[] =>
-      file.status === 'pending' || isSummarized(file)
-        ? [job.enqueueSql({ file: file.id }, { id: `inspect-${file.id}` })]
-        : [],
+    enqueueSql(file: FileRow): Step[] {
+      if (file.status === 'pending') return [job.enqueueSql({ file: file.id }, { id: `inspect-${file.id}` })]
+      return isSummarized(file) ? [previewSql(file)] : []
+    },
   }
 }
 
