@@ -91,8 +91,8 @@ export async function upload(
   else appendFiles(body, 'file', files)
   if (json) body.append('metadata', json)
   if (access) body.append('access', access)
-  const answer = await calls.call('POST /store/upload', { ...input, body })
-  return isOne(files) ? answer : ((answer as { files?: unknown[] }).files ?? [answer])
+  if (isOne(files)) return calls.call('POST /store/upload', { ...input, body })
+  return ((await calls.call('POST /store/files', { ...input, body })) as { files: unknown[] }).files
 }
 
 /** The body of a document that is created with its files, by the names of their fields. */

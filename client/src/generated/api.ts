@@ -1663,8 +1663,6 @@ type PayHealth = {
   }
 }
 
-type StoredFilesUploaded = StoredFile
-
 type StoredFile = {
   _id: string
   /** The id of the user, or of the service key, that uploaded it. For administrators and service keys. */
@@ -1755,6 +1753,11 @@ type UploadState = {
   expiresAt: string
   /** The _id of the file, once all bytes have arrived. */
   file?: string
+}
+
+type StoredFiles = {
+  /** In the order of the parts. */
+  files: StoredFile[]
 }
 
 type StoredFilePage = {
@@ -3776,10 +3779,10 @@ export interface Api {
     reply: PayHealth
     errors: never
   }
-  /** Upload a file, or several */
+  /** Upload a file */
   'POST /store/upload': {
     body: FormData
-    reply: StoredFilesUploaded
+    reply: StoredFile
     errors: 'QUOTA_EXCEEDED' | 'UNAVAILABLE'
     idempotent: true
   }
@@ -3842,6 +3845,13 @@ export interface Api {
   'DELETE /store/uploads/:id': {
     reply: undefined
     errors: 'NOT_FOUND' | 'PRECONDITION_FAILED'
+  }
+  /** Upload several files */
+  'POST /store/files': {
+    body: FormData
+    reply: StoredFiles
+    errors: 'QUOTA_EXCEEDED' | 'UNAVAILABLE'
+    idempotent: true
   }
   /** List files */
   'GET /store/files': {

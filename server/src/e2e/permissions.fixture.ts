@@ -133,6 +133,7 @@ export const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     'POST /pay/walletpay/order',
     'POST /store/:collection',
     'POST /store/files/:id/link',
+    'POST /store/files',
     'POST /store/upload',
     'POST /store/upload-links',
     'GET /store/upload-links/:id',

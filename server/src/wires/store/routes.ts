@@ -67,6 +67,7 @@ export function storeRoutes(wire: StoreParts) {
     route('GET /store/uploads/:id', ...uploads.get),
     route('PATCH /store/uploads/:id', ...uploads.append),
     route('DELETE /store/uploads/:id', ...uploads.remove),
+    route('POST /store/files', ...files.uploadSeveral),
     route('GET /store/files', ...files.list),
     route('POST /store/files/bulk', ...fileBulk.bulk),
     route('GET /store/files/usage', ...fileBulk.usage),

@@ -16,7 +16,7 @@ import type { FileUses } from '../documents/file-fields/file-uses.ts'
 import { fileJson, type FileRow, type Files } from './files.ts'
 import type { PublicFiles } from './public-files.ts'
 import { OneFile } from './one-file.ts'
-import type { UploadAll } from './upload.ts'
+import type { UploadAll, Uploads } from './upload.ts'
 
 // The slowest line on which the largest file can be uploaded: 512 kbit/s.
 const BYTES_PER_MS = 64
@@ -87,12 +87,19 @@ const StoredFile = Type.Object(
 )
 type StoredFile = Static<typeof StoredFile>
 
-// The typed client's `call` takes the first alternative; its `upload` takes several as well.
-const OneOrMoreFiles = Type.Unsafe<StoredFile>(
-  Type.Union([StoredFile, Type.Object({ files: Type.Array(StoredFile) }, { title: 'StoredFiles' })], {
-    title: 'StoredFilesUploaded',
-  }),
+const StoredFiles = Type.Object(
+  { files: Type.Array(StoredFile, { description: 'In the order of the parts.' }) },
+  { title: 'StoredFiles' },
 )
+
+const UploadParts = Type.Object({
+  metadata: Type.Optional(FileMetadata),
+  access: Type.Optional(
+    Type.Enum(['private', 'public'], {
+      description: 'public: everybody who knows its address may read it. Default: private.',
+    }),
+  ),
+})
 
 const ListQuery = Type.Object({
   ...PageQuery,
@@ -123,6 +130,7 @@ export function fileEndpoints({
   files,
   publicFiles,
   list,
+  upload,
   uploadAll,
   access,
   uses,
@@ -133,6 +141,7 @@ export function fileEndpoints({
   publicFiles: PublicFiles
   uses: FileUses
   list: FileList
+  upload: Uploads
   uploadAll: UploadAll
   access: FilesAccess
   /** How many bytes a file may have. */
@@ -157,34 +166,44 @@ export function fileEndpoints({
   return {
     upload: endpoint(
       {
-        summary: 'Upload a file, or several',
-        description: `The file may have up to ${limit} bytes. Its record is created once all its bytes are safe. Several parts \`file\`, up to ${FILES_MAX} and of as many bytes together, are stored all or none, and answered as \`files\`, in the same order.`,
+        summary: 'Upload a file',
+        description: `The file may have up to ${limit} bytes. Its record is created once all its bytes are safe.`,
         access: 'user',
         limit: '300/min',
         idempotent: true,
-        body: multipart({
-          file: { maxBytes: limit, max: FILES_MAX },
-          fields: Type.Object({
-            metadata: Type.Optional(FileMetadata),
-            access: Type.Optional(
-              Type.Enum(['private', 'public'], {
-                description: 'public: everybody who knows its address may read it. Default: private.',
-              }),
-            ),
-          }),
-          receiveMs: receiveMsOf(limit),
-        }),
-        reply: { 201: OneOrMoreFiles },
+        body: multipart({ file: { maxBytes: limit }, fields: UploadParts, receiveMs: receiveMsOf(limit) }),
+        reply: { 201: StoredFile },
         errors: [storeErrors.quota_exceeded, errors.unavailable],
       },
       (call) => {
         access.rowFilter(call.caller, 'create')
         const text = textOf(call.caller)
-        return uploadAll(call, (rows) => {
-          const records = rows.map(text)
-          const body = records.length === 1 ? records[0]! : `{"files":[${records.join(',')}]}`
-          return answer<StoredFile>(jsonText(body), { status: 201 })
-        })
+        return upload(call, (row) => answer<StoredFile>(jsonText(text(row)), { status: 201 }))
+      },
+    ),
+    uploadSeveral: endpoint(
+      {
+        summary: 'Upload several files',
+        description: `Stores all files or none: up to ${FILES_MAX}, with up to ${limit} bytes together. Each gets the metadata and the access.`,
+        access: 'user',
+        limit: '300/min',
+        idempotent: true,
+        body: multipart({
+          file: { maxBytes: limit, max: FILES_MAX },
+          fields: UploadParts,
+          receiveMs: receiveMsOf(limit),
+        }),
+        reply: { 201: StoredFiles },
+        errors: [storeErrors.quota_exceeded, errors.unavailable],
+      },
+      (call) => {
+        access.rowFilter(call.caller, 'create')
+        const text = textOf(call.caller)
+        return uploadAll(call, (rows) =>
+          answer<Static<typeof StoredFiles>>(jsonText(`{"files":[${rows.map(text).join(',')}]}`), {
+            status: 201,
+          }),
+        )
       },
     ),
     list: endpoint(

@@ -60,7 +60,7 @@ export async function uploadAll(
   for (const { bytes = 'hello', name = 'a.txt', type = 'text/plain' } of files)
     form.append('file', new File([bytes], name, { type }))
   const body = new Response(form)
-  return app.request('POST', '/store/upload', {
+  return app.request('POST', '/store/files', {
     token,
     raw: new Uint8Array(await body.arrayBuffer()),
     headers: { 'content-type': body.headers.get('content-type')!, ...headers },

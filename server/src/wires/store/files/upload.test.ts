@@ -62,8 +62,12 @@ someEngine((engine) => {
       tokens.key = (await app.app.service('auth').keys.create('key', ['store'])).key
     })
 
-    const send = (raw: Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
-      app.request('POST', '/store/upload', {
+    const send = (
+      raw: Uint8Array<ArrayBuffer>,
+      headers: Record<string, string> = {},
+      path = '/store/upload',
+    ) =>
+      app.request('POST', path, {
         raw,
         token: tokens.owner,
         headers: { ...MULTIPART, ...headers },
@@ -339,7 +343,7 @@ someEngine((engine) => {
         [Array.from({ length: 101 }, () => ({})), 400],
       ] as const)
         assert.equal((await uploadAll(app, tokens.owner, files)).status, status)
-      const unfinished = await send(whole(FILE, FILE, part(named('other'))))
+      const unfinished = await send(whole(FILE, FILE, part(named('other'))), {}, '/store/files')
       assert.equal(unfinished.status, 400)
       assert.deepEqual(await objects(), before)
       const list = await app.request('GET', '/store/files', { token: tokens.owner })
@@ -399,7 +403,7 @@ someEngine((engine) => {
       const socket = await open(app.url)
       socket.write(
         head(
-          '/store/upload',
+          '/store/files',
           `authorization: Bearer ${tokens.owner}\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: ${length}`,
         ) + first,
       )

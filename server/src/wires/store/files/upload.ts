@@ -81,13 +81,10 @@ export function createUploads({ receive, files }: { receive: ReceiveFiles; files
         certainBytes: contentLength === undefined ? undefined : Math.max(0, contentLength - HEADERS_BYTES),
         async contentOf(prints) {
           const sent = await fields()
-          const contents = prints.map((print) => contentOf(print, sent))
-          // Of one file as before there could be several.
-          return contents.length === 1 ? contents[0] : contents
+          return prints.map((print) => contentOf(print, sent))
         },
         async create(received, { id, ...made }) {
-          const ids = received.length === 1 ? [id] : idsWithin(id, received.length)
-          const rows = rowsOf(received, ids, caller, await fields())
+          const rows = rowsOf(received, idsWithin(id, received.length), caller, await fields())
           return reply(await files.create(rows, received, { ...made, caller }))
         },
       },
