@@ -3,7 +3,7 @@ import { sleep } from './retry.ts'
 import type { AnyInput } from './route-types.ts'
 
 /** What sends calls. */
-export type Calls = {
+export type UploadCalls = {
   readonly baseUrl: string
   call(key: string, input?: AnyInput): Promise<unknown>
   raw(key: string, input?: AnyInput): Promise<Response>
@@ -33,7 +33,7 @@ const READ_FILE = 'GET /store/files/:id'
  * @throws CallError if the server refuses it, or twelve attempts in a row bring nothing
  */
 export async function uploadInPieces(
-  calls: Calls,
+  calls: UploadCalls,
   file: Blob,
   { name, metadata, access, onProgress, ...input }: UploadOptions,
 ): Promise<unknown> {

@@ -1,5 +1,5 @@
 import { abortError } from './abort.ts'
-import type { Calls, UploadOptions } from './resumable-upload.ts'
+import type { UploadCalls, UploadOptions } from './resumable-upload.ts'
 import type { AnyInput } from './route-types.ts'
 
 type Progress = NonNullable<AnyInput['onProgress']>
@@ -73,7 +73,7 @@ const HEADER_CHARACTERS = 3_072
 
 /** Stores a file, or several by one call, and returns its record, or a list of theirs. */
 export async function upload(
-  calls: Calls,
+  calls: UploadCalls,
   files: Blob | Iterable<Blob>,
   options: UploadOptions = {},
 ): Promise<unknown> {
