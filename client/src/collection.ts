@@ -1,6 +1,7 @@
 import type { Pages } from './changes/index.ts'
 import type { AnyInput, CallOptions } from './route-types.ts'
 import type { ChangeHandlers, ErrorHandler } from './handlers.ts'
+import type { documentForm } from './upload.ts'
 import { begin, live, type Live, type LoadChanges, type ClientWatch } from './watch.ts'
 
 type ServiceFields = { _id: string; createdAt: string; updatedAt: string }
@@ -145,7 +146,7 @@ type NewDocument<T> = object extends T ? T : T & { _id?: string }
 type CreateOptions = CallOptions & { idempotencyKey?: string | undefined }
 /** Files by the names of their fields: one, or several, such as a `FileList`. */
 type DocumentFiles<F extends string = string> = { readonly [K in F]: Blob | Iterable<Blob> | undefined }
-type LoadUpload = () => Promise<typeof import('./upload.ts')>
+type LoadUpload = () => Promise<{ documentForm: typeof documentForm }>
 type Raw = (key: string, input: AnyInput) => Promise<Response>
 
 const ONE = '/store/:collection/:id'

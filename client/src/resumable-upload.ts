@@ -108,7 +108,7 @@ export async function uploadInPieces(
 
 /** Whether it may go on: a connection was lost, a server starts, or another request has continued. */
 const mayPass = (error: unknown): boolean =>
-  !isError<string>(error) || error.status >= 500 || [408, 409, 423, 429].includes(error.status)
+  !isError(error) || error.status >= 500 || [408, 409, 423, 429].includes(error.status)
 
 const base64 = (text: string): string =>
   btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''))

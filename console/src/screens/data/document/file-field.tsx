@@ -79,16 +79,14 @@ export default function FileField(props: Props) {
       ))}
       {!isReadOnly && (
         <div class="drop">
-          <label
-            class={isOver ? 'over' : undefined}
-            onDragEnter={() => setOver(true)}
-            onDragLeave={() => setOver(false)}
-          >
+          <label class={isOver ? 'over' : undefined}>
             <input
               type="file"
               multiple={isMany}
               accept={field.types?.join()}
               aria-label={`Upload to ${path}`}
+              onDragEnter={() => setOver(true)}
+              onDragLeave={() => setOver(false)}
               onDrop={() => setOver(false)}
               onChange={({ currentTarget }) => {
                 add([...(currentTarget.files ?? [])])
