@@ -17,6 +17,7 @@ import {
   sampleEntries,
   sampleFiles,
   sha256,
+  stateOf,
   tarHeader,
   tarOf,
   type Entry,
@@ -126,15 +127,16 @@ describe('an archive', () => {
       const { access, status, refusal, image, attachedBy } = files[0]!
       assert.deepEqual(
         [access, status, refusal, image, attachedBy],
-        ['public', 'refused', '"a"', '{"width":1}', 'a.b'],
+        ['public', 'ready', null, '{"width":1}', 'a.b'],
       )
     }
   })
 
   test('of a version that knew less of files is read as of new files', async () => {
-    const [file] = sampleFiles()
+    const [file, other] = sampleFiles()
+    const refused = { ...other!, state: stateOf(other!.id, '"refused","refusal":"\\"a\\""') }
     const filesRead: ArchivedFile[] = []
-    await read(await archiveOf(entriesOf({}, [{ ...file!, state: '' }])), {
+    await read(await archiveOf(entriesOf({}, [{ ...file!, state: '' }, refused])), {
       documents: async () => undefined,
       files: async (batch) => void filesRead.push(...batch),
       content: async (_, content) => void (await Array.fromAsync(content)),
@@ -142,6 +144,7 @@ describe('an archive', () => {
     const { access, publicKey, status, attachedBy } = filesRead[0]!
     assert.deepEqual([access, status, attachedBy], ['private', 'ready', null])
     assert.match(publicKey, /^[0-9a-f]{32}$/)
+    assert.deepEqual([filesRead[1]!.status, filesRead[1]!.refusal], ['refused', '"a"'])
   })
 
   test('is refused if a byte is another one, unless it says the same', async () => {

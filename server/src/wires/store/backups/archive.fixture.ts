@@ -47,8 +47,8 @@ export type FixtureFile = {
   state?: string
 }
 
-const stateOf = (id: string): string =>
-  `,"access":"public","publicKey":"${sha256(id).slice(0, 32)}","status":"refused","refusal":"\\"a\\"","image":{"width":1},"attachedBy":"a.b"`
+export const stateOf = (id: string, status = '"ready","refusal":null'): string =>
+  `,"access":"public","publicKey":"${sha256(id).slice(0, 32)}","status":${status},"image":{"width":1},"attachedBy":"a.b"`
 
 const AT = '2026-11-22T23:00:00.000Z'
 
