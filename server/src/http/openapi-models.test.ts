@@ -83,7 +83,9 @@ someEngine((engine) => {
       assert.deepEqual(derived, [
         'AuthUsersImportRequest',
         'PostStoreByCollectionImportRequest',
+        'PostStoreByCollectionRequest',
         'PostStoreUploadLinksByIdRequest',
+        'StoreFilesRequest',
         'StoreUploadRequest',
       ])
     })
