@@ -380,6 +380,8 @@ someEngine((engine) => {
       const limits: [RegExp, number][] = [
         [/^POST \/messaging\/.*(status|bounce|reports\/:provider)$/, 6_000],
         [/^POST \/pay\/\w+\/webhook$/, 60_000],
+        // A page shows hundreds of files, and the caches before it ask from a few addresses.
+        [/^GET \/store\/files\/public\/:name$/, 60_000],
       ]
       for (const { routes } of app.app.routes)
         for (const { key, spec } of routes.filter(({ spec: { access } }) => access === 'public')) {
