@@ -27,14 +27,6 @@ const INDEXES = `
     case when is_search then null else finished_at end as finished_at, last_used_at, is_sparse, ignore_case, is_search
   from store_indexes`
 
-// Of uploads under way, which are left out, the pieces are garbage once these would have expired: the storage may stay the same.
-const UNCLAIMED = `
-  select storage, key, state, due from store_unclaimed
-  union all
-  select 'uploads' as storage, object as key, 'writing' as state, expires_at as due
-  from store_upload_pieces join store_uploads on id = upload_id
-  where not exists (select 1 from store_unclaimed where storage = 'uploads' and key = object)`
-
 /** How tables of the store are copied that the engines keep in different forms. */
 export const STORE_COPIES: TableCopies = {
   store_documents: {
@@ -99,12 +91,11 @@ export const STORE_COPIES: TableCopies = {
   store_indexes: { rows: { sqlite: INDEXES, postgres: INDEXES } },
   store_search: { isLeftOut: true },
   store_search_words: { isLeftOut: true },
-  // Their pieces are objects of this storage: clients begin again.
+  // Clients begin again. Their pieces stay in this storage until `sixwire files check` finds them.
   store_uploads: { isLeftOut: true },
   store_upload_pieces: { isLeftOut: true },
   // Room for them, and for requests that have ended.
   store_reservations: { isLeftOut: true },
-  store_unclaimed: { rows: { sqlite: UNCLAIMED, postgres: UNCLAIMED } },
   // Of processes that read objects here.
   store_object_readers: { isLeftOut: true, isOpen: true },
   // What a restore under way has loaded.

@@ -213,7 +213,7 @@ someEngine((engine) => {
     const create = (name: string) =>
       app.request('POST', `/store/${encodeURIComponent(name)}`, { token, body: {} })
 
-    for (const name of ['a', 'Z9', 'a-b_c', 'a'.repeat(64), 'Files', 'uploads', 'backup-1', 'toString'])
+    for (const name of ['a', 'Z9', 'a-b_c', 'a'.repeat(64), 'Files', 'uploads-1', 'backup-1', 'toString'])
       test(`may be ${name}`, async () => {
         assert.equal((await create(name)).status, 201)
         assert.equal((await app.request('GET', `/store/${name}`, { token })).body.total, 1)
