@@ -1679,7 +1679,7 @@ type StoredFile = {
   sha256: string
   /** Where the bytes are. */
   url: string
-  /** public: everybody who knows its public address may read it. */
+  /** public: everybody who knows its public address may read it. A new file is private by default. */
   access: 'private' | 'public'
   /** Why its bytes are not served: they are checked still, or were refused. Absent: they are. */
   status?: 'pending' | 'refused'
@@ -1730,10 +1730,10 @@ type UploadLink = {
   _id: string
   /** Who made it: its file belongs to them. */
   owner: string
-  /** Media types as the bytes show them, such as image/png; image/* stands for all images. */
+  /** Media types, such as image/png; image/* means all images. The server finds the type of a file in its bytes. */
   types?: string[]
   maxBytes: number
-  /** public: everybody who knows the address of the file may read it. */
+  /** public: everybody who knows its public address may read it. A new file is private by default. */
   access: 'private' | 'public'
   /** Any fields, as a JSON object of at most 64 KiB. */
   metadata: FileMetadata
@@ -3789,13 +3789,13 @@ export interface Api {
   /** Create an upload link */
   'POST /store/upload-links': {
     body: {
-      /** Media types as the bytes show them, such as image/png; image/* stands for all images. */
+      /** Media types, such as image/png; image/* means all images. The server finds the type of a file in its bytes. */
       types?: string[] | undefined
       /** How many bytes the file may have. */
       maxBytes?: number | undefined
       /** Seconds, up to 7 days. An upload that began in time is taken. */
       expiresIn?: number | undefined
-      /** public: everybody who knows the address of the file may read it. */
+      /** public: everybody who knows its public address may read it. A new file is private by default. */
       access?: 'private' | 'public' | undefined
       /** Any fields, as a JSON object of at most 64 KiB. */
       metadata?: Record<string, unknown> | undefined
@@ -3951,7 +3951,7 @@ export interface Api {
   /** Change a file */
   'PATCH /store/files/:id': {
     body: {
-      /** public: everybody who knows its public address may read it. */
+      /** public: everybody who knows its public address may read it. A new file is private by default. */
       access?: 'private' | 'public' | undefined
       /** Any fields, as a JSON object of at most 64 KiB. */
       metadata?: Record<string, unknown> | undefined

@@ -22,7 +22,7 @@ export type JsonBody<S extends TSchema = TSchema> = BodyLimits & {
   files?: BodyFiles
 }
 
-/** Files that come with a body of JSON: the JSON is the part `_json`, which is the first; a file has any other name. */
+/** Files beside a JSON body in `multipart/form-data`: the first part is `_json`, and each other part is a file. */
 export type BodyFiles = {
   /** The largest sum of the files in bytes. */
   maxBytes: number

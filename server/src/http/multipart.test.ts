@@ -291,7 +291,7 @@ someEngine((engine) => {
       await it.isWell()
     })
 
-    test('may stand for JSON that comes with files, on a route that takes both', async () => {
+    test('has JSON as its first part and files behind it, on a route that takes JSON too', async () => {
       const card = (text: string, ...files: Buffer[]) =>
         it.send('card', whole(part(named('_json'), text), ...files))
       const sent = await card('{"title":"a"}', sized('p', 9, 'photo'), sized('q', 1, 'a.b'))

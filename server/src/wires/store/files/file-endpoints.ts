@@ -15,7 +15,7 @@ import type { FilesAccess } from '../documents/file-fields/file-access.ts'
 import type { FileUses } from '../documents/file-fields/file-uses.ts'
 import { fileJson, type FileRow, type Files } from './files.ts'
 import type { PublicFiles } from './public-files.ts'
-import { OneFile } from './one-file.ts'
+import { OneFile } from './route-parameters.ts'
 import type { UploadAll, Uploads } from './upload.ts'
 
 // The slowest line on which the largest file can be uploaded: 512 kbit/s.
@@ -52,6 +52,11 @@ const ImageSummary = Type.Object(
   },
 )
 
+export const FileAccess = Type.Enum(['private', 'public'], {
+  description:
+    'public: everybody who knows its public address may read it. A new file is private by default.',
+})
+
 const StoredFile = Type.Object(
   {
     _id: Type.String(),
@@ -69,9 +74,7 @@ const StoredFile = Type.Object(
     size: Type.Integer({ description: 'In bytes.' }),
     sha256: Type.String({ description: 'The SHA-256 of the bytes, in hex.' }),
     url: Type.String({ description: 'Where the bytes are.' }),
-    access: Type.Enum(['private', 'public'], {
-      description: 'public: everybody who knows its public address may read it.',
-    }),
+    access: FileAccess,
     status: Type.Optional(
       Type.Enum(['pending', 'refused'], {
         description:
@@ -94,11 +97,7 @@ const StoredFiles = Type.Object(
 
 const UploadParts = Type.Object({
   metadata: Type.Optional(FileMetadata),
-  access: Type.Optional(
-    Type.Enum(['private', 'public'], {
-      description: 'public: everybody who knows its address may read it. Default: private.',
-    }),
-  ),
+  access: Type.Optional(FileAccess),
 })
 
 const ListQuery = Type.Object({
@@ -246,11 +245,7 @@ export function fileEndpoints({
         body: json(
           Type.Object(
             {
-              access: Type.Optional(
-                Type.Enum(['private', 'public'], {
-                  description: 'public: everybody who knows its public address may read it.',
-                }),
-              ),
+              access: Type.Optional(FileAccess),
               metadata: Type.Optional(FileMetadata),
             },
             { title: 'UpdateFileRequest', examples: [{ access: 'public' }] },

@@ -7,7 +7,8 @@ export const MediaTypes = Type.Array(Type.String({ pattern: MEDIA_RANGE }), {
   minItems: 1,
   maxItems: 50,
   examples: [['image/*', 'application/pdf']],
-  description: 'Media types as the bytes show them, such as image/png; image/* stands for all images.',
+  description:
+    'Media types, such as image/png; image/* means all images. The server finds the type of a file in its bytes.',
 })
 
 /** @param contentType as it is stored */

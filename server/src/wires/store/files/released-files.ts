@@ -53,7 +53,7 @@ export function deleteReleasedFiles(
   })
 }
 
-/** Notes which files no document has any more, and deletes those that none has had for a day. @returns how many */
+/** Sets `released_at` of files that no document has, and deletes those whose time is a day ago. @returns how many are deleted */
 async function releasePage(
   context: Context,
   page: readonly AttachedFile[],

@@ -5,7 +5,6 @@ import type { Static } from 'typebox'
 import { checkedStream } from '../../../base/checked-stream.ts'
 import { isoTime } from '../../../base/clock.ts'
 import { errors, invalid } from '../../../base/errors.ts'
-import { idPattern } from '../../../base/ids.ts'
 import { allRows, ownRows, type RowFilter } from '../../../base/row-filter.ts'
 import { Type } from '../../../base/schema.ts'
 import type { Caller } from '../../../http/access.ts'
@@ -13,30 +12,18 @@ import { json, multipart } from '../../../http/bodies.ts'
 import { endpoint } from '../../../http/route.ts'
 import { isPrivileged } from '../../../kernel/policy/policy.ts'
 import { storeErrors } from '../errors.ts'
-import { FileMetadata, receiveMsOf } from './file-endpoints.ts'
+import { FileAccess, FileMetadata, receiveMsOf } from './file-endpoints.ts'
 import type { FilesAccess } from '../documents/file-fields/file-access.ts'
 import type { FileRow } from './files.ts'
 import { isOfTypes, MediaTypes } from './media-types.ts'
 import { plainTypeOf } from './sniff.ts'
 import { usedLink, type UploadLink, type UploadLinks } from './upload-links.ts'
+import { OneLink } from './route-parameters.ts'
 import type { Uploads } from './upload.ts'
 
 const LONGEST_LINK_SECONDS = 7 * 86_400
 // The metadata of a file, the types, and what is around them.
 const LARGEST_REQUEST = 81_920
-
-const OneLink = Type.Object({
-  id: Type.String({
-    pattern: idPattern,
-    description: 'The link’s _id.',
-    examples: ['01arz3ndektsv4rrffq69g5fav'],
-  }),
-})
-
-const Access = Type.Enum(['private', 'public'], {
-  default: 'private',
-  description: 'public: everybody who knows the address of the file may read it.',
-})
 
 const CreatedLink = Type.Object(
   {
@@ -53,7 +40,7 @@ const Link = Type.Object(
     owner: Type.String({ description: 'Who made it: its file belongs to them.' }),
     types: Type.Optional(MediaTypes),
     maxBytes: Type.Integer(),
-    access: Access,
+    access: FileAccess,
     metadata: FileMetadata,
     file: Type.Union([Type.String(), Type.Null()], {
       description: 'The _id of the file that was uploaded by it; null until then.',
@@ -114,7 +101,7 @@ export function uploadLinkEndpoints({
                 default: 3600,
                 description: 'Seconds, up to 7 days. An upload that began in time is taken.',
               }),
-              access: Access,
+              access: Type.Optional(FileAccess),
               metadata: Type.Optional(FileMetadata),
             },
             { title: 'CreateUploadLinkRequest' },
@@ -123,9 +110,13 @@ export function uploadLinkEndpoints({
         ),
         reply: { 201: CreatedLink },
       },
-      async ({ body: { expiresIn, metadata = {}, ...terms }, caller }) => {
+      async ({ body: { expiresIn, access: fileAccess = 'private', metadata = {}, ...terms }, caller }) => {
         access.rowFilter(caller, 'create')
-        const { id, ...link } = await uploadLinks.create(caller, { ...terms, metadata }, expiresIn)
+        const { id, ...link } = await uploadLinks.create(
+          caller,
+          { ...terms, access: fileAccess, metadata },
+          expiresIn,
+        )
         return { _id: id, ...link }
       },
     ),

@@ -47,7 +47,7 @@ export const FileFieldOption = Type.Object(
 )
 export type FileFieldOption = Static<typeof FileFieldOption>
 
-/** The word that stands for files where a relation names a collection: no collection has this name. */
+/** The value of `to` in a relation to files. It is a reserved word, so no collection has this name. */
 export const FILES = 'files'
 
 /** A field that holds the `_id` of a file, or several in an array. */

@@ -59,8 +59,8 @@ export function createFileUses(context: Context) {
     },
 
     /**
-     * The steps that fail if a document has one of the files, behind those that lock the files: whoever gives one to a document locks
-     * it as well.
+     * The steps that fail if a document has one of the files. They must come after a step that locks the files: a write that adds a
+     * file to a document locks it too.
      *
      * @throws UNAVAILABLE if the index of a field was dropped
      */
@@ -110,7 +110,7 @@ export function createFileUses(context: Context) {
       )
     },
 
-    /** Whether somebody may read a document that has the file, and sees it there. */
+    /** Whether the viewer may read a document with this file, and its view shows the field. */
     async isShownTo(viewer: Viewer, file: OwnedFile): Promise<boolean> {
       for (const field of fields)
         if (isTakenBy(file, field) && (await isShownIn(context, field, viewer, file.id))) return true

@@ -2,7 +2,6 @@ import type { Static } from 'typebox'
 
 import { isoTime, type Clock } from '../../../../base/clock.ts'
 import { errors, invalid } from '../../../../base/errors.ts'
-import { idPattern } from '../../../../base/ids.ts'
 import { Type } from '../../../../base/schema.ts'
 import { stream } from '../../../../http/bodies.ts'
 import { answer, endpoint, NoBody } from '../../../../http/route.ts'
@@ -10,6 +9,7 @@ import { storeErrors } from '../../errors.ts'
 import type { Objects } from '../../objects/objects.ts'
 import { receiveMsOf } from '../file-endpoints.ts'
 import type { FilesAccess } from '../../documents/file-fields/file-access.ts'
+import { OneUpload } from '../route-parameters.ts'
 import type { Uploads } from '../upload.ts'
 import { appendPieces } from './append-pieces.ts'
 import { joinPieces } from './join-pieces.ts'
@@ -17,14 +17,6 @@ import type { ResumableUpload, ResumableUploads } from './resumable-uploads.ts'
 import { checksumOf, checkVersion, declaredFileOf, PIECE_TYPE, tusHeaders } from './tus.ts'
 
 const HEADER_MAX = 16_384
-
-const OneUpload = Type.Object({
-  id: Type.String({
-    pattern: idPattern,
-    description: 'The upload’s _id.',
-    examples: ['01arz3ndektsv4rrffq69g5fav'],
-  }),
-})
 
 const UploadState = Type.Object(
   {
