@@ -13,7 +13,7 @@ import { blocksOf } from '../testing/examples.ts'
 import { startS3 } from '../testing/s3-server.ts'
 import { addAuthenticator } from '../testing/second-factor.ts'
 import { TEST_SECRET } from '../testing/templates.ts'
-import { upload } from '../wires/store/files/file-content.fixture.ts'
+import { upload } from '../wires/store/files/content/file-content.fixture.ts'
 
 const PRIVATE_KEY = `0x${'4c'.repeat(32)}`
 

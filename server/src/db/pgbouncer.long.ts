@@ -28,7 +28,7 @@ const SAMPLES = [
   'wires/auth/sign-in/register.test.ts',
   'wires/store/documents/routes/documents.test.ts',
   'wires/store/documents/storage/search/search.test.ts',
-  'wires/store/files/upload.test.ts',
+  'wires/store/files/uploads/upload.test.ts',
   'wires/store/backups/restore.test.ts',
   'wires/store/changes/feed.test.ts',
   'wires/messaging/routes/send.test.ts',

@@ -146,7 +146,7 @@ const CASES: Readonly<Record<string, Case | Shown>> = {
     action: 'payment-event.replayed',
     file: 'wires/pay/administration/administration.test.ts',
   },
-  'POST /store/files/bulk': { action: 'files.deleted', file: 'wires/store/files/file-bulk.test.ts' },
+  'POST /store/files/bulk': { action: 'files.deleted', file: 'wires/store/files/lists/file-bulk.test.ts' },
   'DELETE /store/:collection': {
     action: 'collection.dropped',
     call: async (app, admin) => {

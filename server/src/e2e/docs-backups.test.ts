@@ -14,7 +14,7 @@ import { startApp } from '../testing/app.ts'
 import { eachEngine, temporaryFolder, type Engine } from '../testing/engines.ts'
 import { applicationFolder, blocksOf, shell } from '../testing/examples.ts'
 import { postgresUrl } from '../testing/postgres.ts'
-import { contentPath, upload } from '../wires/store/files/file-content.fixture.ts'
+import { contentPath, upload } from '../wires/store/files/content/file-content.fixture.ts'
 
 const run = promisify(execFile)
 const PROGRAM = fileURLToPath(new URL('../../bin/sixwire.js', import.meta.url))

@@ -4,8 +4,8 @@ import { BYTE_SIZE, bytesOf } from '../../base/byte-size.ts'
 import { Type } from '../../base/schema.ts'
 import { DOCUMENT_OPTIONS } from './documents/definition/document-options.ts'
 import { AccessRule } from './documents/language/rules/audience.ts'
-import type { FileScan } from './files/scan.ts'
-import { DEFAULT_SIZES, SIZE } from './files/variant-query.ts'
+import type { FileScan } from './files/inspection/scan.ts'
+import { DEFAULT_SIZES, SIZE } from './files/content/images/variant-query.ts'
 import { S3Options } from './objects/s3-config.ts'
 
 const quotaSize = (description: string) =>

@@ -7,8 +7,8 @@ import { idPattern } from '../../../base/ids.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
 import { answer, Bytes, NoBody, endpoint } from '../../../http/route.ts'
 import { storeErrors } from '../errors.ts'
-import { answerContent } from '../files/file-content.ts'
-import { ContentHeaders } from '../files/content-endpoints.ts'
+import { answerContent } from '../files/content/file-content.ts'
+import { ContentHeaders } from '../files/content/content-endpoints.ts'
 import type { Backups } from './backups.ts'
 
 /** What an answer waits for a backup. */

@@ -9,7 +9,7 @@ import { COMMAND_LINE, SYSTEM, type Actor } from '../../../http/actor.ts'
 import { cutPage, type Page } from '../../../http/page.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
-import type { Content } from '../files/file-content.ts'
+import type { Content } from '../files/content/file-content.ts'
 import { NoSuchObject } from '../objects/storage.ts'
 import {
   completeSql,

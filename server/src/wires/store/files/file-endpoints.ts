@@ -9,14 +9,14 @@ import { countedFor } from '../../../http/limits.ts'
 import { answer, jsonText, endpoint, type JsonText } from '../../../http/route.ts'
 import { storeErrors } from '../errors.ts'
 import { isPrivileged } from '../../../kernel/policy/policy.ts'
-import { FileFilterFields } from './file-filter.ts'
-import { FILE_SORTS, type FileList } from './file-list.ts'
+import { FileFilterFields } from './lists/file-filter.ts'
+import { FILE_SORTS, type FileList } from './lists/file-list.ts'
 import type { FilesAccess } from '../documents/file-fields/file-access.ts'
 import type { FileUses } from '../documents/file-fields/file-uses.ts'
 import { fileJson, type FileRow, type Files } from './files.ts'
-import type { PublicFiles } from './public-files.ts'
+import type { PublicFiles } from './content/public-files.ts'
 import { OneFile } from './route-parameters.ts'
-import type { UploadAll, Uploads } from './upload.ts'
+import type { UploadAll, Uploads } from './uploads/upload.ts'
 
 // The slowest line on which the largest file can be uploaded: 512 kbit/s.
 const BYTES_PER_MS = 64

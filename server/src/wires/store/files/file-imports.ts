@@ -4,8 +4,8 @@ import { invalid } from '../../../base/errors.ts'
 import { idPattern, idsWithin, leastIdOf } from '../../../base/ids.ts'
 import type { Once } from '../../../http/route.ts'
 import { ownerOf } from '../documents/routes/transfer/imported-document.ts'
-import { contentUrlOf } from './links.ts'
-import type { Uploads } from './upload.ts'
+import { contentUrlOf } from './addresses/links.ts'
+import type { Uploads } from './uploads/upload.ts'
 
 /** A file of another system. */
 export type ImportedFile = {

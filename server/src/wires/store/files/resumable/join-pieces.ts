@@ -6,7 +6,7 @@ import { newId } from '../../../../base/ids.ts'
 import { storeErrors } from '../../errors.ts'
 import type { Objects } from '../../objects/objects.ts'
 import { heldRoom } from '../../quota.ts'
-import type { Uploads } from '../upload.ts'
+import type { Uploads } from '../uploads/upload.ts'
 import type { ResumableUpload, ResumableUploads } from './resumable-uploads.ts'
 import { declaredFileOf } from './tus.ts'
 

@@ -1,7 +1,7 @@
 import { errors, invalid } from '../../../../base/errors.ts'
 import { decodeUtf8, parseStrictJson } from '../../../../base/json.ts'
-import { checkName } from '../receive-files.ts'
-import type { UploadFields } from '../upload.ts'
+import { checkName } from '../receiving/receive-files.ts'
+import type { UploadFields } from '../uploads/upload.ts'
 
 // The protocol: https://tus.io/protocols/resumable-upload
 const VERSION = '1.0.0'
