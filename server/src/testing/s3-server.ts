@@ -64,7 +64,7 @@ export function s3OfEnvironment(): S3Server | undefined {
 }
 
 /** A call as the proxy sees it: `UploadPart 2 of shop/uploads/abc`. */
-export type S3Call = { name: string; key: string; part: number }
+export type S3Call = { name: string; key: string; uploadId: string; part: number; after: number }
 
 /** What happens to calls. */
 export type S3Fault = {
@@ -97,11 +97,18 @@ export type S3Proxy = {
 
 /**
  * Starts a proxy before an S3 server, and ends it with the suite. As S3 does, and s3rver does not, it refuses a body that
- * does not have the SHA-256 of its header.
+ * does not have the SHA-256 of its header, and a part of an upload that was completed; lists parts; and lets pages of all origins in.
+ *
+ * @param options.isComplete whether the server does all that itself
  */
-export async function startS3Proxy(ending: Ending, target: string): Promise<S3Proxy> {
+export async function startS3Proxy(
+  ending: Ending,
+  target: string,
+  { isComplete = false }: { isComplete?: boolean } = {},
+): Promise<S3Proxy> {
   const faults = new Set<{ fault: S3Fault; left: number; skip: number }>()
   const calls: string[] = []
+  const lists = new PartLists()
 
   function faultOf({ name, part }: S3Call): S3Fault {
     for (const active of faults) {
@@ -116,6 +123,7 @@ export async function startS3Proxy(ending: Ending, target: string): Promise<S3Pr
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method === 'OPTIONS') return void response.writeHead(200, CORS).end()
     const call = callOf(request)
     calls.push(call.part > 0 ? `${call.name} ${call.part}` : call.name)
     const fault = faultOf(call)
@@ -132,14 +140,20 @@ export async function startS3Proxy(ending: Ending, target: string): Promise<S3Pr
       const error = '<Error><Code>XAmzContentSHA256Mismatch</Code></Error>'
       return void response.writeHead(400, { 'content-type': 'application/xml' }).end(error)
     }
+    const isEnded = call.name === 'UploadPart' && !lists.has(call)
+    if (!isComplete && (call.name === 'ListParts' || isEnded)) {
+      const { status, body: list } = lists.answer(call)
+      return void response.writeHead(status, { 'content-type': 'application/xml' }).end(list)
+    }
     const { method, url, headers } = request
     const passed = requestOf(new URL(url!, target), { method: method!, headers }).end(body)
     const [answer] = (await once(passed, 'response')) as [IncomingMessage]
     const answered = await bytesOf(answer)
+    if (!isComplete && answer.statusCode === 200) lists.note(call, body, answered, answer.headers.etag ?? '')
     if (fault.damage === 'answer') damage(answered)
     const half = fault.drop === 'answer' ? Math.floor(answered.length / 2) : answered.length
     if (fault.drop === 'answer' && half === 0) return void request.socket.destroy()
-    response.writeHead(answer.statusCode!, answer.headers)
+    response.writeHead(answer.statusCode!, { ...answer.headers, ...CORS })
     response.write(answered.subarray(0, half), () => {
       if (fault.drop === 'answer') request.socket.destroy()
       else response.end()
@@ -172,23 +186,64 @@ export async function startS3Proxy(ending: Ending, target: string): Promise<S3Pr
   }
 }
 
+const CORS = { 'access-control-allow-origin': '*', 'access-control-allow-methods': 'PUT' }
+
+/** ListParts (https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListParts.html) of the uploads that pass, two parts at a time. */
+class PartLists {
+  readonly #uploads = new Map<string, Map<number, { size: number; etag: string }>>()
+
+  /** Notes a call that the server has carried out. */
+  note({ name, uploadId, part }: S3Call, sent: Buffer, answered: Buffer, etag: string): void {
+    if (name === 'CreateMultipartUpload')
+      this.#uploads.set(/<UploadId>(.+)<\/UploadId>/.exec(String(answered))![1]!, new Map())
+    if (name === 'UploadPart') this.#uploads.get(uploadId)!.set(part, { size: sent.length, etag })
+    if (name === 'CompleteMultipartUpload') this.#uploads.delete(uploadId)
+  }
+
+  has({ uploadId }: S3Call): boolean {
+    return this.#uploads.has(uploadId)
+  }
+
+  answer({ uploadId, after }: S3Call): { status: number; body: string } {
+    const upload = this.#uploads.get(uploadId)
+    if (!upload) return { status: 404, body: '<Error><Code>NoSuchUpload</Code></Error>' }
+    const rest = [...upload].filter(([part]) => part > after).sort(([a], [b]) => a - b)
+    const page = rest.slice(0, 2)
+    const parts = page.map(
+      ([part, { size, etag }]) =>
+        `<Part><PartNumber>${part}</PartNumber><Size>${size}</Size><ETag>${etag}</ETag></Part>`,
+    )
+    const next = `<NextPartNumberMarker>${page.at(-1)?.[0] ?? 0}</NextPartNumberMarker>`
+    const isTruncated = `<IsTruncated>${rest.length > 2}</IsTruncated>`
+    return { status: 200, body: `<ListPartsResult>${parts.join('')}${next}${isTruncated}</ListPartsResult>` }
+  }
+}
+
 /** The calls that Sixwire makes, by method and query. */
 function callOf({ method = '', url = '' }: IncomingMessage): S3Call {
   const { pathname, searchParams: query } = new URL(url, 'http://localhost')
   const key = decodeURIComponent(pathname.split('/').slice(2).join('/'))
   const isUpload = query.has('uploadId')
   const names: Record<string, string> = {
-    GET: query.has('uploads')
-      ? 'ListMultipartUploads'
-      : query.has('list-type')
-        ? 'ListObjectsV2'
-        : 'GetObject',
+    GET: isUpload
+      ? 'ListParts'
+      : query.has('uploads')
+        ? 'ListMultipartUploads'
+        : query.has('list-type')
+          ? 'ListObjectsV2'
+          : 'GetObject',
     HEAD: key === '' ? 'HeadBucket' : 'HeadObject',
     PUT: isUpload ? 'UploadPart' : 'PutObject',
     POST: isUpload ? 'CompleteMultipartUpload' : 'CreateMultipartUpload',
     DELETE: isUpload ? 'AbortMultipartUpload' : 'DeleteObject',
   }
-  return { name: names[method] ?? method, key, part: Number(query.get('partNumber') ?? 0) }
+  return {
+    name: names[method] ?? method,
+    key,
+    uploadId: query.get('uploadId') ?? '',
+    part: Number(query.get('partNumber') ?? 0),
+    after: Number(query.get('part-number-marker') ?? 0),
+  }
 }
 
 const bytesOf = async (message: IncomingMessage): Promise<Buffer> => Buffer.concat(await message.toArray())

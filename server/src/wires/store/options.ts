@@ -110,6 +110,7 @@ export const STORE_PROVIDERS = {
   s3: {
     env: {
       S3_ENDPOINT: 'endpoint',
+      S3_PUBLIC_ENDPOINT: 'publicEndpoint',
       S3_REGION: 'region',
       S3_BUCKET: 'bucket',
       S3_ACCESS_KEY_ID: 'accessKeyId',

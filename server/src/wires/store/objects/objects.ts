@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 
 import { errors, type ApiError } from '../../../base/errors.ts'
+import { newId } from '../../../base/ids.ts'
 import { afterCommit, requireRow, type Step, type StepWith } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
@@ -37,6 +38,14 @@ export type Objects = {
     bytes: AsyncIterable<Buffer>,
     options?: WriteOptions & { key?: string },
   ): Promise<NewObject>
+  /**
+   * Allocates a key for bytes that a client writes to the storage itself. Unless they are claimed, they are deleted from then on.
+   *
+   * @param due milliseconds since 1970
+   */
+  allocate(storage: StorageName, due: number): { key: string; insertSql: Sql }
+  /** The step that claims what has an allocated key. @throws UNAVAILABLE if it was deleted as garbage */
+  claimSql(storage: StorageName, key: string): StepWith
   /** @throws NoSuchObject; UNAVAILABLE */
   read(storage: StorageName, key: string, range?: ByteRange): Promise<Readable>
   /** The steps for the batch that deletes the last records naming these objects; they are deleted after its commit. */
@@ -59,6 +68,14 @@ export function createObjects(
 
   const writingTimeout = (): ApiError =>
     errors.unavailable({ message: 'Writing took too long: what was written is deleted. Try again.' })
+
+  const claimSql = (storage: StorageName, key: string): StepWith =>
+    requireRow(
+      sql`
+        delete from store_unclaimed where storage = ${storage} and key = ${key} and state = 'writing'
+        returning key`,
+      writingTimeout,
+    )
 
   /** The bytes; the time of their object is extended while they arrive. */
   function extending(
@@ -122,16 +139,22 @@ export function createObjects(
         throw error
       }
       let isClaimed = false
-      const claim = sql`
-        delete from store_unclaimed where storage = ${storage} and key = ${key} and state = 'writing'
-        returning key`
       return {
         key,
         ...stored,
-        claimSql: afterCommit(requireRow(claim, writingTimeout), () => (isClaimed = true)),
+        claimSql: afterCommit(claimSql(storage, key), () => (isClaimed = true)),
         discard: async () => (isClaimed ? undefined : discard(storage, key)),
       }
     },
+
+    allocate(storage, due) {
+      const key = newId(clock.now())
+      return {
+        key,
+        insertSql: sql.insert('store_unclaimed', { storage, key, state: 'writing', due }, ['storage', 'key']),
+      }
+    },
+    claimSql,
 
     read: (storage, key, range) => storages[storage].read(key, range),
 

@@ -118,7 +118,8 @@ export function createS3Client(
   }
 }
 
-const configurationOf = ({ region, endpoint, credentials, pathStyle }: S3Config): S3ClientConfig => ({
+/** How the SDK reaches a bucket. */
+export const configurationOf = ({ region, endpoint, credentials, pathStyle }: S3Config): S3ClientConfig => ({
   region,
   ...(endpoint && { endpoint: endpoint.href }),
   ...(credentials && { credentials }),

@@ -7,6 +7,7 @@ import { StartError } from '../../../base/start-error.ts'
 const REGION = 'us-east-1'
 const SETTINGS = {
   endpoint: 'S3_ENDPOINT',
+  publicEndpoint: 'S3_PUBLIC_ENDPOINT',
   bucket: 'S3_BUCKET',
   accessKeyId: 'S3_ACCESS_KEY_ID',
   secretAccessKey: 'S3_SECRET_ACCESS_KEY',
@@ -19,6 +20,9 @@ export const S3Options = Type.Optional(
   Type.Object(
     {
       endpoint: text('The address of the service. Default: that of AWS in the region.'),
+      publicEndpoint: text(
+        'The address of the service for clients that upload to it directly, if it is another one for them.',
+      ),
       region: text('The region of the bucket. Default: us-east-1.', '^[a-z\\d-]+$'),
       bucket: text(
         'The bucket, which must exist. With it, files and backups are kept there.',
@@ -47,6 +51,8 @@ export type S3Config = {
   region: string
   /** Default: the address of AWS in the region. */
   endpoint: URL | undefined
+  /** For clients. Default: the same. */
+  publicEndpoint: URL | undefined
   /** Default: those that the AWS SDK finds by itself. */
   credentials: { accessKeyId: string; secretAccessKey: string } | undefined
   /** The beginning of all keys. */
@@ -68,11 +74,12 @@ export function readS3Config(options: S3Option | undefined): S3Config | undefine
       accessKeyId === undefined ? 'accessKeyId' : 'secretAccessKey',
       'set both halves of the access key, or none for the credentials of the machine',
     )
-  const endpoint = options.endpoint === undefined ? undefined : readEndpoint(options.endpoint)
+  const endpoint = readEndpoint('endpoint', options.endpoint)
   return {
     bucket,
     region,
     endpoint,
+    publicEndpoint: readEndpoint('publicEndpoint', options.publicEndpoint),
     prefix,
     credentials: accessKeyId === undefined ? undefined : { accessKeyId, secretAccessKey: secretAccessKey! },
     pathStyle: options.pathStyle ?? endpoint !== undefined,
@@ -85,11 +92,12 @@ export const warningsOf = (config: S3Config | undefined): string[] =>
     ? [`${SETTINGS.endpoint}: files and backups go to ${config.endpoint.host} in plaintext: use https`]
     : []
 
-function readEndpoint(text: string): URL {
+function readEndpoint(option: 'endpoint' | 'publicEndpoint', text: string | undefined): URL | undefined {
+  if (text === undefined) return undefined
   const url = URL.canParse(text) ? new URL(text) : undefined
   // Not quoted: it may have credentials.
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
-    throw fault('endpoint', 'it is not an address like https://s3.eu-central-1.amazonaws.com')
+    throw fault(option, 'it is not an address like https://s3.eu-central-1.amazonaws.com')
   return url
 }
 

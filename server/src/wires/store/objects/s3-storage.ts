@@ -4,6 +4,7 @@ import { newId } from '../../../base/ids.ts'
 import { cached } from '../../../providers/health.ts'
 import { createS3Client, LIMITS } from './s3-client.ts'
 import type { S3Config } from './s3-config.ts'
+import { createS3Direct } from './s3-direct.ts'
 import { S3Failure } from './s3-failure.ts'
 import { listS3, statInS3 } from './s3-list.ts'
 import { readFromS3 } from './s3-read.ts'
@@ -27,6 +28,7 @@ export function openS3Bucket(
 ): S3Bucket {
   const client = createS3Client({ clock }, { config })
   const uploads = createS3Uploads({ log }, { client })
+  const direct = createS3Direct(client, config)
 
   async function remove(key: string): Promise<void> {
     await client.run(LIMITS, undefined, ({ sdk, send }) =>
@@ -35,8 +37,10 @@ export function openS3Bucket(
     await uploads.abort(key)
   }
 
+  const tried = (): Promise<unknown> => (trial ??= runTrial())
+
   async function write(key: string, bytes: AsyncIterable<Buffer>, options: WriteOptions) {
-    await (trial ??= runTrial())
+    await tried()
     try {
       return await writeToS3(client, uploads, key, bytes, options)
     } catch (error) {
@@ -109,6 +113,16 @@ export function openS3Bucket(
         } catch (error) {
           throw toFault('', error)
         }
+      },
+      direct: {
+        begin: (key) =>
+          withFaults(key, async (path) => {
+            await tried()
+            return direct.begin(path)
+          }),
+        addressesOf: (key, ...wanted) => withFaults(key, (path) => direct.addressesOf(path, ...wanted)),
+        partsOf: (key, id) => withFaults(key, (path) => direct.partsOf(path, id)),
+        complete: (key, ...written) => withFaults(key, (path) => direct.complete(path, ...written)),
       },
       async ping() {
         const fault = await ping()

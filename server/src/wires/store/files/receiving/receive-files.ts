@@ -8,6 +8,7 @@ import type { UploadedFile, UploadedFiles } from '../../../../http/bodies.ts'
 import type { Once } from '../../../../http/route.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import type { NewObject, Objects } from '../../objects/objects.ts'
+import type { StoredBytes } from '../../objects/storage.ts'
 import { isExceeded, type FileOwner, type Quota, type Reservation } from '../../quota.ts'
 import { withoutMetadata } from './metadata/strip-metadata.ts'
 import { createSniffer } from '../sniff.ts'
@@ -18,9 +19,14 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/
 /** What is not yet claimed has an hour. */
 const EXTEND_MS = 900_000
 
+/** An object that has the bytes of a file, and what makes it that of the file's record. */
+export type KeptObject = Pick<NewObject, 'key' | 'claimSql' | 'discard'>
+
 /** Files as their route receives them. */
 export type ReceivedFiles = {
   files: UploadedFiles['files']
+  /** Has the bytes of the only file already: they are read, and not written again unless metadata are removed from them. */
+  kept?: KeptObject | undefined
   /** Of the whole body, if it is known. */
   contentLength: number | undefined
   isRepeatable: boolean
@@ -94,7 +100,7 @@ export function createReceiving(
    * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE, QUOTA_EXCEEDED, UNAVAILABLE, and what `accept` and `create` throw
    */
   return async function receive<T>(
-    { files, contentLength, isRepeatable, caller, once, signal }: ReceivedFiles,
+    { files, kept, contentLength, isRepeatable, caller, once, signal }: ReceivedFiles,
     {
       reservation = quota.reserve(caller),
       certainBytes = contentLength,
@@ -119,11 +125,11 @@ export function createReceiving(
     try {
       for (let file = await take(); file; file = await take()) {
         const sniffer = createSniffer(file.print.declaredType)
-        const bytes = extending(reservation.pass(file.bytes, certainBytes), stored)
-        const object = await objects.write('uploads', sniffer.pass(bytes), {
-          signal,
-          maxBytes: contentLength,
-        })
+        const bytes = sniffer.pass(extending(reservation.pass(file.bytes, certainBytes), stored))
+        const object =
+          kept && !stripMetadata
+            ? { ...kept, ...(await readThrough(bytes, file)) }
+            : await objects.write('uploads', bytes, { signal, maxBytes: contentLength })
         const { sha256, size } = object
         const contentType = await sniffer.contentType()
         stored.push({ ...file.print, sha256, size, object, contentType, status })
@@ -166,6 +172,16 @@ function hashed({ field, name, contentType: declaredType }: UploadedFile, stored
       return { ...print, sha256: hash.digest('hex'), size }
     },
   }
+}
+
+/** Reads bytes that are stored already. */
+async function readThrough(
+  bytes: AsyncIterable<Buffer>,
+  { finish }: ReturnType<typeof hashed>,
+): Promise<StoredBytes> {
+  const iterator = bytes[Symbol.asyncIterator]()
+  while (!(await iterator.next()).done);
+  return finish()
 }
 
 /** @throws VALIDATION_ERROR at the path */

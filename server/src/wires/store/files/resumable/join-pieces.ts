@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 
 import type { Clock } from '../../../../base/clock.ts'
@@ -7,7 +8,7 @@ import { storeErrors } from '../../errors.ts'
 import type { Objects } from '../../objects/objects.ts'
 import { heldRoom } from '../../quota.ts'
 import type { Uploads } from '../uploads/upload.ts'
-import type { ResumableUpload, ResumableUploads } from './resumable-uploads.ts'
+import { JOIN_MS, type Piece, type ResumableUpload, type ResumableUploads } from './resumable-uploads.ts'
 import { declaredFileOf } from './tus.ts'
 
 /** How long a request waits while another one makes the file, and how often it looks. */
@@ -22,7 +23,7 @@ type Context = { clock: Clock; objects: Objects; uploads: ResumableUploads; uplo
  * way of any other file: type, hash, quota, record. If its client or this server ends meanwhile, the next request does it.
  *
  * @returns the upload as it is then
- * @throws UPLOAD_BUSY if another request does it for long
+ * @throws UPLOAD_BUSY if another request does it for long; CHECKSUM_MISMATCH, which ends the upload
  */
 export async function joinPieces(context: Context, upload: ResumableUpload): Promise<ResumableUpload> {
   const { clock, uploads } = context
@@ -39,8 +40,9 @@ export async function joinPieces(context: Context, upload: ResumableUpload): Pro
 
 async function join(context: Context, { id, ...row }: ResumableUpload): Promise<ResumableUpload> {
   const { uploads, upload } = context
-  const { name, contentType, ...fields } = declaredFileOf(row.metadata)
-  const stream = Readable.from(bytesOf(context, id, row.size), { objectMode: false })
+  const { name, contentType, sha256, ...fields } = declaredFileOf(row.metadata)
+  const pieces = await uploads.pieces(id)
+  const stream = Readable.from(bytesOf(context, pieces, { id, ...row, sha256 }), { objectMode: false })
   stream.on('error', () => undefined)
   try {
     return await upload(
@@ -51,6 +53,7 @@ async function join(context: Context, { id, ...row }: ResumableUpload): Promise<
           contentLength: row.size,
           isRepeatable: false,
         },
+        kept: pieces.length === 1 ? uploads.keep(id, pieces[0]!) : undefined,
         caller: { kind: row.owner_kind, id: row.owner },
         once: async (_fingerprint, perform) => perform(newId(), false),
         // Its client may go: what has arrived becomes a file.
@@ -64,22 +67,42 @@ async function join(context: Context, { id, ...row }: ResumableUpload): Promise<
     // Another request was faster, if this one was slower than its time.
     const now = await uploads.get(id, row.owner)
     if (error instanceof ApiError && now.file_id !== null) return now
-    await uploads.leave(id)
+    // No other bytes will come for it.
+    if (error instanceof ApiError && error.code === storeErrors.checksum_mismatch.code)
+      await uploads.remove(id, row.owner)
+    else await uploads.leave(id)
     throw error
   } finally {
     stream.destroy()
   }
 }
 
-/** All bytes of an upload; its time to join is extended with each piece. @throws Error if they are not so many */
-async function* bytesOf({ objects, uploads }: Context, id: string, size: number): AsyncGenerator<Buffer> {
+/**
+ * All bytes of an upload; its time to join is extended while they are read.
+ *
+ * @throws CHECKSUM_MISMATCH after the last; Error if they are not so many
+ */
+async function* bytesOf(
+  { clock, objects, uploads }: Context,
+  pieces: readonly Piece[],
+  { id, size, sha256 }: ResumableUpload & { sha256: string | undefined },
+): AsyncGenerator<Buffer> {
+  const hash = sha256 === undefined ? undefined : createHash('sha256')
   let left = size
-  for (const { object } of await uploads.pieces(id)) {
-    await uploads.stay(id)
+  let stayedAt = clock.now()
+  for (const { object } of pieces)
     for await (const chunk of (await objects.read('uploads', object)) as AsyncIterable<Buffer>) {
+      if (clock.now() - stayedAt > JOIN_MS / 4) {
+        stayedAt = clock.now()
+        await uploads.stay(id)
+      }
       left -= chunk.length
+      hash?.update(chunk)
       yield chunk
     }
-  }
   if (left !== 0) throw new Error(`the pieces of the upload ${id} have ${size - left} bytes, not ${size}`)
+  if (hash && hash.digest('hex') !== sha256)
+    throw storeErrors.checksum_mismatch({
+      message: 'The file does not have the sha256 of its metadata: upload it again.',
+    })
 }

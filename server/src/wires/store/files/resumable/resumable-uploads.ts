@@ -7,10 +7,11 @@ import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import { noUpload } from '../../errors.ts'
 import type { NewObject, Objects } from '../../objects/objects.ts'
 import type { FileOwner, Quota } from '../../quota.ts'
+import type { KeptObject } from '../receiving/receive-files.ts'
 
 /** How long an upload is kept after its last bytes. */
 const RETENTION_MS = 86_400_000
-/** How long another request waits for one that makes the file, after the last piece that it has read. */
+/** How long another request waits for one that makes the file, after the last sign of it. */
 export const JOIN_MS = 60_000
 const REMOVED_AT_ONCE = 100
 const EXPIRE_MS = 600_000
@@ -30,14 +31,39 @@ export type ResumableUpload = {
   joined_until: number
   file_id: string | null
   expires_at: number
+  /** Of one whose client writes to the bucket, until all is there: the object. */
+  object: string | null
+  /** How the bucket calls the upload. */
+  bucket_upload: string | null
+  /** How many bytes each part has, but the last. */
+  part_size: number | null
 }
+
+/** An upload whose client writes to the bucket. */
+export type DirectUpload = ResumableUpload & { object: string; bucket_upload: string; part_size: number }
 
 /** A piece that is stored: an object of the uploads storage. */
 export type Piece = { start: number; size: number; object: string }
 
 export type ResumableUploads = {
-  /** @throws QUOTA_EXCEEDED */
-  create(owner: FileOwner, upload: { size: number; metadata: string }): Promise<ResumableUpload>
+  /**
+   * Creates an upload, and reserves room for all of it.
+   *
+   * @param upload.partSize of one that its client writes to the bucket
+   * @throws QUOTA_EXCEEDED
+   */
+  create(
+    owner: FileOwner,
+    upload: { size: number; metadata: string; partSize?: number | undefined },
+  ): Promise<ResumableUpload>
+  /** Writes down how the bucket calls an upload. */
+  nameInBucket(upload: ResumableUpload, name: string): Promise<DirectUpload>
+  /**
+   * Takes the object that the client has written for the only piece, unless another request has.
+   *
+   * @throws NOT_FOUND if the upload has ended
+   */
+  arrive(upload: DirectUpload): Promise<ResumableUpload>
   /** @throws NOT_FOUND also if it has expired, or is another caller's */
   get(id: string, owner: string): Promise<ResumableUpload>
   /**
@@ -56,6 +82,8 @@ export type ResumableUploads = {
    */
   extend(upload: ResumableUpload, written: readonly NewObject[]): Promise<void>
   pieces(id: string): Promise<Piece[]>
+  /** The object of the only piece, to be that of the file. @throws CONFLICT in the batch if the upload has ended */
+  keep(id: string, piece: Piece): KeptObject
   /** Lets one request at a time make the file. @returns whether this one may, until so much later */
   join(id: string): Promise<boolean>
   /** Goes on with it for as long again. */
@@ -77,7 +105,7 @@ export function createResumableUploads(
   { objects, quota }: { objects: Objects; quota: Quota },
 ): ResumableUploads {
   const COLUMNS = sql.literal(
-    'id, owner, owner_kind, size, metadata, received, writer, joined_until, file_id, expires_at',
+    'id, owner, owner_kind, size, metadata, received, writer, joined_until, file_id, expires_at, object, bucket_upload, part_size',
   )
 
   async function get(id: string, owner: string): Promise<ResumableUpload> {
@@ -88,16 +116,19 @@ export function createResumableUploads(
     return row
   }
 
+  const directSql = (id: string): Sql<{ key: string }> =>
+    sql`select object as key from store_uploads where id = ${id} and object is not null`
   const piecesSql = (id: string): Sql<{ key: string }> =>
     sql`select object as key from store_upload_pieces where upload_id = ${id}`
 
   /** @param condition of the upload */
   const removeSql = (id: string, condition: Sql): Step[] => [
-    // First: it locks the upload, so that no piece is added.
-    requireRow(sql`delete from store_uploads where id = ${id} and ${condition} returning id`, () =>
+    // It locks the upload, so that no piece is added.
+    requireRow(sql`select id from store_uploads where id = ${id} and ${condition} ${sql.forUpdate}`, () =>
       noUpload(id),
     ),
-    ...objects.discardSql('uploads', piecesSql(id)),
+    ...objects.discardSql('uploads', sql`${directSql(id)} union all ${piecesSql(id)}`),
+    sql`delete from store_uploads where id = ${id}`,
     sql`delete from store_upload_pieces where upload_id = ${id}`,
     quota.releaseSql(id),
   ]
@@ -125,8 +156,9 @@ export function createResumableUploads(
   return {
     get,
 
-    async create(owner, { size, metadata }) {
+    async create(owner, { size, metadata, partSize }) {
       const now = clock.now()
+      const object = partSize === undefined ? undefined : objects.allocate('uploads', now + RETENTION_MS)
       const row: ResumableUpload = {
         id: newId(now),
         owner: owner.id,
@@ -138,20 +170,51 @@ export function createResumableUploads(
         joined_until: 0,
         file_id: null,
         expires_at: now + RETENTION_MS,
+        object: object?.key ?? null,
+        bucket_upload: null,
+        part_size: partSize ?? null,
       }
       await quota.hold(owner, { id: row.id, bytes: size, due: row.expires_at }, (steps) =>
-        db.batch([...steps, sql.insert('store_uploads', row, ['id'])]),
+        db.batch([...steps, sql.insert('store_uploads', row, ['id']), ...(object ? [object.insertSql] : [])]),
       )
       return row
+    },
+
+    async nameInBucket(upload, name) {
+      await db.write(sql`update store_uploads set bucket_upload = ${name} where id = ${upload.id}`)
+      return { ...upload, bucket_upload: name } as DirectUpload
+    },
+
+    async arrive({ id, owner, object, size }) {
+      const arrived = errors.conflict()
+      const piece: Piece & { upload_id: string } = { upload_id: id, start: 0, size, object }
+      try {
+        await db.batch([
+          requireRow(
+            sql`
+              update store_uploads set received = size, object = null, bucket_upload = null
+              where id = ${id} and object = ${object} returning id`,
+            () => arrived,
+          ),
+          objects.claimSql('uploads', object),
+          sql.insert('store_upload_pieces', piece, ['upload_id', 'start']),
+        ])
+      } catch (error) {
+        if (error !== arrived) throw error
+      }
+      return get(id, owner)
     },
 
     async take(id, owner, offset) {
       const writer = newId()
       const [taken] = await db.write(sql<ResumableUpload>`
         update store_uploads set writer = ${writer}
-        where id = ${id} and owner = ${owner} and received = ${offset} and expires_at > ${clock.now()}
+        where id = ${id} and owner = ${owner} and received = ${offset} and object is null and expires_at > ${clock.now()}
         returning ${COLUMNS}`)
-      if (!taken) throw otherOffset((await get(id, owner)).received)
+      if (!taken) {
+        const { received, object } = await get(id, owner)
+        throw object === null ? otherOffset(received) : writtenToBucket()
+      }
       return { ...taken, writer }
     },
 
@@ -198,6 +261,16 @@ export function createResumableUploads(
       db.all(sql<Piece>`
         select start, size, object from store_upload_pieces where upload_id = ${id} order by start`),
 
+    keep: (id, { object }) => ({
+      key: object,
+      claimSql: requireRow(
+        sql`delete from store_upload_pieces where upload_id = ${id} and object = ${object} returning object`,
+        otherWriter,
+      ),
+      // It stays a piece until it is claimed.
+      discard: async () => undefined,
+    }),
+
     async join(id) {
       const now = clock.now()
       const [joined] = await db.write(sql`
@@ -236,6 +309,9 @@ const otherOffset = (offset: number): ApiError =>
     details: { offset },
     headers: { 'upload-offset': String(offset) },
   })
+
+const writtenToBucket = (): ApiError =>
+  errors.conflict({ message: 'The bytes of this upload go to the bucket: GET it for the addresses.' })
 
 const otherWriter = (): ApiError =>
   errors.conflict({ message: 'Another request has continued or ended this upload: ask for its offset.' })

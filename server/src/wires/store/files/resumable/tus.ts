@@ -54,16 +54,16 @@ export function checksumOf(header: string | undefined): Checksum | undefined {
   return { algorithm, digest: Buffer.from(text, 'base64') }
 }
 
-/** What is known of a file before its bytes. */
-export type DeclaredFile = UploadFields & { name: string; contentType: string }
+/** What is known of a file before its bytes. The `sha256` is in hexadecimal digits. */
+export type DeclaredFile = UploadFields & { name: string; contentType: string; sha256?: string }
 
 const PATH = '/headers/upload-metadata'
 const NO_NAME = 'file'
 const UNKNOWN_TYPE = 'application/octet-stream'
 
 /**
- * Reads `Upload-Metadata`: `filename` or `name`, `filetype` or `type`, and the fields of an upload. Other keys are left to the
- * client.
+ * Reads `Upload-Metadata`: `filename` or `name`, `filetype` or `type`, `sha256`, and the fields of an upload. Other keys are left to
+ * the client.
  *
  * @throws VALIDATION_ERROR
  */
@@ -77,6 +77,7 @@ export function declaredFileOf(header: string): DeclaredFile {
     contentType: type.split(';', 1)[0]!.trim().toLowerCase(),
     ...metadataIn(values.get('metadata')),
     ...accessIn(values.get('access')),
+    ...sha256In(values.get('sha256')),
   }
 }
 
@@ -114,4 +115,11 @@ function accessIn(text: string | undefined): Pick<UploadFields, 'access'> {
   if (text !== 'private' && text !== 'public')
     throw invalid({ path: PATH, message: 'access must be private or public' })
   return { access: text }
+}
+
+function sha256In(text: string | undefined): Pick<DeclaredFile, 'sha256'> {
+  if (text === undefined) return {}
+  if (!/^[\da-f]{64}$/i.test(text))
+    throw invalid({ path: PATH, message: 'sha256 must be 64 hexadecimal digits' })
+  return { sha256: text.toLowerCase() }
 }

@@ -12,6 +12,7 @@ import type { FilesAccess } from '../../documents/file-fields/file-access.ts'
 import { OneUpload } from '../route-parameters.ts'
 import type { Uploads } from '../uploads/upload.ts'
 import { appendPieces } from './append-pieces.ts'
+import { beginInBucket, lookInBucket, partSizeOf, type BucketState } from './direct-upload.ts'
 import { joinPieces } from './join-pieces.ts'
 import type { ResumableUpload, ResumableUploads } from './resumable-uploads.ts'
 import { checksumOf, checkVersion, declaredFileOf, PIECE_TYPE, tusHeaders } from './tus.ts'
@@ -28,6 +29,17 @@ const UploadState = Type.Object(
       description: 'When it is deleted if no more bytes arrive.',
     }),
     file: Type.Optional(Type.String({ description: 'The _id of the file, once all bytes have arrived.' })),
+    parts: Type.Optional(
+      Type.Array(
+        Type.Object({
+          number: Type.Integer(),
+          start: Type.Integer({ description: 'Where it begins in the file.' }),
+          size: Type.Integer(),
+          url: Type.String({ format: 'uri', description: 'Takes its bytes by PUT, for an hour.' }),
+        }),
+        { description: 'The first hundred parts that the client has still to send to the bucket.' },
+      ),
+    ),
   },
   { title: 'UploadState' },
 )
@@ -79,9 +91,15 @@ export function uploadEndpoints(wire: {
             default: '',
             maxLength: HEADER_MAX,
             description:
-              'Keys with values in Base64, with commas between: filename, filetype, access, and metadata, a JSON object.',
+              'Keys with values in Base64, with commas between: filename, filetype, access, metadata, a JSON object, and sha256, in hexadecimal digits.',
             examples: ['filename bW9tby50eHQ=,filetype dGV4dC9wbGFpbg=='],
           }),
+          'upload-direct': Type.Optional(
+            Type.Enum(['true', 'false'], {
+              description:
+                'With true the client sends the bytes to the bucket itself, if there is one: the answer has the parts.',
+            }),
+          ),
           'upload-concat': Type.Optional(
             Type.String({ maxLength: HEADER_MAX, description: 'Not supported.' }),
           ),
@@ -108,15 +126,21 @@ export function uploadEndpoints(wire: {
             message: 'is not supported: upload the file as a whole',
           })
         const checksum = checksumOf(headers['upload-checksum'])
-        const created = await uploads.create(caller, { size, metadata })
-        try {
+        const isDirect = headers['upload-direct'] === 'true' && !body
+        const partSize = isDirect ? partSizeOf(wire.objects, size) : undefined
+        const created = await uploads.create(caller, { size, metadata, partSize })
+        const begin = async (): Promise<BucketState> => {
+          if (partSize !== undefined) return beginInBucket(wire, created)
           const appended = body
             ? await appendPieces(wire, await uploads.take(created.id, caller.id, 0), body, checksum)
             : created
-          const row = await joinPieces(wire, appended)
-          return answer<UploadState>(stateOf(row), {
+          return { upload: await joinPieces(wire, appended) }
+        }
+        try {
+          const state = await begin()
+          return answer<UploadState>(stateOf(state), {
             status: 201,
-            headers: { ...headersOf(row), location: `uploads/${row.id}` },
+            headers: { ...headersOf(state.upload), location: `uploads/${created.id}` },
           })
         } catch (error) {
           // Its client does not know the address. What this cannot delete expires.
@@ -129,20 +153,28 @@ export function uploadEndpoints(wire: {
       {
         ...spec,
         summary: 'Get the offset of a resumable upload',
-        description: 'With HEAD, as tus does, or with GET. Once the upload is complete, it names the file.',
+        description:
+          'With HEAD, as tus does, or with GET. Once the upload is complete, it names the file. Of one to the bucket it answers the parts that are missing, and completes it if there are none.',
         params: OneUpload,
         headers: Type.Object(VERSION_HEADER),
         reply: { 200: UploadState },
-        errors: [errors.not_found, errors.precondition_failed, storeErrors.upload_busy, errors.unavailable],
+        errors: [
+          errors.not_found,
+          errors.precondition_failed,
+          storeErrors.upload_busy,
+          storeErrors.checksum_mismatch,
+          errors.unavailable,
+        ],
       },
       async ({ params: { id }, headers, caller }) => {
         checkVersion(headers['tus-resumable'])
-        const row = await joinPieces(wire, await uploads.get(id, caller.id))
-        return answer<UploadState>(stateOf(row), {
+        const state = await lookInBucket(wire, await uploads.get(id, caller.id))
+        const upload = await joinPieces(wire, state.upload)
+        return answer<UploadState>(stateOf({ ...state, upload }), {
           headers: {
-            ...headersOf(row),
-            'upload-length': String(row.size),
-            ...(row.metadata !== '' && { 'upload-metadata': row.metadata }),
+            ...headersOf(upload),
+            'upload-length': String(upload.size),
+            ...(upload.metadata !== '' && { 'upload-metadata': upload.metadata }),
           },
         })
       },
@@ -209,10 +241,14 @@ const headersOf = ({ received, expires_at, file_id }: ResumableUpload): Record<s
   ...(file_id !== null && { 'upload-file': file_id }),
 })
 
-const stateOf = ({ id, received, size, expires_at, file_id }: ResumableUpload): UploadState => ({
+const stateOf = ({
+  upload: { id, received, size, expires_at, file_id },
+  parts,
+}: BucketState): UploadState => ({
   _id: id,
   offset: received,
   size,
   expiresAt: isoTime(expires_at),
   ...(file_id !== null && { file: file_id }),
+  ...(parts && { parts }),
 })
