@@ -207,7 +207,7 @@ eachEngine((engine) => {
     )
     const { output } = await run('files', 'check')
     assert.match(output, /^warning {2}3 files \(19 bytes\) that no document has in a field of files$/m)
-    await db.write(sql`update store_indexes set state = 'building' where collection = 'products'`)
+    await db.write(sql`update store_indexes set state = 'failed' where collection = 'products'`)
     assert.equal((await report()).unattached, null)
   })
 })

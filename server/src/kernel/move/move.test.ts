@@ -255,6 +255,11 @@ describe('an installation that is moved', () => {
           },
         )
         app = await startApp(end, to, { ...options, databaseUrl: url })
+        // Words are indexed anew after the start.
+        await until(async () => {
+          const { status } = await app.request('GET', '/store/books?search=momo', { token: admin.token })
+          return status !== 503
+        })
         assert.deepEqual(await answersOf(app, admin, [...READS, ...more]), answers)
         assert.deepEqual(await answersOf(app, admin, AUDITED), exported)
       })
