@@ -95,12 +95,16 @@ export type Client<Api = OwnApi> = {
   collection<T extends object>(name: string): Collection<T>
   /**
    * Stores a file. One of more than 8 MiB is sent by several requests, unless there is an `idempotencyKey`: the upload continues
-   * after a lost connection, and in browsers after a reload when the same file is given again.
+   * after a lost connection, and in browsers after a reload when the same file is given again. With `direct` its bytes go to the
+   * bucket of the server, if it has one.
    *
    * @example
    * await six.upload(input.files[0], { onProgress: ({ loaded, total }) => show(loaded / total) })
    */
-  upload(file: Blob, options?: UploadOptions & { name?: string | undefined }): Promise<FileRecord<Api>>
+  upload(
+    file: Blob,
+    options?: UploadOptions & { name?: string | undefined; direct?: boolean | undefined },
+  ): Promise<FileRecord<Api>>
   /** Stores up to 100 files by one call, all or none, and returns their records in the same order. */
   upload(files: Iterable<Blob>, options?: UploadOptions): Promise<FileRecord<Api>[]>
   readonly auth: Auth

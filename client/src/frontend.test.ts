@@ -13,6 +13,7 @@ import { runHere } from '../../server/src/testing/command.ts'
 import { anyEngine, endOfSuite } from '../../server/src/testing/engines.ts'
 import { blocksOf } from '../../server/src/testing/examples.ts'
 import { buildFrontend, frontendFolder, serveFrontend } from '../../server/src/testing/frontend.ts'
+import { startS3, startS3Proxy } from '../../server/src/testing/s3-server.ts'
 import { until } from '../../server/src/testing/until.ts'
 import { startMailbox, withMail, type TestMailbox } from '../../server/src/testing/mailbox.ts'
 import type { CallError, Client } from './index.ts'
@@ -62,6 +63,7 @@ createRoot(document.querySelector('#app')!).render(<StrictMode><Tasks isDone={fa
 declare global {
   // In the page.
   var six: Client
+  var loaded: number
 }
 
 anyEngine((engine) => {
@@ -111,7 +113,10 @@ anyEngine((engine) => {
 
     async function openTab(path = '/'): Promise<Page> {
       const page = await context.newPage()
-      await page.goto(`${origin}${path}${path.includes('?') ? '&' : '?'}api=${encodeURIComponent(app.url)}`)
+      const api = path.includes('api=')
+        ? ''
+        : `${path.includes('?') ? '&' : '?'}api=${encodeURIComponent(app.url)}`
+      await page.goto(`${origin}${path}${api}`)
       return page
     }
     /** How many event streams are open at the server. */
@@ -125,7 +130,8 @@ anyEngine((engine) => {
       ['changes', 5_376],
       ['sign-in', 2_816],
       ['upload', 1_024],
-      ['resumable-upload', 1_024],
+      ['resumable-upload', 1_152],
+      ['upload-parts', 640],
     ] as const)
       test(`has at most ${most} bytes of the ${name}, compressed`, async () => {
         const assets = join(folder, 'dist/assets')
@@ -208,6 +214,43 @@ anyEngine((engine) => {
       )
       assert.equal(size, 20_000_000)
       assert.ok(least >= 8_388_608, `began again at ${least}`)
+      await page.close()
+    })
+
+    test('sends a file to the bucket itself, and continues there after a reload', async (t) => {
+      const { url: target, ...access } = await startS3(t)
+      const s3 = await startS3Proxy(t, target)
+      const { url } = await startApp(t, engine, {
+        environment: { APP_URL: origin },
+        config: { store: { s3: { ...access, endpoint: s3.url } } },
+      })
+      const page = await openTab(`/?api=${encodeURIComponent(url)}`)
+      await page.evaluate(async () => {
+        await six.auth.signUp({ email: 'bucket@example.com', password: 'correct horse battery' })
+        await six.upload(new Blob(['x']))
+      })
+      s3.calls.length = 0 // those that try the bucket
+      const begin = () => {
+        const file = new File([new Uint8Array(20_000_000)], 'zeros.bin', { lastModified: 1 })
+        return six.upload(file, {
+          direct: true,
+          onProgress: ({ loaded }) => void (globalThis.loaded = loaded),
+        })
+      }
+      await page.evaluate(`globalThis.begin = ${begin.toString()}`)
+      // What the bucket does not take is sent again, at an address that is signed anew.
+      s3.fault({ name: 'UploadPart', at: 2, times: 1, answer: { status: 403, code: 'AccessDenied' } })
+      const held = Promise.withResolvers<void>()
+      s3.fault({ name: 'UploadPart', at: 3, hold: held.promise })
+      await page.evaluate(`void begin()`)
+      await page.waitForFunction(() => globalThis.loaded >= 16_777_216)
+      await page.reload()
+      held.resolve()
+      await page.evaluate(`globalThis.begin = ${begin.toString()}`)
+      const size = await page.evaluate<number>(`begin().then(({ size }) => size)`)
+      assert.equal(size, 20_000_000)
+      const sent = s3.calls.filter((call) => /^UploadPart \d/.test(call))
+      assert.equal(sent.filter((call) => call === 'UploadPart 1').length, 1, sent.join())
       await page.close()
     })
 

@@ -1,6 +1,7 @@
 import { isError } from './call-error.ts'
 import { sleep } from './retry.ts'
 import type { AnyInput } from './route-types.ts'
+import type { UploadPart } from './upload-parts.ts'
 
 /** What sends calls. */
 export type UploadCalls = {
@@ -14,9 +15,10 @@ export type UploadOptions = AnyInput & {
   name?: string | undefined
   metadata?: object | undefined
   access?: string | undefined
+  direct?: boolean | undefined
 }
 
-type UploadState = { offset: number; file?: string }
+type UploadState = { _id: string; offset: number; file?: string; parts?: UploadPart[] }
 
 // Each request has so much, which proxies take; of a lost one at most so much is sent again.
 const PIECE_BYTES = 8_388_608
@@ -35,7 +37,7 @@ const READ_FILE = 'GET /store/files/:id'
 export async function uploadInPieces(
   calls: UploadCalls,
   file: Blob,
-  { name, metadata, access, onProgress, ...input }: UploadOptions,
+  { name, metadata, access, direct, onProgress, ...input }: UploadOptions,
 ): Promise<unknown> {
   const { size, type } = file
   const { name: ownName, lastModified } = file as Partial<File>
@@ -53,24 +55,36 @@ export async function uploadInPieces(
   const inputOf = (id: string, more: AnyInput = {}): AnyInput => ({ ...input, params: { id }, ...more })
   let id = recall(place)
   let offset: number | undefined
+  let parts: UploadPart[] | undefined
   for (let tries = 0; ;) {
     try {
       if (!id) {
         const created = (await calls.call('POST /store/uploads', {
           ...input,
-          headers: { ...given, 'upload-length': String(size), 'upload-metadata': sent },
-        })) as { _id: string }
+          headers: {
+            ...given,
+            'upload-length': String(size),
+            'upload-metadata': sent,
+            ...(direct && { 'upload-direct': 'true' }),
+          },
+        })) as UploadState
         id = created._id
         offset = 0
+        parts = created.parts
         recall(place, id)
-      }
-      if (offset === undefined || offset === size) {
+      } else if (offset === undefined || offset === size) {
         const state = (await calls.call('GET /store/uploads/:id', inputOf(id))) as UploadState
         offset = state.offset
+        parts = state.parts
         if (state.file) {
           recall(place, '')
           return await calls.call(READ_FILE, inputOf(state.file))
         }
+      }
+      if (parts) {
+        await (await import('./upload-parts.ts')).sendParts(file, parts, { offset, onProgress, signal })
+        offset = undefined
+        continue
       }
       const start = offset
       const { headers } = await calls.raw(

@@ -77,11 +77,11 @@ export async function upload(
   files: Blob | Iterable<Blob>,
   options: UploadOptions = {},
 ): Promise<unknown> {
-  const { name, metadata, access, ...input } = options
+  const { name, metadata, access, direct, ...input } = options
   const json = metadata && JSON.stringify(metadata)
   const isInPieces =
     isOne(files) &&
-    files.size > LARGE_BYTES &&
+    files.size > (direct ? 0 : LARGE_BYTES) &&
     // A key is of one request.
     input.idempotencyKey === undefined &&
     (json ?? '').length <= HEADER_CHARACTERS

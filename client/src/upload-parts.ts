@@ -1,0 +1,49 @@
+import type { AnyInput } from './route-types.ts'
+import { sendWithProgress } from './upload.ts'
+
+/** A part that the bucket takes, as `UploadState` names it. */
+export type UploadPart = { start: number; size: number; url: string }
+
+const AT_ONCE = 3
+
+/**
+ * Sends parts of a file to the bucket, three at a time.
+ *
+ * @throws Error if the bucket does not take one of them: its address may have expired
+ */
+export async function sendParts(
+  file: Blob,
+  parts: readonly UploadPart[],
+  { offset, onProgress, signal }: Pick<AnyInput, 'onProgress' | 'signal'> & { offset: number },
+): Promise<void> {
+  const failed = new AbortController()
+  const end = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal
+  const sent = new Map<UploadPart, number>()
+  const send = async (part: UploadPart): Promise<void> => {
+    const { start, size, url } = part
+    const tell = ({ loaded }: { loaded: number }) => {
+      sent.set(part, loaded)
+      const all = [...sent.values()].reduce((sum, one) => sum + one, offset)
+      onProgress?.({ loaded: Math.min(all, file.size), total: file.size })
+    }
+    const request = {
+      method: 'PUT',
+      // Without a type: it is not signed.
+      body: file.slice(start, start + size),
+      headers: new Headers(),
+      signal: end,
+    }
+    const { ok, status } = await sendWithProgress(url, request, tell)
+    if (!ok) throw new Error(`The bucket answered ${status} to a part of the file`)
+    tell({ loaded: size })
+  }
+  const rest = parts.values()
+  const lane = async (): Promise<void> => {
+    for (const part of rest) await send(part)
+  }
+  try {
+    await Promise.all(Array.from({ length: AT_ONCE }, lane))
+  } finally {
+    failed.abort()
+  }
+}
