@@ -1,22 +1,8 @@
 import { isError } from './call-error.ts'
 import { sleep } from './retry.ts'
 import type { AnyInput } from './route-types.ts'
+import type { UploadCalls, UploadOptions } from './upload-calls.ts'
 import type { UploadPart } from './upload-parts.ts'
-
-/** What sends calls. */
-export type UploadCalls = {
-  readonly baseUrl: string
-  call(key: string, input?: AnyInput): Promise<unknown>
-  raw(key: string, input?: AnyInput): Promise<Response>
-}
-
-/** What an upload takes. */
-export type UploadOptions = AnyInput & {
-  name?: string | undefined
-  metadata?: object | undefined
-  access?: string | undefined
-  direct?: boolean | undefined
-}
 
 type UploadState = { _id: string; offset: number; file?: string; parts?: UploadPart[] }
 

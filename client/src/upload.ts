@@ -1,6 +1,6 @@
 import { abortError } from './abort.ts'
-import type { UploadCalls, UploadOptions } from './resumable-upload.ts'
 import type { AnyInput } from './route-types.ts'
+import type { UploadCalls, UploadOptions } from './upload-calls.ts'
 
 type Progress = NonNullable<AnyInput['onProgress']>
 type Request = {

@@ -1753,6 +1753,15 @@ type UploadState = {
   expiresAt: string
   /** The _id of the file, once all bytes have arrived. */
   file?: string
+  /** The first hundred parts that the client has still to send to the bucket. */
+  parts?: {
+    number: number
+    /** Where it begins in the file. */
+    start: number
+    size: number
+    /** Takes its bytes by PUT, for an hour. */
+    url: string
+  }[]
 }
 
 type StoredFiles = {
@@ -3833,7 +3842,7 @@ export interface Api {
   /** Get the offset of a resumable upload */
   'GET /store/uploads/:id': {
     reply: UploadState
-    errors: 'NOT_FOUND' | 'PRECONDITION_FAILED' | 'UPLOAD_BUSY' | 'UNAVAILABLE'
+    errors: 'NOT_FOUND' | 'PRECONDITION_FAILED' | 'UPLOAD_BUSY' | 'CHECKSUM_MISMATCH' | 'UNAVAILABLE'
   }
   /** Append to a resumable upload */
   'PATCH /store/uploads/:id': {

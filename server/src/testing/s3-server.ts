@@ -207,7 +207,7 @@ class PartLists {
   answer({ uploadId, after }: S3Call): { status: number; body: string } {
     const upload = this.#uploads.get(uploadId)
     if (!upload) return { status: 404, body: '<Error><Code>NoSuchUpload</Code></Error>' }
-    const rest = [...upload].filter(([part]) => part > after).sort(([a], [b]) => a - b)
+    const rest = [...upload].filter(([part]) => part > after).toSorted(([a], [b]) => a - b)
     const page = rest.slice(0, 2)
     const parts = page.map(
       ([part, { size, etag }]) =>

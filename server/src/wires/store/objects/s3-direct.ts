@@ -1,6 +1,8 @@
-import type { S3ClientConfig } from '@aws-sdk/client-s3'
+import type { S3Client as SdkClient } from '@aws-sdk/client-s3'
+import type { getSignedUrl as getSignedUrlType } from '@aws-sdk/s3-request-presigner'
 
-import { BYTES_LIMITS, configurationOf, LIMITS, type S3Client } from './s3-client.ts'
+import { onceResolved } from '../../../base/once.ts'
+import { BYTES_LIMITS, configurationOf, LIMITS, type S3Client, type S3Sdk } from './s3-client.ts'
 import type { S3Config } from './s3-config.ts'
 import { S3Failure } from './s3-failure.ts'
 import { statInS3 } from './s3-list.ts'
@@ -10,11 +12,15 @@ import type { DirectPart, DirectWrites, WrittenPart } from './storage.ts'
 const PARTS_OF_LIST = 1_000
 
 /** Objects that others write in parts, by addresses that are signed for them. Keys are those in the bucket. */
-export function createS3Direct(client: S3Client, config: S3Config): DirectWrites {
+export function createS3Direct(
+  { client }: { client: S3Client },
+  { config }: { config: S3Config },
+): DirectWrites {
+  const signer = onceResolved(() => openSigner(client, config))
   return {
     begin: (key) => beginUpload(client, key),
-    addressesOf: (key, uploadId, parts, seconds) =>
-      signParts(client, config, { key, uploadId, parts, seconds }),
+    addressesOf: async (key, uploadId, parts, seconds) =>
+      signParts(await signer(), { Bucket: client.bucket, Key: key, UploadId: uploadId }, parts, seconds),
     partsOf: (key, uploadId) => partsOf(client, key, uploadId),
     complete: (key, uploadId, parts) => completeUpload(client, key, uploadId, parts),
   }
@@ -29,42 +35,39 @@ const beginUpload = ({ bucket: Bucket, name, run }: S3Client, Key: string): Prom
     return UploadId
   })
 
-/** Signs the length of each part as well, so that nobody stores more than there is room for. */
-async function signParts(
-  { bucket: Bucket, open }: S3Client,
-  config: S3Config,
-  {
-    key,
-    uploadId,
-    parts,
-    seconds,
-  }: { key: string; uploadId: string; parts: readonly DirectPart[]; seconds: number },
-): Promise<string[]> {
-  const [{ sdk }, { getSignedUrl }] = await Promise.all([open(), import('@aws-sdk/s3-request-presigner')])
-  const options: S3ClientConfig = configurationOf({
-    ...config,
-    endpoint: config.publicEndpoint ?? config.endpoint,
-  })
-  // Another one than makes our calls: that one adds the SHA-256 of what it sends.
-  const signer = new sdk.S3Client(options)
-  const sign = ({ number, size }: DirectPart) =>
-    getSignedUrl(
-      signer,
-      new sdk.UploadPartCommand({
-        Bucket,
-        Key: key,
-        UploadId: uploadId,
-        PartNumber: number,
-        ContentLength: size,
-      }),
-      { expiresIn: seconds },
-    )
-  try {
-    return await Promise.all(parts.map(sign))
-  } finally {
-    signer.destroy()
+type Signer = { sdk: S3Sdk; getSignedUrl: typeof getSignedUrlType; client: SdkClient }
+
+/** Another client than makes our calls: that one adds the SHA-256 of what it sends. */
+async function openSigner(s3: S3Client, config: S3Config): Promise<Signer> {
+  const [{ sdk, client }, { getSignedUrl }] = await Promise.all([
+    s3.open(),
+    import('@aws-sdk/s3-request-presigner'),
+  ])
+  const { credentials } = client.config
+  const endpoint = config.publicEndpoint ?? config.endpoint
+  return {
+    sdk,
+    getSignedUrl,
+    client: new sdk.S3Client({ ...configurationOf({ ...config, endpoint }), credentials }),
   }
 }
+
+/** Signs the length of each part as well, so that nobody stores more than there is room for. */
+const signParts = (
+  { sdk, getSignedUrl, client }: Signer,
+  upload: { Bucket: string; Key: string; UploadId: string },
+  parts: readonly DirectPart[],
+  seconds: number,
+): Promise<string[]> =>
+  Promise.all(
+    parts.map(({ number, size }) =>
+      getSignedUrl(
+        client,
+        new sdk.UploadPartCommand({ ...upload, PartNumber: number, ContentLength: size }),
+        { expiresIn: seconds },
+      ),
+    ),
+  )
 
 async function partsOf(client: S3Client, key: string, uploadId: string): Promise<WrittenPart[] | undefined> {
   try {

@@ -28,7 +28,7 @@ export function openS3Bucket(
 ): S3Bucket {
   const client = createS3Client({ clock }, { config })
   const uploads = createS3Uploads({ log }, { client })
-  const direct = createS3Direct(client, config)
+  const direct = createS3Direct({ client }, { config })
 
   async function remove(key: string): Promise<void> {
     await client.run(LIMITS, undefined, ({ sdk, send }) =>

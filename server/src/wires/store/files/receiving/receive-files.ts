@@ -177,11 +177,11 @@ function hashed({ field, name, contentType: declaredType }: UploadedFile, stored
 /** Reads bytes that are stored already. */
 async function readThrough(
   bytes: AsyncIterable<Buffer>,
-  { finish }: ReturnType<typeof hashed>,
+  file: ReturnType<typeof hashed>,
 ): Promise<StoredBytes> {
   const iterator = bytes[Symbol.asyncIterator]()
   while (!(await iterator.next()).done);
-  return finish()
+  return file.finish()
 }
 
 /** @throws VALIDATION_ERROR at the path */

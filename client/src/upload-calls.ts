@@ -1,0 +1,16 @@
+import type { AnyInput } from './route-types.ts'
+
+/** What sends calls. */
+export type UploadCalls = {
+  readonly baseUrl: string
+  call(key: string, input?: AnyInput): Promise<unknown>
+  raw(key: string, input?: AnyInput): Promise<Response>
+}
+
+/** What an upload takes. */
+export type UploadOptions = AnyInput & {
+  name?: string | undefined
+  metadata?: object | undefined
+  access?: string | undefined
+  direct?: boolean | undefined
+}
