@@ -147,6 +147,8 @@ export async function startS3Proxy(
     }
     const { method, url, headers } = request
     const passed = requestOf(new URL(url!, target), { method: method!, headers }).end(body)
+    // A server that refuses a call may not read its body.
+    passed.on('error', () => undefined)
     const [answer] = (await once(passed, 'response')) as [IncomingMessage]
     const answered = await bytesOf(answer)
     if (!isComplete && answer.statusCode === 200) lists.note(call, body, answered, answer.headers.etag ?? '')

@@ -104,7 +104,7 @@ async function listParts(
   return parts
 }
 
-/** If the answer is lost, or another replica was first, what the bucket has decides. */
+/** If the answer is lost, what the bucket has decides. */
 async function completeUpload(
   client: S3Client,
   Key: string,

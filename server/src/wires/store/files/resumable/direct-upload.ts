@@ -32,31 +32,33 @@ export async function beginInBucket(
   return withParts(direct, upload, partsOf(upload))
 }
 
+/** Looks at what the bucket has of an upload. Nothing is missing as well if the bucket does not tell any more. @throws UNAVAILABLE */
+export async function lookInBucket({ objects }: Context, upload: ResumableUpload): Promise<BucketState> {
+  if (!isDirect(upload)) return { upload }
+  const direct = directOf(objects, upload)
+  const { size, object, bucket_upload: name } = upload
+  const missing = missingOf(upload, await direct.partsOf(object, name))
+  return missing.length > 0 ? withParts(direct, upload, missing) : { upload: { ...upload, received: size } }
+}
+
 /**
- * Looks at what the bucket has of an upload, and completes it once all is there.
+ * Completes an upload in the bucket, and takes its object for the only piece. For one request at a time.
  *
  * @throws NOT_FOUND if the bucket has nothing of it any more; UNAVAILABLE
  */
-export async function lookInBucket(
+export async function completeInBucket(
   { objects, uploads }: Context,
   upload: ResumableUpload,
-): Promise<BucketState> {
-  if (!isDirect(upload)) return { upload }
+): Promise<ResumableUpload> {
+  if (!isDirect(upload)) return upload
   const direct = directOf(objects, upload)
   const { id, size, object, bucket_upload: name } = upload
   const written = await direct.partsOf(object, name)
-  if (written) {
-    const byNumber = new Map(written.map((part) => [part.number, part]))
-    const all = partsOf(upload)
-    const missing = all.filter((part) => byNumber.get(part.number)?.size !== part.size)
-    if (missing.length > 0) return withParts(direct, upload, missing)
-    await direct.complete(
-      object,
-      name,
-      all.map(({ number }) => byNumber.get(number)!),
-    )
-  } else if ((await objects.storages.uploads.stat(object))?.size !== size) throw noUpload(id)
-  return { upload: await uploads.arrive(upload) }
+  // It was completed, and that could not be written down.
+  const isComplete = !written && (await objects.storages.uploads.stat(object))?.size === size
+  if (!written && !isComplete) throw noUpload(id)
+  if (written) await direct.complete(object, name, written)
+  return uploads.arrive(upload)
 }
 
 const isDirect = (upload: ResumableUpload): upload is DirectUpload => upload.bucket_upload !== null
@@ -74,6 +76,13 @@ function partsOf({ size, part_size }: DirectUpload): (DirectPart & { start: numb
     const start = i * part_size
     return { number: i + 1, start, size: Math.min(part_size, size - start) }
   })
+}
+
+/** @param written undefined if that is not known */
+function missingOf(upload: DirectUpload, written: readonly DirectPart[] | undefined) {
+  if (!written) return []
+  const sizes = new Map(written.map(({ number, size }) => [number, size]))
+  return partsOf(upload).filter(({ number, size }) => sizes.get(number) !== size)
 }
 
 async function withParts(

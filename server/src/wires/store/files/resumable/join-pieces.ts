@@ -2,19 +2,22 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 
 import type { Clock } from '../../../../base/clock.ts'
-import { ApiError } from '../../../../base/errors.ts'
+import { ApiError, errors } from '../../../../base/errors.ts'
 import { newId } from '../../../../base/ids.ts'
 import { storeErrors } from '../../errors.ts'
 import type { Objects } from '../../objects/objects.ts'
 import { heldRoom } from '../../quota.ts'
 import type { Uploads } from '../uploads/upload.ts'
 import { JOIN_MS, type Piece, type ResumableUpload, type ResumableUploads } from './resumable-uploads.ts'
+import { completeInBucket } from './direct-upload.ts'
 import { declaredFileOf } from './tus.ts'
 
 /** How long a request waits while another one makes the file, and how often it looks. */
 const WAIT_MS = 20_000
 const POLL_MS = 100
 const RETRY_SECONDS = 2
+/** After these errors no other bytes will come for an upload. */
+const HOPELESS = new Set<string>([storeErrors.checksum_mismatch.code, errors.not_found.code])
 
 type Context = { clock: Clock; objects: Objects; uploads: ResumableUploads; upload: Uploads }
 
@@ -30,7 +33,8 @@ export async function joinPieces(context: Context, upload: ResumableUpload): Pro
   if (upload.received < upload.size) return upload
   let current = upload
   for (const end = clock.elapsed() + WAIT_MS; current.file_id === null; await clock.sleep(POLL_MS)) {
-    if (await uploads.join(upload.id)) return join(context, current)
+    const joined = await uploads.join(upload.id)
+    if (joined) return join(context, joined)
     current = await uploads.get(upload.id, upload.owner)
     if (clock.elapsed() >= end) break
   }
@@ -38,11 +42,31 @@ export async function joinPieces(context: Context, upload: ResumableUpload): Pro
   return current
 }
 
-async function join(context: Context, { id, ...row }: ResumableUpload): Promise<ResumableUpload> {
+async function join(context: Context, joined: ResumableUpload): Promise<ResumableUpload> {
+  const { uploads } = context
+  const { id, owner } = joined
+  try {
+    return await makeFile(context, await completeInBucket(context, joined))
+  } catch (error) {
+    if (!(error instanceof ApiError)) {
+      await uploads.leave(id)
+      throw error
+    }
+    // Another request was faster, if this one was slower than its time.
+    const now = await uploads.get(id, owner)
+    if (now.file_id !== null) return now
+    if (HOPELESS.has(error.code)) await uploads.remove(id, owner)
+    else await uploads.leave(id)
+    throw error
+  }
+}
+
+async function makeFile(context: Context, joined: ResumableUpload): Promise<ResumableUpload> {
   const { uploads, upload } = context
-  const { name, contentType, sha256, ...fields } = declaredFileOf(row.metadata)
+  const { id, owner, owner_kind, size } = joined
+  const { name, contentType, sha256, ...fields } = declaredFileOf(joined.metadata)
   const pieces = await uploads.pieces(id)
-  const stream = Readable.from(bytesOf(context, pieces, { id, ...row, sha256 }), { objectMode: false })
+  const stream = Readable.from(bytesOf(context, pieces, { ...joined, sha256 }), { objectMode: false })
   stream.on('error', () => undefined)
   try {
     return await upload(
@@ -50,28 +74,19 @@ async function join(context: Context, { id, ...row }: ResumableUpload): Promise<
         body: {
           file: { field: 'file', name, contentType, stream },
           fields: async () => fields,
-          contentLength: row.size,
+          contentLength: size,
           isRepeatable: false,
         },
         kept: pieces.length === 1 ? uploads.keep(id, pieces[0]!) : undefined,
-        caller: { kind: row.owner_kind, id: row.owner },
+        caller: { kind: owner_kind, id: owner },
         once: async (_fingerprint, perform) => perform(newId(), false),
         // Its client may go: what has arrived becomes a file.
         signal: new AbortController().signal,
         reservation: heldRoom(id),
         stepsOf: (file) => uploads.finishSql(id, file.id),
       },
-      (file) => ({ id, ...row, file_id: file.id }),
+      (file) => ({ ...joined, file_id: file.id }),
     )
-  } catch (error) {
-    // Another request was faster, if this one was slower than its time.
-    const now = await uploads.get(id, row.owner)
-    if (error instanceof ApiError && now.file_id !== null) return now
-    // No other bytes will come for it.
-    if (error instanceof ApiError && error.code === storeErrors.checksum_mismatch.code)
-      await uploads.remove(id, row.owner)
-    else await uploads.leave(id)
-    throw error
   } finally {
     stream.destroy()
   }

@@ -58,11 +58,7 @@ export type ResumableUploads = {
   ): Promise<ResumableUpload>
   /** Writes down how the bucket calls an upload. */
   nameInBucket(upload: ResumableUpload, name: string): Promise<DirectUpload>
-  /**
-   * Takes the object that the client has written for the only piece, unless another request has.
-   *
-   * @throws NOT_FOUND if the upload has ended
-   */
+  /** Takes the object that the client has written for the only piece. @throws CONFLICT if the upload has ended */
   arrive(upload: DirectUpload): Promise<ResumableUpload>
   /** @throws NOT_FOUND also if it has expired, or is another caller's */
   get(id: string, owner: string): Promise<ResumableUpload>
@@ -84,8 +80,8 @@ export type ResumableUploads = {
   pieces(id: string): Promise<Piece[]>
   /** The object of the only piece, to be that of the file. @throws CONFLICT in the batch if the upload has ended */
   keep(id: string, piece: Piece): KeptObject
-  /** Lets one request at a time make the file. @returns whether this one may, until so much later */
-  join(id: string): Promise<boolean>
+  /** Lets one request at a time make the file. @returns the upload if this one may, for a minute */
+  join(id: string): Promise<ResumableUpload | undefined>
   /** Goes on with it for as long again. */
   stay(id: string): Promise<void>
   /** Ends `join` of a request that has failed. */
@@ -186,22 +182,17 @@ export function createResumableUploads(
     },
 
     async arrive({ id, owner, object, size }) {
-      const arrived = errors.conflict()
       const piece: Piece & { upload_id: string } = { upload_id: id, start: 0, size, object }
-      try {
-        await db.batch([
-          requireRow(
-            sql`
-              update store_uploads set received = size, object = null, bucket_upload = null
-              where id = ${id} and object = ${object} returning id`,
-            () => arrived,
-          ),
-          objects.claimSql('uploads', object),
-          sql.insert('store_upload_pieces', piece, ['upload_id', 'start']),
-        ])
-      } catch (error) {
-        if (error !== arrived) throw error
-      }
+      await db.batch([
+        requireRow(
+          sql`
+            update store_uploads set received = size, object = null, bucket_upload = null
+            where id = ${id} and object = ${object} returning id`,
+          otherWriter,
+        ),
+        objects.claimSql('uploads', object),
+        sql.insert('store_upload_pieces', piece, ['upload_id', 'start']),
+      ])
       return get(id, owner)
     },
 
@@ -273,10 +264,11 @@ export function createResumableUploads(
 
     async join(id) {
       const now = clock.now()
-      const [joined] = await db.write(sql`
+      const [joined] = await db.write(sql<ResumableUpload>`
         update store_uploads set joined_until = ${now + JOIN_MS}
-        where id = ${id} and joined_until <= ${now} and received = size and file_id is null returning id`)
-      return joined !== undefined
+        where id = ${id} and joined_until <= ${now} and (received = size or object is not null) and file_id is null
+        returning ${COLUMNS}`)
+      return joined
     },
 
     async stay(id) {
