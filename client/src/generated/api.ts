@@ -3966,7 +3966,7 @@ export interface Api {
       metadata?: Record<string, unknown> | undefined
     }
     reply: StoredFile
-    errors: 'NOT_FOUND'
+    errors: 'NOT_FOUND' | 'QUOTA_EXCEEDED'
   }
   /** List the documents that have a file */
   'GET /store/files/:id/uses': {

@@ -35,6 +35,14 @@ eachEngine((engine) => {
       await db.write(sql`
         insert into store_documents (collection, id, owner, version, body)
         values ('old', ${id}, 'anna', ${version}, ${body})`)
+    for (const [id, owner, metadata] of [
+      ['1', 'anna', '{}'],
+      ['2', 'anna', '{"ä":1}'],
+      ['3', 'ben', '{"a":1}'],
+    ] as const)
+      await db.write(sql`
+        insert into store_files (id, owner, object, original_name, content_type, size, sha256, metadata, created_at)
+        values (${id}, ${owner}, ${id}, 'a', 'text/plain', 10, '', ${metadata}, 1)`)
     // A restore that died with its gate closed.
     for (const step of closeGateSql[db.dialect]) await db.write(step)
     await db.write(sql`
@@ -63,6 +71,15 @@ eachEngine((engine) => {
       [{ id: 'every-store.garbage' }],
       'a job that was renamed',
     )
+    // With their metadata, of which empty ones count nothing.
+    assert.deepEqual((await server.request('GET', '/store/files/usage', { token })).body, {
+      files: 3,
+      bytes: 45,
+      owners: [
+        { owner: 'anna', files: 2, bytes: 28 },
+        { owner: 'ben', files: 1, bytes: 17 },
+      ],
+    })
     const sizes = await server.app.db.all(sql`select bytes from store_documents order by id`)
     assert.deepEqual(
       sizes,

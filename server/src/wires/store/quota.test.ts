@@ -38,6 +38,25 @@ eachEngine((engine) => {
     const isStored = ({ status }: { status: number }): boolean => status === 201
     const objects = () => storedObjects(folder)
 
+    test('counts metadata as bytes', async () => {
+      const { token, _id: owner } = await app.register()
+      const metadata = (length: number) => ({ text: 'x'.repeat(length - '{"text":""}'.length) })
+      const usage = async () =>
+        (await app.app.db.get<{ bytes: number }>(
+          sql`select cast(coalesce(sum(bytes), 0) as bigint) as bytes from store_usage where owner = ${owner}`,
+        ))!.bytes
+      const limit = USER_FILES * FILE_BYTES
+      const refused = await upload(app, token, { bytes: 'a', metadata: metadata(limit) })
+      assert.deepEqual([refused.status, refused.body.error.code], [413, 'QUOTA_EXCEEDED'])
+      const { status, body } = await upload(app, token, { bytes: 'a', metadata: metadata(limit - 1) })
+      assert.deepEqual([status, await usage()], [201, limit])
+      const change = (length: number) =>
+        app.request('PATCH', `/store/files/${body._id}`, { token, body: { metadata: metadata(length) } })
+      assert.equal((await change(20)).body.error.code, 'QUOTA_EXCEEDED')
+      await app.request('DELETE', `/store/files/${body._id}`, { token })
+      assert.equal(await usage(), 0)
+    })
+
     test('is never passed, however many uploads come at once, and nothing of the others is kept', async () => {
       const [first, second] = [await app.register(), await app.register()]
       const answers = await uploads(first.token, 50)

@@ -253,10 +253,13 @@ export function fileEndpoints({
           { maxBytes: LARGEST_CHANGE },
         ),
         reply: { 200: StoredFile },
-        errors: [errors.not_found],
+        errors: [errors.not_found, storeErrors.quota_exceeded],
       },
       async ({ params: { id }, body, caller }) =>
-        answerOf(caller, await files.update(id, access.rowFilter(caller, 'update'), body)),
+        answerOf(
+          caller,
+          await files.update(id, { caller, rowFilter: access.rowFilter(caller, 'update') }, body),
+        ),
     ),
     uses: endpoint(
       {

@@ -109,6 +109,9 @@ export function fileJson(
   return `${fields.slice(0, -1)}${image},"metadata":${row.metadata}}`
 }
 
+/** How many bytes metadata count in a quota, as the database counts them. */
+const metadataBytes = (json: string): number => (json === '{}' ? 0 : Buffer.byteLength(json))
+
 /** Whose files are inserted, and the room for them. */
 type FilesOf = { caller: FileOwner; reservation: Reservation }
 
@@ -132,6 +135,12 @@ export function createFiles(
   const find = (id: string): Promise<FileRow | undefined> =>
     db.get(sql<FileRow>`select ${FILE_COLUMNS} from store_files where id = ${id}`)
 
+  async function get(id: string, rowFilter: FilesRowFilter): Promise<FileRow> {
+    const found = await find(id)
+    if (!found || !includesFile(rowFilter, found)) throw noFile(id)
+    return found
+  }
+
   /**
    * The steps that insert the records of files that were received.
    *
@@ -144,7 +153,7 @@ export function createFiles(
     { caller, reservation }: FilesOf,
     otherwise: () => ApiError,
   ): Step[] {
-    const size = rows.reduce((sum, row) => sum + row.size, 0)
+    const size = rows.reduce((sum, row) => sum + row.size + metadataBytes(row.metadata), 0)
     return [
       ...quota.claimSql({ owner: caller.id, size }, caller, reservation),
       ...received.map(({ object }) => object.claimSql),
@@ -155,11 +164,7 @@ export function createFiles(
 
   return {
     /** @throws not_found also if the file is not within the row filter */
-    async get(id: string, rowFilter: FilesRowFilter): Promise<FileRow> {
-      const found = await find(id)
-      if (!found || !includesFile(rowFilter, found)) throw noFile(id)
-      return found
-    },
+    get,
 
     /**
      * A file that a caller may read, by themselves or because of a document that has it.
@@ -198,23 +203,33 @@ export function createFiles(
      * Changes what is given. A public file that becomes private gets another key: if it is public again later, those who knew the
      * old address do not know the new one.
      *
-     * @throws not_found
+     * @throws not_found; QUOTA_EXCEEDED
      */
-    async update(id: string, rowFilter: FilesRowFilter, { access, metadata }: FileChange): Promise<FileRow> {
+    async update(
+      id: string,
+      { caller, rowFilter }: { caller: Caller | undefined; rowFilter: FilesRowFilter },
+      { access, metadata }: FileChange,
+    ): Promise<FileRow> {
+      const { owner } = await get(id, rowFilter)
+      const json = metadata && JSON.stringify(metadata)
       const mine = isWithinFiles(rowFilter)
       const changes = [
         access === undefined ? sql.literal('access = access') : sql`access = ${access}`,
         ...(access === 'private'
           ? [sql`public_key = case access when 'public' then ${newPublicKey()} else public_key end`]
           : []),
-        ...(metadata === undefined ? [] : [sql`metadata = ${JSON.stringify(metadata)}`]),
+        ...(json === undefined ? [] : [sql`metadata = ${json}`]),
       ]
-      const [changed] = await db.write(sql<FileRow>`
+      const changeSql = sql<FileRow>`
         update store_files set ${sql.join(changes, ', ')}
         where id = ${id}${mine ? sql` and ${mine}` : sql.literal('')}
-        returning ${FILE_COLUMNS}`)
-      if (!changed) throw noFile(id)
-      return changed
+        returning ${FILE_COLUMNS}`
+      // Asked as if there were no metadata before: what they were may have changed meanwhile.
+      const growth = json === undefined ? [] : [{ owner, bytes: metadataBytes(json) }]
+      return quota.run(caller, growth, async (steps) => {
+        const [, [changed]] = await db.batch([steps, requireRow(changeSql, () => noFile(id))])
+        return changed!
+      })
     },
 
     /** Deletes a file with its variants. @throws not_found; CONFLICT if a document has it */

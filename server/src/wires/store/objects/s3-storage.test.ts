@@ -210,7 +210,8 @@ for (const { name, server: startServer, skip, isComplete } of SERVERS)
     describeStorage('S3', {
       open: () => storage,
       sizes: [...(isComplete ? [0] : []), ...SIZES],
-      ...(isComplete && { partsOf }),
+      // s3rver answers 500 to the second page of a list.
+      ...(isComplete ? { partsOf } : { listed: 6 }),
     })
 
     test('an object without bytes is written, and found with none', async () => {

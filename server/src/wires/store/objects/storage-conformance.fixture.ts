@@ -70,7 +70,13 @@ export function describeStorage(
     open,
     partsOf,
     sizes = [0, 1, CHUNK_BYTES, 8 * MIB, 8 * MIB + 1],
-  }: { open: () => ObjectStorage; partsOf?: (key: string) => Promise<number>; sizes?: readonly number[] },
+    listed = LISTED,
+  }: {
+    open: () => ObjectStorage
+    partsOf?: (key: string) => Promise<number>
+    sizes?: readonly number[]
+    listed?: number
+  },
 ): void {
   describe(`${name} as a storage of objects`, () => {
     const hasNoParts = async (key: string): Promise<void> => {
@@ -177,7 +183,7 @@ export function describeStorage(
 
     test('lists what it has, whatever the number, with the size and the time of each', async () => {
       const storage = open()
-      const keys = Array.from({ length: LISTED }, () => newId())
+      const keys = Array.from({ length: listed }, () => newId())
       const began = Date.now()
       await inParallel(keys, (key, at) => storage.write(key, inPieces(Buffer.alloc(at % 3, 1))))
       const removed = keys.splice(0, 2)

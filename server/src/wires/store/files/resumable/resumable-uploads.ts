@@ -170,7 +170,8 @@ export function createResumableUploads(
         bucket_upload: null,
         part_size: partSize ?? null,
       }
-      await quota.hold(owner, { id: row.id, bytes: size, due: row.expires_at }, (steps) =>
+      const bytes = size + metadata.length
+      await quota.hold(owner, { id: row.id, bytes, due: row.expires_at }, (steps) =>
         db.batch([...steps, sql.insert('store_uploads', row, ['id']), ...(object ? [object.insertSql] : [])]),
       )
       return row
