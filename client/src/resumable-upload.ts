@@ -39,6 +39,8 @@ export async function uploadInPieces(
   // Which upload a file has, for the next start of the page. Bytes without a name may be any.
   const place = ownName ? `sixwire ${calls.baseUrl} upload ${size} ${lastModified} ${sent}` : ''
   const inputOf = (id: string, more: AnyInput = {}): AnyInput => ({ ...input, params: { id }, ...more })
+  // If the answer is lost, the next attempt finds what the first has created.
+  const idempotencyKey = `${Date.now()}-${Math.random()}`
   let id = recall(place)
   let offset: number | undefined
   let parts: UploadPart[] | undefined
@@ -47,6 +49,7 @@ export async function uploadInPieces(
       if (!id) {
         const created = (await calls.call('POST /store/uploads', {
           ...input,
+          idempotencyKey,
           headers: {
             ...given,
             'upload-length': String(size),

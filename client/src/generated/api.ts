@@ -3837,7 +3837,7 @@ export interface Api {
   'POST /store/uploads': {
     body: Blob | Uint8Array<ArrayBuffer>
     reply: UploadState
-    errors: 'PRECONDITION_FAILED' | 'CHECKSUM_MISMATCH' | 'QUOTA_EXCEEDED' | 'UNAVAILABLE'
+    errors: 'PRECONDITION_FAILED' | 'IDEMPOTENCY_CONFLICT' | 'CHECKSUM_MISMATCH' | 'QUOTA_EXCEEDED' | 'UNAVAILABLE'
   }
   /** Get the offset of a resumable upload */
   'GET /store/uploads/:id': {

@@ -160,11 +160,11 @@ eachEngine((engine) => {
 
     test('holds its room until it ends or a day has passed, and takes bytes in no other way', async () => {
       const { token, email, password } = await app.register()
-      const { path } = await begin(app, token, QUOTA)
+      const { path } = await begin(app, token, QUOTA - 99)
       const more = () =>
         app.request('POST', '/store/uploads', {
           token,
-          headers: { 'upload-length': '1', 'upload-direct': 'true' },
+          headers: { 'upload-length': '100', 'upload-direct': 'true' },
         })
       assert.deepEqual((await more()).body.error.code, 'QUOTA_EXCEEDED')
       const appended = await append(app, token, path, { offset: 0, bytes: SVG })

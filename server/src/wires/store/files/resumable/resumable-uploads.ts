@@ -1,6 +1,6 @@
 import { errors, type ApiError } from '../../../../base/errors.ts'
 import { newId } from '../../../../base/ids.ts'
-import { requireRow, type Step } from '../../../../db/database.ts'
+import { ConstraintError, requireRow, type Step } from '../../../../db/database.ts'
 import { isOneOf } from '../../../../db/is-one-of.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
@@ -50,12 +50,14 @@ export type ResumableUploads = {
    * Creates an upload, and reserves room for all of it.
    *
    * @param upload.partSize of one that its client writes to the bucket
-   * @throws QUOTA_EXCEEDED
+   * @param upload.key of a call that may be repeated
+   * @returns also whether an earlier call under the key has created it
+   * @throws QUOTA_EXCEEDED; IDEMPOTENCY_CONFLICT if that was another upload
    */
   create(
     owner: FileOwner,
-    upload: { size: number; metadata: string; partSize?: number | undefined },
-  ): Promise<ResumableUpload>
+    upload: { size: number; metadata: string; partSize?: number | undefined; key?: string | undefined },
+  ): Promise<{ upload: ResumableUpload; isRepeated: boolean }>
   /** Writes down how the bucket calls an upload. */
   nameInBucket(upload: ResumableUpload, name: string): Promise<DirectUpload>
   /** Takes the object that the client has written for the only piece. @throws CONFLICT if the upload has ended */
@@ -112,6 +114,52 @@ export function createResumableUploads(
     return row
   }
 
+  async function createdUnder({ id }: FileOwner, key = ''): Promise<ResumableUpload | undefined> {
+    if (key === '') return undefined
+    const ofKey = sql`owner = ${id} and creation_key = ${key}`
+    const row = await db.get(sql<ResumableUpload>`select ${COLUMNS} from store_uploads where ${ofKey}`)
+    if (!row || row.expires_at > clock.now()) return row
+    await removeAll(ofKey, new AbortController().signal)
+    return undefined
+  }
+
+  async function insert(
+    owner: FileOwner,
+    {
+      size,
+      metadata,
+      partSize,
+      key,
+    }: { size: number; metadata: string; partSize?: number | undefined; key: string | undefined },
+  ): Promise<ResumableUpload> {
+    const now = clock.now()
+    const due = now + RETENTION_MS
+    const object = partSize === undefined ? undefined : objects.allocate('uploads', due)
+    const row: ResumableUpload = {
+      id: newId(now),
+      owner: owner.id,
+      owner_kind: owner.kind,
+      size,
+      metadata,
+      received: 0,
+      writer: null,
+      joined_until: 0,
+      file_id: null,
+      expires_at: due,
+      object: object?.key ?? null,
+      bucket_upload: null,
+      part_size: partSize ?? null,
+    }
+    await quota.hold(owner, { id: row.id, bytes: size + metadata.length, due }, (steps) =>
+      db.batch([
+        ...steps,
+        sql.insert('store_uploads', { ...row, creation_key: key ?? null }, ['id']),
+        ...(object ? [object.insertSql] : []),
+      ]),
+    )
+    return row
+  }
+
   const directSql = (id: string): Sql<{ key: string }> =>
     sql`select object as key from store_uploads where id = ${id} and object is not null`
   const piecesSql = (id: string): Sql<{ key: string }> =>
@@ -152,29 +200,16 @@ export function createResumableUploads(
   return {
     get,
 
-    async create(owner, { size, metadata, partSize }) {
-      const now = clock.now()
-      const object = partSize === undefined ? undefined : objects.allocate('uploads', now + RETENTION_MS)
-      const row: ResumableUpload = {
-        id: newId(now),
-        owner: owner.id,
-        owner_kind: owner.kind,
-        size,
-        metadata,
-        received: 0,
-        writer: null,
-        joined_until: 0,
-        file_id: null,
-        expires_at: now + RETENTION_MS,
-        object: object?.key ?? null,
-        bucket_upload: null,
-        part_size: partSize ?? null,
+    async create(owner, { key, ...wanted }) {
+      const earlier = await createdUnder(owner, key)
+      if (earlier) return repeated(earlier, wanted)
+      try {
+        return { upload: await insert(owner, { key, ...wanted }), isRepeated: false }
+      } catch (error) {
+        const first = error instanceof ConstraintError ? await createdUnder(owner, key) : undefined
+        if (first) return repeated(first, wanted)
+        throw error
       }
-      const bytes = size + metadata.length
-      await quota.hold(owner, { id: row.id, bytes, due: row.expires_at }, (steps) =>
-        db.batch([...steps, sql.insert('store_uploads', row, ['id']), ...(object ? [object.insertSql] : [])]),
-      )
-      return row
     },
 
     async nameInBucket(upload, name) {
@@ -294,6 +329,13 @@ export function createResumableUploads(
     eraseOf: (owner, stopping) => removeAll(sql`owner = ${owner}`, stopping),
     remove: async (id, owner) => void (await db.batch(removeSql(id, sql`owner = ${owner}`))),
   }
+}
+
+/** @throws IDEMPOTENCY_CONFLICT */
+function repeated(upload: ResumableUpload, wanted: { size: number; metadata: string }) {
+  if (upload.size !== wanted.size || upload.metadata !== wanted.metadata)
+    throw errors.idempotency_conflict({ message: 'Another upload was created under this Idempotency-Key.' })
+  return { upload, isRepeated: true }
 }
 
 const otherOffset = (offset: number): ApiError =>

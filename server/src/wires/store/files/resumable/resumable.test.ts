@@ -153,6 +153,27 @@ eachEngine((engine) => {
       assert.equal((await recordOf(rest.headers.get('upload-file')!)).sha256, sha256Of(bytes))
     })
 
+    test('is created once under an Idempotency-Key', async () => {
+      const { token } = await app.register()
+      const post = (key: string, size = QUOTA / 2) =>
+        app.request('POST', '/store/uploads', {
+          token,
+          headers: { 'upload-length': String(size), 'idempotency-key': key },
+        })
+      // Of more there is no room for two.
+      const all = await Promise.all(Array.from({ length: 5 }, () => post('one')))
+      assert.deepEqual(
+        all.map(({ status, body }) => [status, body._id]),
+        all.map(() => [201, all[0]!.body._id]),
+      )
+      const path = `/store/uploads/${all[0]!.body._id}`
+      await append(app, token, path, { offset: 0, bytes: Buffer.from('hello') })
+      assert.equal((await post('one')).body.offset, 5)
+      assert.equal((await post('one', 7)).body.error.code, 'IDEMPOTENCY_CONFLICT')
+      assert.equal(await offsetOf(app, token, path), 5)
+      assert.notEqual((await post('two', 7)).body._id, all[0]!.body._id)
+    })
+
     test('reserves room for all of it until it ends or expires', async () => {
       const other = await app.register()
       const path = await create(app, other.token, LIMIT)

@@ -4,6 +4,7 @@ import { isoTime, type Clock } from '../../../../base/clock.ts'
 import { errors, invalid } from '../../../../base/errors.ts'
 import { Type } from '../../../../base/schema.ts'
 import { stream } from '../../../../http/bodies.ts'
+import { idempotencyKey } from '../../../../http/idempotency.ts'
 import { answer, endpoint, NoBody } from '../../../../http/route.ts'
 import { storeErrors } from '../../errors.ts'
 import type { Objects } from '../../objects/objects.ts'
@@ -72,6 +73,12 @@ export function uploadEndpoints(wire: {
   const spec = { access: 'user', answerHeaders: tusHeaders(limit) } as const
   const body = stream({ maxBytes: limit, contentTypes: [PIECE_TYPE], receiveMs: receiveMsOf(limit) })
 
+  /** What has arrived of an upload; if that is all, it becomes the file. */
+  async function stateNow(upload: ResumableUpload): Promise<BucketState> {
+    const state = await lookInBucket(wire, upload)
+    return { ...state, upload: await joinPieces(wire, state.upload) }
+  }
+
   return {
     create: endpoint(
       {
@@ -94,6 +101,11 @@ export function uploadEndpoints(wire: {
               'Keys with values in Base64, with commas between: filename, filetype, access, metadata, a JSON object, and sha256, in hexadecimal digits.',
             examples: ['filename bW9tby50eHQ=,filetype dGV4dC9wbGFpbg=='],
           }),
+          'idempotency-key': Type.Optional(
+            Type.String({
+              description: 'A repeated call with the same key answers the upload of the first.',
+            }),
+          ),
           'upload-direct': Type.Optional(
             Type.Enum(['true', 'false'], {
               description:
@@ -108,6 +120,7 @@ export function uploadEndpoints(wire: {
         reply: { 201: UploadState },
         errors: [
           errors.precondition_failed,
+          errors.idempotency_conflict,
           storeErrors.checksum_mismatch,
           storeErrors.quota_exceeded,
           errors.unavailable,
@@ -128,8 +141,15 @@ export function uploadEndpoints(wire: {
         const checksum = checksumOf(headers['upload-checksum'])
         const isDirect = headers['upload-direct'] === 'true' && !body
         const partSize = isDirect ? partSizeOf(wire.objects, size) : undefined
-        const created = await uploads.create(caller, { size, metadata, partSize })
+        const key = idempotencyKey(headers['idempotency-key'])
+        const { upload: created, isRepeated } = await uploads.create(caller, {
+          size,
+          metadata,
+          partSize,
+          key,
+        })
         const begin = async (): Promise<BucketState> => {
+          if (isRepeated) return stateNow(created)
           if (partSize !== undefined) return beginInBucket(wire, created)
           const appended = body
             ? await appendPieces(wire, await uploads.take(created.id, caller.id, 0), body, checksum)
@@ -144,7 +164,7 @@ export function uploadEndpoints(wire: {
           })
         } catch (error) {
           // Its client does not know the address. What this cannot delete expires.
-          await uploads.remove(created.id, caller.id).catch(() => undefined)
+          if (!isRepeated) await uploads.remove(created.id, caller.id).catch(() => undefined)
           throw error
         }
       },
@@ -168,9 +188,9 @@ export function uploadEndpoints(wire: {
       },
       async ({ params: { id }, headers, caller }) => {
         checkVersion(headers['tus-resumable'])
-        const state = await lookInBucket(wire, await uploads.get(id, caller.id))
-        const upload = await joinPieces(wire, state.upload)
-        return answer<UploadState>(stateOf({ ...state, upload }), {
+        const state = await stateNow(await uploads.get(id, caller.id))
+        const { upload } = state
+        return answer<UploadState>(stateOf(state), {
           headers: {
             ...headersOf(upload),
             'upload-length': String(upload.size),
