@@ -71,7 +71,7 @@ export default defineConfig({ store: { collections: {
     required: ['part'],
     $defs: { part: { type: 'object', properties: { name: { type: 'string' }, parts: { type: 'array', items: { $ref: '#/$defs/part' } } } } },
   } },
-  free: { schema: {} },
+  free: { schema: {}, files: { photo: {}, 'pages.scan': { max: 5 } } },
   notes: 'owner',
 } } })
 `
@@ -91,7 +91,14 @@ const DOCUMENTS = `
       kind?: string | null
       tags?: ('a' | 'b')[]
     }
-    free: Record<string, unknown>
+    free: {
+      /** The _id of a file. */
+      photo?: string | null
+    }
+  }
+  /** The fields of collections that take files. */
+  fileFields: {
+    free: 'photo' | 'pages.scan'
   }
 }
 `

@@ -45,7 +45,7 @@ async function typesOf(folder: string): Promise<string> {
       standIns: false,
     })
     try {
-      const collections = app.wires.includes('store') ? app.service('store').schemas : undefined
+      const collections = app.wires.includes('store') ? app.service('store') : undefined
       return apiTypes(
         app.routes.flatMap(({ routes }) => routes),
         collections,

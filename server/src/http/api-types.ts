@@ -174,22 +174,36 @@ function collectionsOf(schemas: ReadonlyMap<string, Schema>, components: Compone
   return `/** The documents of the collections that have a schema. */\ncollections: ${blockOf(fields)}`
 }
 
+/** The names of the fields of files of collections, as a field of the `Api`. */
+function fileFieldsOf(fields: ReadonlyMap<string, readonly string[]>): string {
+  const lines = [...fields].map(([name, paths]) => `${nameOf(name)}: ${unionOf(paths.map(quoted))}`)
+  return `/** The fields of collections that take files. */\nfileFields: ${blockOf(lines)}`
+}
+
 /**
  * Writes the types of routes as TypeScript: an interface `Api` for `createClient<Api>` of `sixwire/client`, which needs
  * nothing of the server.
  *
- * @param collections the schemas of documents by their collections, without references and titles
+ * @param collections.schemas of documents by their collections, without references and titles
+ * @param collections.fileFields by their collections
  * @example
  * await writeFile('api.ts', apiTypes(app.routes.flatMap(({ routes }) => routes)))
  */
 export function apiTypes(
   routes: readonly Route[],
-  collections: ReadonlyMap<string, Schema> = new Map(),
+  {
+    schemas = new Map(),
+    fileFields = new Map(),
+  }: {
+    schemas?: ReadonlyMap<string, Schema>
+    fileFields?: ReadonlyMap<string, readonly string[]>
+  } = {},
 ): string {
   const components: Components = new Map()
   const all = [
     ...routes.map((route) => routeOf(route, components)),
-    ...(collections.size > 0 ? [collectionsOf(collections, components)] : []),
+    ...(schemas.size > 0 ? [collectionsOf(schemas, components)] : []),
+    ...(fileFields.size > 0 ? [fileFieldsOf(fileFields)] : []),
   ]
   const types = [...components].map(
     ([name, { type, description }]) => `${commentOf(description)}type ${name} = ${type}`,

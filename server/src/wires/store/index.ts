@@ -17,7 +17,7 @@ import { uniqueIndexes } from './documents/storage/indexes/unique-indexes.ts'
 import { describedCollections } from './documents/routes/described-collections.ts'
 import { collectionExport } from './documents/routes/transfer/collection-export.ts'
 import { openTransfer } from './documents/routes/transfer/transfer.ts'
-import { schemasOf } from './documents/definition/answered-schemas.ts'
+import { fileFieldsOf, schemasOf } from './documents/definition/answered-schemas.ts'
 import { createWordMerge } from './documents/storage/search/merge-words.ts'
 import { searchIndexes } from './documents/definition/search-option.ts'
 import { attachableFiles } from './files/attachable-files.ts'
@@ -227,6 +227,7 @@ export const store = defineWire({
         indexes,
         automaticIndexes,
         schemas,
+        fileFields: fileFieldsOf(options.collections),
       },
       async start() {
         await changes.start()

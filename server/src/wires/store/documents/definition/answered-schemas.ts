@@ -30,6 +30,16 @@ export const schemasOf = (
     ),
   )
 
+/** The fields of files of collections that have any, as they are declared. */
+export const fileFieldsOf = (
+  declared: Readonly<Record<string, CollectionOption>>,
+): ReadonlyMap<string, readonly string[]> =>
+  new Map(
+    Object.entries(declared).flatMap(([name, one]) =>
+      typeof one === 'object' && one.files ? [[name, Object.keys(one.files)] as const] : [],
+    ),
+  )
+
 function withFileFields(schema: Schema, { files = {} }: CollectionDeclaration): Schema {
   const { properties = {}, additionalProperties } = schema as {
     properties?: Record<string, Schema>
