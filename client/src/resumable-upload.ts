@@ -1,7 +1,7 @@
 import { isError } from './call-error.ts'
 import { sleep } from './retry.ts'
 import type { AnyInput } from './route-types.ts'
-import type { UploadCalls, UploadOptions } from './upload-calls.ts'
+import type { SendWithProgress, UploadCalls, UploadOptions } from './upload-calls.ts'
 import type { UploadPart } from './upload-parts.ts'
 
 type UploadState = { _id: string; offset: number; file?: string; parts?: UploadPart[] }
@@ -18,12 +18,14 @@ const READ_FILE = 'GET /store/files/:id'
  * Stores a large file by several requests (https://tus.io/protocols/resumable-upload), and returns its record. It continues after
  * a lost connection or a start of the server, and after a reload of the page when the same file is given again.
  *
+ * @param send sends a part to a bucket
  * @throws CallError if the server refuses it, or twelve attempts in a row bring nothing
  */
 export async function uploadInPieces(
   calls: UploadCalls,
   file: Blob,
   { name, metadata, access, direct, onProgress, ...input }: UploadOptions,
+  send: SendWithProgress,
 ): Promise<unknown> {
   const { size, type } = file
   const { name: ownName, lastModified } = file as Partial<File>
@@ -71,7 +73,7 @@ export async function uploadInPieces(
         }
       }
       if (parts) {
-        await (await import('./upload-parts.ts')).sendParts(file, parts, { offset, onProgress, signal })
+        await (await import('./upload-parts.ts')).sendParts(send, file, parts, { offset, onProgress, signal })
         offset = undefined
         continue
       }

@@ -14,3 +14,10 @@ export type UploadOptions = AnyInput & {
   access?: string | undefined
   direct?: boolean | undefined
 }
+
+/** `fetch` that tells how much of the body is sent. */
+export type SendWithProgress = (
+  url: string,
+  request: { method: string; headers: Headers; body?: Blob; signal?: AbortSignal },
+  onProgress: NonNullable<AnyInput['onProgress']>,
+) => Promise<Response>

@@ -1,5 +1,5 @@
 import type { AnyInput } from './route-types.ts'
-import { sendWithProgress } from './upload.ts'
+import type { SendWithProgress } from './upload-calls.ts'
 
 /** A part that the bucket takes, as `UploadState` names it. */
 export type UploadPart = { start: number; size: number; url: string }
@@ -12,6 +12,7 @@ const AT_ONCE = 3
  * @throws Error if the bucket does not take one of them: its address may have expired
  */
 export async function sendParts(
+  send: SendWithProgress,
   file: Blob,
   parts: readonly UploadPart[],
   { offset, onProgress, signal }: Pick<AnyInput, 'onProgress' | 'signal'> & { offset: number },
@@ -19,7 +20,7 @@ export async function sendParts(
   const failed = new AbortController()
   const end = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal
   const sent = new Map<UploadPart, number>()
-  const send = async (part: UploadPart): Promise<void> => {
+  const sendPart = async (part: UploadPart): Promise<void> => {
     const { start, size, url } = part
     const tell = ({ loaded }: { loaded: number }) => {
       sent.set(part, loaded)
@@ -33,13 +34,13 @@ export async function sendParts(
       headers: new Headers(),
       signal: end,
     }
-    const { ok, status } = await sendWithProgress(url, request, tell)
+    const { ok, status } = await send(url, request, tell)
     if (!ok) throw new Error(`The bucket answered ${status} to a part of the file`)
     tell({ loaded: size })
   }
   const rest = parts.values()
   const lane = async (): Promise<void> => {
-    for (const part of rest) await send(part)
+    for (const part of rest) await sendPart(part)
   }
   try {
     await Promise.all(Array.from({ length: AT_ONCE }, lane))

@@ -85,7 +85,8 @@ export async function upload(
     // A key is of one request.
     input.idempotencyKey === undefined &&
     (json ?? '').length <= HEADER_CHARACTERS
-  if (isInPieces) return (await import('./resumable-upload.ts')).uploadInPieces(calls, files, options)
+  if (isInPieces)
+    return (await import('./resumable-upload.ts')).uploadInPieces(calls, files, options, sendWithProgress)
   const body = new FormData()
   if (name !== undefined && isOne(files)) body.append('file', files, name)
   else appendFiles(body, 'file', files)
