@@ -153,6 +153,32 @@ eachEngine((engine) => {
       assert.ok((await contentOf(app, token, states[0].file)).equals(SVG))
     })
 
+    test('is begun in the bucket by the next request if the first one did not come so far', async () => {
+      const reached = Promise.withResolvers<void>()
+      s3.heal()
+      s3.fault({ name: 'CreateMultipartUpload', hold: reached.promise, times: 1 })
+      const post = (at: TestApp) =>
+        at.request('POST', '/store/uploads', {
+          token,
+          headers: {
+            'upload-length': String(SVG.length),
+            'upload-direct': 'true',
+            'idempotency-key': 'two-requests',
+          },
+        })
+      const first = post(app)
+      await until(() => s3.calls.includes('CreateMultipartUpload'))
+      const { body } = await post(other)
+      assert.equal(body.parts?.length, 1)
+      reached.resolve()
+      const { _id, parts } = (await first).body
+      const uploadOf = ({ url }: Part) => new URL(url).searchParams.get('uploadId')
+      assert.deepEqual([_id, uploadOf(parts[0])], [body._id, uploadOf(body.parts[0])])
+      await putParts(SVG, parts)
+      const { file } = await get(`/store/uploads/${_id}`)
+      assert.ok((await contentOf(app, token, file)).equals(SVG))
+    })
+
     test('is not found by others', async () => {
       const { path } = await begin(app, token, 1)
       assert.equal((await app.request('GET', path, { token: (await app.register()).token })).status, 404)

@@ -22,22 +22,23 @@ export const partSizeOf = ({ storages }: Objects, size: number): number | undefi
 /** An upload, and the parts that its client has still to send to the bucket: the first hundred. */
 export type BucketState = { upload: ResumableUpload; parts?: WantedPart[] }
 
-/** Begins in the bucket what was created. @throws UNAVAILABLE */
-export async function beginInBucket(
+/**
+ * Looks at what the bucket has of an upload, which begins there at the first look. Nothing is missing as well if the bucket does not
+ * tell any more.
+ *
+ * @throws NOT_FOUND if the configuration has no bucket any more; CONFLICT if the upload has ended; UNAVAILABLE
+ */
+export async function lookInBucket(
   { objects, uploads }: Context,
-  created: ResumableUpload,
+  looked: ResumableUpload,
 ): Promise<BucketState> {
-  const direct = directOf(objects, created)
-  const upload = await uploads.nameInBucket(created, await direct.begin(created.object!))
-  return withParts(direct, upload, partsOf(upload))
-}
-
-/** Looks at what the bucket has of an upload. Nothing is missing as well if the bucket does not tell any more. @throws UNAVAILABLE */
-export async function lookInBucket({ objects }: Context, upload: ResumableUpload): Promise<BucketState> {
-  if (!isDirect(upload)) return { upload }
-  const direct = directOf(objects, upload)
+  if (looked.object === null) return { upload: looked }
+  const direct = directOf(objects, looked)
+  const upload = isDirect(looked)
+    ? looked
+    : await uploads.nameInBucket(looked, await direct.begin(looked.object))
   const { size, object, bucket_upload: name } = upload
-  const missing = missingOf(upload, await direct.partsOf(object, name))
+  const missing = isDirect(looked) ? missingOf(upload, await direct.partsOf(object, name)) : partsOf(upload)
   return missing.length > 0 ? withParts(direct, upload, missing) : { upload: { ...upload, received: size } }
 }
 

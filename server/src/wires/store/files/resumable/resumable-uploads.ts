@@ -58,7 +58,7 @@ export type ResumableUploads = {
     owner: FileOwner,
     upload: { size: number; metadata: string; partSize?: number | undefined; key?: string | undefined },
   ): Promise<{ upload: ResumableUpload; isRepeated: boolean }>
-  /** Writes down how the bucket calls an upload. */
+  /** Writes down how the bucket calls an upload; what another request has written stays. @throws CONFLICT if the upload has ended */
   nameInBucket(upload: ResumableUpload, name: string): Promise<DirectUpload>
   /** Takes the object that the client has written for the only piece. @throws CONFLICT if the upload has ended */
   arrive(upload: DirectUpload): Promise<ResumableUpload>
@@ -212,9 +212,12 @@ export function createResumableUploads(
       }
     },
 
-    async nameInBucket(upload, name) {
-      await db.write(sql`update store_uploads set bucket_upload = ${name} where id = ${upload.id}`)
-      return { ...upload, bucket_upload: name } as DirectUpload
+    async nameInBucket({ id }, name) {
+      const [named] = await db.write(sql<DirectUpload>`
+        update store_uploads set bucket_upload = coalesce(bucket_upload, ${name})
+        where id = ${id} and object is not null returning ${COLUMNS}`)
+      if (!named) throw otherWriter()
+      return named
     },
 
     async arrive({ id, owner, object, size }) {

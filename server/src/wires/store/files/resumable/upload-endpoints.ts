@@ -13,7 +13,7 @@ import type { FilesAccess } from '../../documents/file-fields/file-access.ts'
 import { OneUpload } from '../route-parameters.ts'
 import type { Uploads } from '../uploads/upload.ts'
 import { appendPieces } from './append-pieces.ts'
-import { beginInBucket, lookInBucket, partSizeOf, type BucketState } from './direct-upload.ts'
+import { lookInBucket, partSizeOf, type BucketState } from './direct-upload.ts'
 import { joinPieces } from './join-pieces.ts'
 import type { ResumableUpload, ResumableUploads } from './resumable-uploads.ts'
 import { checksumOf, checkVersion, declaredFileOf, PIECE_TYPE, tusHeaders } from './tus.ts'
@@ -149,8 +149,7 @@ export function uploadEndpoints(wire: {
           key,
         })
         const begin = async (): Promise<BucketState> => {
-          if (isRepeated) return stateNow(created)
-          if (partSize !== undefined) return beginInBucket(wire, created)
+          if (isRepeated || partSize !== undefined) return stateNow(created)
           const appended = body
             ? await appendPieces(wire, await uploads.take(created.id, caller.id, 0), body, checksum)
             : created
