@@ -46,6 +46,7 @@ eachEngine((engine) => {
   describe('an upload from the client to the bucket', () => {
     let app: TestApp
     let other: TestApp
+    let strict: TestApp
     let s3: S3Proxy
     let token: string
     const ending = endOfSuite()
@@ -53,17 +54,17 @@ eachEngine((engine) => {
       const server = (isLongRun && s3OfEnvironment()) || (await startS3(ending))
       s3 = await startS3Proxy(ending, server.url, { isComplete: isLongRun })
       const { bucket, accessKeyId, secretAccessKey } = server
-      const options = {
-        config: {
-          store: {
-            s3: { endpoint: s3.url, bucket, accessKeyId, secretAccessKey },
-            quota: { user: String(QUOTA) },
-          },
-        },
-        databaseUrl: await engine.migratedUrl(),
+      const storeOptions = {
+        s3: { endpoint: s3.url, bucket, accessKeyId, secretAccessKey },
+        quota: { user: String(QUOTA) },
       }
+      const options = { config: { store: storeOptions }, databaseUrl: await engine.migratedUrl() }
       app = await startApp(ending, engine, options)
       other = await startApp(ending, engine, options)
+      strict = await startApp(ending, engine, {
+        ...options,
+        config: { store: { ...storeOptions, fileAccess: { create: 'admin' } } },
+      })
       await app.register() // an administrator
       token = (await app.register()).token
     })
@@ -182,6 +183,28 @@ eachEngine((engine) => {
     test('is not found by others', async () => {
       const { path } = await begin(app, token, 1)
       assert.equal((await app.request('GET', path, { token: (await app.register()).token })).status, 404)
+    })
+
+    test('is not completed by one who may not upload any more', async () => {
+      const { path, parts } = await begin(app, token, SVG.length)
+      assert.equal((await strict.request('GET', path, { token })).status, 403)
+      await putParts(SVG, parts)
+      assert.equal((await strict.request('GET', path, { token })).status, 403)
+      const { file } = await get(path)
+      assert.equal((await get(path, strict)).file, file)
+    })
+
+    test('names its file for a day, however long the bytes took', async () => {
+      const { token, email, password } = await app.register()
+      const { path, parts } = await begin(app, token, SVG.length)
+      await putParts(SVG, parts)
+      app.clock.advance(DAY_MS - 60_000)
+      const login = async () =>
+        (await app.request('POST', '/auth/login', { body: { email, password } })).body.token
+      const { file } = (await app.request('GET', path, { token: await login() })).body
+      app.clock.advance(DAY_MS - 60_000)
+      const later = await app.request('GET', path, { token: await login() })
+      assert.equal(later.body.file, file)
     })
 
     test('holds its room until it ends or a day has passed, and takes bytes in no other way', async () => {

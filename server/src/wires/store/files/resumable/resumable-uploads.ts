@@ -6,7 +6,7 @@ import { sql, type Sql } from '../../../../db/sql.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import { noUpload } from '../../errors.ts'
 import type { NewObject, Objects } from '../../objects/objects.ts'
-import type { FileOwner, Quota } from '../../quota.ts'
+import { isExceeded, type FileOwner, type Quota } from '../../quota.ts'
 import type { KeptObject } from '../receiving/receive-files.ts'
 
 /** How long an upload is kept after its last bytes. */
@@ -118,8 +118,10 @@ export function createResumableUploads(
     if (key === '') return undefined
     const ofKey = sql`owner = ${id} and creation_key = ${key}`
     const row = await db.get(sql<ResumableUpload>`select ${COLUMNS} from store_uploads where ${ofKey}`)
-    if (!row || row.expires_at > clock.now()) return row
-    await removeAll(ofKey, new AbortController().signal)
+    const now = clock.now()
+    if (!row || row.expires_at > now) return row
+    // Not the next one under the key, which another request may have created.
+    await removeAll(sql`${ofKey} and expires_at <= ${now}`, new AbortController().signal)
     return undefined
   }
 
@@ -206,7 +208,9 @@ export function createResumableUploads(
       try {
         return { upload: await insert(owner, { key, ...wanted }), isRepeated: false }
       } catch (error) {
-        const first = error instanceof ConstraintError ? await createdUnder(owner, key) : undefined
+        // Another request was faster: there may be no room beside what it has reserved.
+        const isSecond = error instanceof ConstraintError || isExceeded(error)
+        const first = isSecond ? await createdUnder(owner, key) : undefined
         if (first) return repeated(first, wanted)
         throw error
       }
@@ -222,15 +226,18 @@ export function createResumableUploads(
 
     async arrive({ id, owner, object, size }) {
       const piece: Piece & { upload_id: string } = { upload_id: id, start: 0, size, object }
+      const due = clock.now() + RETENTION_MS
       await db.batch([
         requireRow(
           sql`
-            update store_uploads set received = size, object = null, bucket_upload = null
+            update store_uploads
+            set received = size, object = null, bucket_upload = null, expires_at = ${due}
             where id = ${id} and object = ${object} returning id`,
           otherWriter,
         ),
         objects.claimSql('uploads', object),
         sql.insert('store_upload_pieces', piece, ['upload_id', 'start']),
+        quota.extendSql(id, due),
       ])
       return get(id, owner)
     },

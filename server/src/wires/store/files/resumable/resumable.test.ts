@@ -155,7 +155,7 @@ eachEngine((engine) => {
 
     test('is created once under an Idempotency-Key', async () => {
       const { token } = await app.register()
-      const post = (key: string, size = QUOTA / 2) =>
+      const post = (key: string, size = LIMIT) =>
         app.request('POST', '/store/uploads', {
           token,
           headers: { 'upload-length': String(size), 'idempotency-key': key },
