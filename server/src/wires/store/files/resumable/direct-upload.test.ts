@@ -185,6 +185,22 @@ eachEngine((engine) => {
       assert.equal((await app.request('GET', path, { token: (await app.register()).token })).status, 404)
     })
 
+    test('leaves nothing if it is ended while the bucket completes it', async () => {
+      const { path, parts } = await begin(app, token, SVG.length)
+      await putParts(SVG, parts)
+      const ended = Promise.withResolvers<void>()
+      s3.heal()
+      s3.fault({ name: 'CompleteMultipartUpload', hold: ended.promise })
+      const completing = app.request('GET', path, { token })
+      await until(() => s3.calls.includes('CompleteMultipartUpload'))
+      assert.equal((await other.request('DELETE', path, { token })).status, 204)
+      await until(() => s3.calls.includes('DeleteObject'))
+      ended.resolve()
+      assert.equal((await completing).status, 404)
+      const { origin, pathname } = new URL(parts[0]!.url)
+      await until(async () => (await fetch(origin + pathname, { method: 'HEAD' })).status !== 200)
+    })
+
     test('is not completed by one who may not upload any more', async () => {
       const { path, parts } = await begin(app, token, SVG.length)
       assert.equal((await strict.request('GET', path, { token })).status, 403)

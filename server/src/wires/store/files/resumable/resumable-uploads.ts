@@ -164,6 +164,11 @@ export function createResumableUploads(
 
   const directSql = (id: string): Sql<{ key: string }> =>
     sql`select object as key from store_uploads where id = ${id} and object is not null`
+  /** An object that was completed after the end of its upload, whose removal came too early for it. */
+  const lateSql = (id: string, object: string): Sql<{ key: string }> => sql`
+    select cast(${object} as text) as key
+    where not exists (select 1 from store_uploads where id = ${id})
+      and not exists (select 1 from store_files where object = ${object})`
   const piecesSql = (id: string): Sql<{ key: string }> =>
     sql`select object as key from store_upload_pieces where upload_id = ${id}`
 
@@ -227,18 +232,24 @@ export function createResumableUploads(
     async arrive({ id, owner, object, size }) {
       const piece: Piece & { upload_id: string } = { upload_id: id, start: 0, size, object }
       const due = clock.now() + RETENTION_MS
-      await db.batch([
-        requireRow(
-          sql`
-            update store_uploads
-            set received = size, object = null, bucket_upload = null, expires_at = ${due}
-            where id = ${id} and object = ${object} returning id`,
-          otherWriter,
-        ),
-        objects.claimSql('uploads', object),
-        sql.insert('store_upload_pieces', piece, ['upload_id', 'start']),
-        quota.extendSql(id, due),
-      ])
+      const ended = otherWriter()
+      try {
+        await db.batch([
+          requireRow(
+            sql`
+              update store_uploads
+              set received = size, object = null, bucket_upload = null, expires_at = ${due}
+              where id = ${id} and object = ${object} returning id`,
+            () => ended,
+          ),
+          objects.claimSql('uploads', object),
+          sql.insert('store_upload_pieces', piece, ['upload_id', 'start']),
+          quota.extendSql(id, due),
+        ])
+      } catch (error) {
+        if (error === ended) await db.batch(objects.discardSql('uploads', lateSql(id, object)))
+        throw error
+      }
       return get(id, owner)
     },
 
