@@ -46,7 +46,12 @@ export async function uploadInPieces(
   let id = recall(place)
   let offset: number | undefined
   let parts: UploadPart[] | undefined
-  for (let tries = 0; ;) {
+  let furthest = 0
+  let tries = 0
+  const noteProgress = (reached: number): void => {
+    if (reached > furthest) [furthest, tries] = [reached, 0]
+  }
+  for (;;) {
     try {
       if (!id) {
         const created = (await calls.call('POST /store/uploads', {
@@ -67,6 +72,7 @@ export async function uploadInPieces(
         const state = (await calls.call('GET /store/uploads/:id', inputOf(id))) as UploadState
         offset = state.offset
         parts = state.parts
+        noteProgress(offset)
         if (state.file) {
           recall(place, '')
           return await calls.call(READ_FILE, inputOf(state.file))
@@ -75,6 +81,8 @@ export async function uploadInPieces(
       if (parts) {
         await (await import('./upload-parts.ts')).sendParts(send, file, parts, { offset, onProgress, signal })
         offset = undefined
+        // It counts as nothing until they are found there.
+        if (++tries > TRIES) throw new Error('The bucket does not have the parts that it has taken')
         continue
       }
       const start = offset
@@ -95,7 +103,7 @@ export async function uploadInPieces(
       )
       offset = Number(headers.get('upload-offset'))
       onProgress?.({ loaded: offset, total: size })
-      tries = 0
+      noteProgress(offset)
     } catch (error) {
       if (signal?.aborted) throw error
       // It has expired, or another account has begun it. A file that may not be read is not sent again.
@@ -103,6 +111,8 @@ export async function uploadInPieces(
         recall(place, (id = ''))
         offset = undefined
       } else if (!mayPass(error)) throw error
+      // The server makes the file, however long it takes to read it.
+      if (isError(error, 'UPLOAD_BUSY')) tries = 0
       if (++tries > TRIES) throw error
       offset = undefined
       const ms = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (tries - 1)) * (0.5 + Math.random() / 2)
