@@ -162,6 +162,45 @@ export function createFiles(
     ]
   }
 
+  /**
+   * Changes what is given. A public file that becomes private gets another key: if it is public again later, those who knew the
+   * old address do not know the new one.
+   *
+   * @throws not_found; QUOTA_EXCEEDED
+   */
+  async function update(
+    id: string,
+    { caller, rowFilter }: { caller: Caller | undefined; rowFilter: FilesRowFilter },
+    { access, metadata }: FileChange,
+  ): Promise<FileRow> {
+    const { owner, metadata: old } = await get(id, rowFilter)
+    const json = metadata && JSON.stringify(metadata)
+    const mine = isWithinFiles(rowFilter)
+    const changes = [
+      access === undefined ? sql.literal('access = access') : sql`access = ${access}`,
+      ...(access === 'private'
+        ? [sql`public_key = case access when 'public' then ${newPublicKey()} else public_key end`]
+        : []),
+      ...(json === undefined ? [] : [sql`metadata = ${json}`]),
+    ]
+    const conditions = [
+      sql`id = ${id}`,
+      ...(mine ? [mine] : []),
+      // By how much they grow must be right.
+      ...(json === undefined ? [] : [sql`cast(metadata as text) = ${old}`]),
+    ]
+    const changeSql = sql<FileRow>`
+      update store_files set ${sql.join(changes, ', ')} where ${sql.join(conditions, ' and ')}
+      returning ${FILE_COLUMNS}`
+    const growth = json === undefined ? [] : [{ owner, bytes: metadataBytes(json) - metadataBytes(old) }]
+    const [changed] = await quota.run(caller, growth, async (steps) => {
+      const [, rows] = await db.batch([steps, changeSql])
+      return rows
+    })
+    // Another request was faster: the file may have other metadata, or be gone.
+    return changed ?? update(id, { caller, rowFilter }, { access, metadata })
+  }
+
   return {
     /** @throws not_found also if the file is not within the row filter */
     get,
@@ -199,38 +238,7 @@ export function createFiles(
       }
     },
 
-    /**
-     * Changes what is given. A public file that becomes private gets another key: if it is public again later, those who knew the
-     * old address do not know the new one.
-     *
-     * @throws not_found; QUOTA_EXCEEDED
-     */
-    async update(
-      id: string,
-      { caller, rowFilter }: { caller: Caller | undefined; rowFilter: FilesRowFilter },
-      { access, metadata }: FileChange,
-    ): Promise<FileRow> {
-      const { owner } = await get(id, rowFilter)
-      const json = metadata && JSON.stringify(metadata)
-      const mine = isWithinFiles(rowFilter)
-      const changes = [
-        access === undefined ? sql.literal('access = access') : sql`access = ${access}`,
-        ...(access === 'private'
-          ? [sql`public_key = case access when 'public' then ${newPublicKey()} else public_key end`]
-          : []),
-        ...(json === undefined ? [] : [sql`metadata = ${json}`]),
-      ]
-      const changeSql = sql<FileRow>`
-        update store_files set ${sql.join(changes, ', ')}
-        where id = ${id}${mine ? sql` and ${mine}` : sql.literal('')}
-        returning ${FILE_COLUMNS}`
-      // Asked as if there were no metadata before: what they were may have changed meanwhile.
-      const growth = json === undefined ? [] : [{ owner, bytes: metadataBytes(json) }]
-      return quota.run(caller, growth, async (steps) => {
-        const [, [changed]] = await db.batch([steps, requireRow(changeSql, () => noFile(id))])
-        return changed!
-      })
-    },
+    update,
 
     /** Deletes a file with its variants. @throws not_found; CONFLICT if a document has it */
     async remove(id: string, rowFilter: FilesRowFilter): Promise<void> {
