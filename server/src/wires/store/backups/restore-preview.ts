@@ -21,13 +21,12 @@ export type RestorePreview = {
   collections: ({ name: string } & Compared)[]
 }
 
-/** Compares an archive that was read with what is stored. Both are counted already. */
+/** Compares an archive that was read with what is stored. */
 export async function previewOf(db: Database, manifest: Manifest): Promise<RestorePreview> {
-  const [stored, [usage]] = await Promise.all([
+  const [stored, [sums]] = await Promise.all([
     db.scan(selectStoredSql('', COLLECTIONS_MAX)),
     db.scan<{ files: number; bytes: number }>(sql`
-      select cast(coalesce(sum(files), 0) as bigint) as files, cast(coalesce(sum(bytes), 0) as bigint) as bytes
-      from store_usage where owner = ''`),
+      select count(*) as files, cast(coalesce(sum(size), 0) as bigint) as bytes from store_files`),
   ])
   const counts = new Map<string, Compared>()
   for (const { name, lines } of manifest.collections) counts.set(name, { archived: lines, stored: 0 })
@@ -41,8 +40,8 @@ export async function previewOf(db: Database, manifest: Manifest): Promise<Resto
       archived: sumOf([...counts.values()].map(({ archived }) => archived)),
       stored: sumOf(stored.map(({ documents }) => documents)),
     },
-    files: { archived: files.lines, stored: usage!.files },
-    bytes: { archived: files.bytes, stored: usage!.bytes },
+    files: { archived: files.lines, stored: sums!.files },
+    bytes: { archived: files.bytes, stored: sums!.bytes },
     collections: [...counts].map(([name, one]) => ({ name, ...one })).toSorted(byName),
   }
 }

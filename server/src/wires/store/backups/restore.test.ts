@@ -113,7 +113,7 @@ eachEngine((engine) => {
         ['Added', 2],
       ] as const)
         for (let i = 0; i < n; i++) await app.request('POST', `/store/${collection}`, { token, body: { i } })
-      await upload(app, token, { bytes: 'added' })
+      await upload(app, token, { bytes: 'added', metadata: { n: 1 } })
       const before = await stateOf(app.app)
 
       const { status, body, text } = await app.request('GET', `/store/backups/${made._id}/check`, { token })
