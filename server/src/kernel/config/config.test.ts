@@ -407,6 +407,11 @@ describe('what is likely to be a mistake is a warning', () => {
       { S3_ENDPOINT: 'http://minio.example:9000', S3_BUCKET: 'shop' },
       [/^S3_ENDPOINT: .* minio\.example:9000 in plaintext/],
     ],
+    [
+      'files of clients in plaintext',
+      { S3_ENDPOINT: 'https://minio', S3_PUBLIC_ENDPOINT: 'http://minio.example', S3_BUCKET: 'shop' },
+      [/^S3_PUBLIC_ENDPOINT: .* minio\.example in plaintext/],
+    ],
     ['not files over TLS', { S3_ENDPOINT: 'https://minio.example', S3_BUCKET: 'shop' }, []],
     ['not files on this machine', { S3_ENDPOINT: 'http://[::1]:9000', S3_BUCKET: 'shop' }, []],
   ] as const)

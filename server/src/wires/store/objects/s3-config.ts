@@ -88,9 +88,12 @@ export function readS3Config(options: S3Option | undefined): S3Config | undefine
 
 /** What a start warns of, one line each. */
 export const warningsOf = (config: S3Config | undefined): string[] =>
-  config?.endpoint?.protocol === 'http:' && !isLoopback(config.endpoint.hostname)
-    ? [`${SETTINGS.endpoint}: files and backups go to ${config.endpoint.host} in plaintext: use https`]
-    : []
+  (['endpoint', 'publicEndpoint'] as const).flatMap((option) => {
+    const url = config?.[option]
+    if (url?.protocol !== 'http:' || isLoopback(url.hostname)) return []
+    const what = option === 'endpoint' ? 'files and backups' : 'files'
+    return [`${SETTINGS[option]}: ${what} go to ${url.host} in plaintext: use https`]
+  })
 
 function readEndpoint(option: 'endpoint' | 'publicEndpoint', text: string | undefined): URL | undefined {
   if (text === undefined) return undefined

@@ -98,8 +98,9 @@ async function listParts(
     )
     for (const { PartNumber = 0, Size = 0, ETag = '' } of page.Parts ?? [])
       parts.push({ number: PartNumber, size: Size, etag: ETag })
-    isLast = !page.IsTruncated || page.NextPartNumberMarker === after
-    after = page.NextPartNumberMarker
+    const next = page.IsTruncated ? page.NextPartNumberMarker : undefined
+    isLast = next === undefined || next === after
+    after = next
   }
   return parts
 }
