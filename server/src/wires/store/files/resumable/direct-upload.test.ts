@@ -185,6 +185,21 @@ eachEngine((engine) => {
       assert.equal((await app.request('GET', path, { token: (await app.register()).token })).status, 404)
     })
 
+    test('is one file if the bucket completes it for longer than the server waits', async () => {
+      const { path, parts } = await begin(app, token, SVG.length)
+      await putParts(SVG, parts)
+      const slow = Promise.withResolvers<void>()
+      s3.heal()
+      s3.fault({ name: 'CompleteMultipartUpload', hold: slow.promise, times: 1 })
+      const first = get(path)
+      await until(() => s3.calls.includes('CompleteMultipartUpload'))
+      other.clock.advance(61_000)
+      const { file } = await get(path, other)
+      slow.resolve()
+      assert.equal((await first).file, file)
+      assert.ok((await contentOf(app, token, file)).equals(SVG))
+    })
+
     test('leaves nothing if it is ended while the bucket completes it', async () => {
       const { path, parts } = await begin(app, token, SVG.length)
       await putParts(SVG, parts)
