@@ -3842,7 +3842,7 @@ export interface Api {
   /** Get the offset of a resumable upload */
   'GET /store/uploads/:id': {
     reply: UploadState
-    errors: 'NOT_FOUND' | 'PRECONDITION_FAILED' | 'UPLOAD_BUSY' | 'CHECKSUM_MISMATCH' | 'UNAVAILABLE'
+    errors: 'NOT_FOUND' | 'CONFLICT' | 'PRECONDITION_FAILED' | 'UPLOAD_BUSY' | 'CHECKSUM_MISMATCH' | 'QUOTA_EXCEEDED' | 'UNAVAILABLE'
   }
   /** Append to a resumable upload */
   'PATCH /store/uploads/:id': {

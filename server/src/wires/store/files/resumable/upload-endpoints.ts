@@ -174,14 +174,18 @@ export function uploadEndpoints(wire: {
         summary: 'Get the offset of a resumable upload',
         description:
           'With HEAD, as tus does, or with GET. Once the upload is complete, it names the file. Of one to the bucket it answers the parts that are missing, and completes it if there are none.',
+        // A hundred addresses are signed for it.
+        limit: '300/min',
         params: OneUpload,
         headers: Type.Object(VERSION_HEADER),
         reply: { 200: UploadState },
         errors: [
           errors.not_found,
+          errors.conflict,
           errors.precondition_failed,
           storeErrors.upload_busy,
           storeErrors.checksum_mismatch,
+          storeErrors.quota_exceeded,
           errors.unavailable,
         ],
       },
