@@ -48,9 +48,6 @@ export async function uploadInPieces(
   let parts: UploadPart[] | undefined
   let furthest = 0
   let tries = 0
-  const noteProgress = (reached: number): void => {
-    if (reached > furthest) [furthest, tries] = [reached, 0]
-  }
   for (;;) {
     try {
       if (!id) {
@@ -72,17 +69,20 @@ export async function uploadInPieces(
         const state = (await calls.call('GET /store/uploads/:id', inputOf(id))) as UploadState
         offset = state.offset
         parts = state.parts
-        noteProgress(offset)
         if (state.file) {
           recall(place, '')
           return await calls.call(READ_FILE, inputOf(state.file))
         }
       }
+      if (offset > furthest) {
+        furthest = offset
+        tries = 0
+      }
       if (parts) {
         await (await import('./upload-parts.ts')).sendParts(send, file, parts, { offset, onProgress, signal })
         offset = undefined
         // It counts as nothing until they are found there.
-        if (++tries > TRIES) throw new Error('The bucket does not have the parts that it has taken')
+        if (++tries > TRIES) throw new Error('The bucket lost parts')
         continue
       }
       const start = offset
@@ -103,7 +103,6 @@ export async function uploadInPieces(
       )
       offset = Number(headers.get('upload-offset'))
       onProgress?.({ loaded: offset, total: size })
-      noteProgress(offset)
     } catch (error) {
       if (signal?.aborted) throw error
       // It has expired, or another account has begun it. A file that may not be read is not sent again.
