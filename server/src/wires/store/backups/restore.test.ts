@@ -60,10 +60,11 @@ eachEngine((engine) => {
       assert.equal((await other.request('GET', '/store/books', { token })).body.total, 1)
       const { files, usedBytes } = await stateOf(other.app)
       assert.equal(files.length, 3)
+      // With metadata of 13 bytes.
       assert.deepEqual(usedBytes, [
-        { owner: '', counted: 70_005 },
+        { owner: '', counted: 70_018 },
         { owner: 'other', counted: 70_000 },
-        { owner: 'owner', counted: 5 },
+        { owner: 'owner', counted: 18 },
       ])
       const [hello] = files as { id: string }[]
       const content = await other.request('GET', `/store/files/${hello!.id}/content`, { token })
