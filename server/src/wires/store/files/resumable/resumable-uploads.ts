@@ -312,7 +312,11 @@ export function createResumableUploads(
     keep: (id, { object }) => ({
       key: object,
       claimSql: requireRow(
-        sql`delete from store_upload_pieces where upload_id = ${id} and object = ${object} returning object`,
+        // The upload is locked first, as by what ends it: two would wait for each other otherwise.
+        sql`
+          delete from store_upload_pieces
+          where object = ${object} and upload_id in (select id from store_uploads where id = ${id} ${sql.forUpdate})
+          returning object`,
         otherWriter,
       ),
       // It stays a piece until it is claimed.
