@@ -17,8 +17,6 @@ export async function sendParts(
   parts: readonly UploadPart[],
   { offset, onProgress, signal }: Pick<AnyInput, 'onProgress' | 'signal'> & { offset: number },
 ): Promise<void> {
-  const failed = new AbortController()
-  const end = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal
   const sent = new Map<UploadPart, number>()
   const sendPart = async (part: UploadPart): Promise<void> => {
     const { start, size, url } = part
@@ -32,19 +30,19 @@ export async function sendParts(
       // Without a type: it is not signed.
       body: file.slice(start, start + size),
       headers: new Headers(),
-      signal: end,
+      ...(signal && { signal }),
     }
     const { ok, status } = await send(url, request, tell)
     if (!ok) throw new Error(`The bucket answered ${status} to a part of the file`)
     tell({ loaded: size })
   }
   const rest = parts.values()
+  const failures: unknown[] = []
   const lane = async (): Promise<void> => {
-    for (const part of rest) await sendPart(part)
+    for (const part of rest)
+      // What others send meanwhile counts, and nothing more is begun.
+      if (failures.length === 0) await sendPart(part).catch((error: unknown) => failures.push(error))
   }
-  try {
-    await Promise.all(Array.from({ length: AT_ONCE }, lane))
-  } finally {
-    failed.abort()
-  }
+  await Promise.all(Array.from({ length: AT_ONCE }, lane))
+  if (failures.length > 0) throw failures[0]
 }

@@ -40,6 +40,7 @@ export const RECORD_TABLES: readonly RecordTable[] = [
   },
   // Of uploads under way: they are gone within a day.
   { table: 'store_upload_pieces', storage: 'uploads', key: 'object' },
+  { table: 'store_uploads', storage: 'uploads', key: 'object', where: 'object is not null' },
   { table: 'store_unclaimed', storage: 'each', key: 'key' },
   { table: 'store_restored_files', storage: 'uploads', key: 'object', where: 'object is not null' },
   // Archives of the data of persons. One that is gone is made again on request.
