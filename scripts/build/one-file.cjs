@@ -95,14 +95,23 @@ function writtenFolder() {
   return folder
 }
 
-/** @type {string} */
-let folder
-try {
-  folder = writtenFolder()
-} catch (error) {
-  console.error(
-    `sixwire: the program can't be unpacked: ${error instanceof Error ? error.message : String(error)}. SIXWIRE_PROGRAM_DIR can name another folder`,
-  )
-  process.exit(1)
+/** Loads the program, from the folder to which it is written. */
+function load() {
+  /** @type {string} */
+  let folder
+  try {
+    folder = writtenFolder()
+  } catch (error) {
+    console.error(
+      `sixwire: the program can't be unpacked: ${error instanceof Error ? error.message : String(error)}. SIXWIRE_PROGRAM_DIR can name another folder`,
+    )
+    process.exit(1)
+  }
+  createRequire(join(folder, 'main.js'))('./node_modules/sixwire/bin/sixwire.js')
 }
-createRequire(join(folder, 'main.js'))('./node_modules/sixwire/bin/sixwire.js')
+
+// As Node does, this runs a module that is named by its path: so the program starts processes of its own, from the folder that was
+// checked when it began.
+const [, , named = ''] = process.argv
+if (isAbsolute(named)) createRequire(named)(named)
+else load()

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 import { temporaryFolder } from '../testing/engines.ts'
-import { packedArchive, run, startInstalled } from '../testing/packed.ts'
+import { packedArchive, resizedImage, run, startInstalled } from '../testing/packed.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const PROGRAM = join(ROOT, 'build/sixwire')
@@ -50,6 +50,9 @@ test('the program in one file runs an application without Node, from files that 
     body: JSON.stringify({ email: 'ada@example.com', password: 'correct horse battery' }),
   })
   assert.equal(answer.status, 201)
+  const { token } = (await answer.json()) as { token: string }
+  const resized = await resizedImage(url, token)
+  assert.deepEqual([resized.status, resized.headers.get('content-type')], [200, 'image/webp'])
   server.kill('SIGTERM')
   assert.deepEqual(await once(server, 'exit'), [0, null])
 

@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { readContainerfile, type Containerfile } from '../testing/containerfile.ts'
 import { temporaryFolder } from '../testing/engines.ts'
 import { freePort } from '../testing/free-port.ts'
-import { createPackedApplication, run } from '../testing/packed.ts'
+import { createPackedApplication, resizedImage, run } from '../testing/packed.ts'
 import { startPostgres } from '../testing/postgres.ts'
 import { startProgram } from '../testing/program.ts'
 import { until } from '../testing/until.ts'
@@ -134,6 +134,7 @@ test(
     form.set('file', new Blob([Buffer.alloc(5_000_000, 7)]), 'f.bin')
     const headers = { authorization: `Bearer ${token}` }
     assert.equal((await fetch(`${url}/store/upload`, { method: 'POST', headers, body: form })).status, 201)
+    assert.equal((await resizedImage(url, token)).status, 200)
 
     process.kill(pid, container.stopSignal)
     const ended = await Promise.race([once(outer, 'exit'), delay(20_000, undefined, { ref: false })])

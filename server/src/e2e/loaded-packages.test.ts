@@ -22,7 +22,7 @@ test('a start does not load the packages that only some calls need', async (t) =
     '/messaging/rendering/plain-text.ts',
     '/pay/providers/stripe/stripe-client.ts',
     '/onchain/routes/schemas.ts',
-    '/store/files/content/images/resize.ts',
+    '/content/images/resize.ts',
   ])
     assert.ok(
       loaded.some((url) => url.endsWith(user)),

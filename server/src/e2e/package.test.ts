@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { bundlePages } from '../../../scripts/build/pages.ts'
 import { temporaryFolder } from '../testing/engines.ts'
 import { freePort } from '../testing/free-port.ts'
-import { createPackedApplication, run, startInstalled } from '../testing/packed.ts'
+import { createPackedApplication, resizedImage, run, startInstalled } from '../testing/packed.ts'
 import { until } from '../testing/until.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
@@ -200,6 +200,8 @@ describe('the packed archive, installed in an empty folder', () => {
     assert.equal((await send('/store/projects', project, token)).status, 409)
     assert.equal((await send('/store/projects', { ...project, slug: 'My house' }, token)).status, 400)
     assert.equal((await send('/notes', { text: 'Buy milk' }, token)).status, 201)
+    const resized = await resizedImage(url, token)
+    assert.deepEqual([resized.status, resized.headers.get('content-type')], [200, 'image/webp'])
     const chain = await send(`/onchain/balance/0x${'1'.repeat(40)}`, undefined, token)
     assert.match(await chain.text(), /anvil is not installed.*npm install --save-dev @foundry-rs\/anvil/)
 

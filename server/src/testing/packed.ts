@@ -5,6 +5,8 @@ import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
+import sharp from 'sharp'
+
 import { tryLock } from '../db/file-lock.ts'
 import type { Ending } from './engines.ts'
 import { until } from './until.ts'
@@ -141,4 +143,15 @@ export async function startInstalled(
   server.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
   await until(() => /runs at \S+/.test(output))
   return { server, url: /runs at (\S+)/.exec(output)![1]! }
+}
+
+/** Uploads an image, and asks an installed server for a smaller one, in WebP. */
+export async function resizedImage(url: string, token: string): Promise<Response> {
+  const headers = { authorization: `Bearer ${token}` }
+  const image = sharp({ create: { width: 200, height: 100, channels: 3, background: 'green' } })
+  const body = new FormData()
+  body.set('file', new File([new Uint8Array(await image.png().toBuffer())], 'a.png', { type: 'image/png' }))
+  const uploaded = await fetch(`${url}/store/upload`, { method: 'POST', headers, body })
+  const { _id } = (await uploaded.json()) as { _id: string }
+  return fetch(`${url}/store/files/${_id}/content?size=64&format=webp`, { headers })
 }

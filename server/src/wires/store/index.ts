@@ -133,7 +133,7 @@ export const store = defineWire({
     const unique = Object.entries(options.collections).flatMap(([name, collection]) =>
       typeof collection === 'object' ? uniqueIndexes(name, collection.unique ?? [], declared) : [],
     )
-    const resizer = createResizer()
+    const resizer = createResizer(context)
     const inspection = createInspection({ ...context, db }, { objects, resizer }, options.files)
     const files = createFiles({ db }, { objects, quota, uses: fileUses, readable: readableFiles, inspection })
     const receive = createReceiving({ db, clock }, { objects, quota }, options.files)

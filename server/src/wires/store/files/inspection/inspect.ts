@@ -6,8 +6,8 @@ import { sql } from '../../../../db/sql.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import type { Objects } from '../../objects/objects.ts'
 import { FILE_COLUMNS, type FileRow } from '../files.ts'
-import { imageBytes } from '../content/images/image-bytes.ts'
 import { sourceFormat } from '../content/images/image-formats.ts'
+import { imageSource } from '../content/images/image-source.ts'
 import type { Resizer } from '../content/images/resize.ts'
 import { runScan, type FileScan, type ScanVerdict } from './scan.ts'
 
@@ -88,8 +88,8 @@ export function createInspection(
   /** Writes the size and the preview of an image into its record, unless it cannot be read. */
   async function summarize(file: FileRow): Promise<void> {
     try {
-      const image = await resizer.run(CALLER, async (decoding) =>
-        decoding.summarize(await imageBytes(objects, file), file.content_type),
+      const image = await resizer.run(CALLER, (decoding) =>
+        decoding.summarize(imageSource(objects, file), file.content_type),
       )
       await db.write(sql`
         update store_files set image = ${JSON.stringify(image)}

@@ -28,12 +28,12 @@ const SOURCES = new Map<string, SourceFormat>([
     {
       begins: (bytes) => bytesAt(bytes, 0, 'RIFF') && bytesAt(bytes, 8, 'WEBP'),
       output: 'webp',
-      maxPixels: PIXELS,
+      maxPixels: 16_000_000,
     },
   ],
-  ['image/gif', { begins: (bytes) => bytesAt(bytes, 0, 'GIF8'), output: 'webp', maxPixels: PIXELS }],
+  ['image/gif', { begins: (bytes) => bytesAt(bytes, 0, 'GIF8'), output: 'webp', maxPixels: 16_000_000 }],
   // Its decoder takes some 130 MB and 12 bytes a pixel.
-  ['image/avif', { begins: (bytes) => bytesAt(bytes, 4, 'ftypavi'), output: 'webp', maxPixels: 8_000_000 }],
+  ['image/avif', { begins: (bytes) => bytesAt(bytes, 4, 'ftypavi'), output: 'webp', maxPixels: 2048 * 2048 }],
 ])
 
 /** The types of images that can be resized. */

@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { invalid } from '../../../../../base/errors.ts'
 import { Type } from '../../../../../base/schema.ts'
 import { IMAGE_FORMATS, namedFormat, type ImageFormat } from './image-formats.ts'
-import { FITS, type Resizing } from './resize.ts'
+import { FITS, type Resizing } from './image-tasks.ts'
 
 const LONGEST_SIDE = 4096
 

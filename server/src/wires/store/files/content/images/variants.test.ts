@@ -233,14 +233,46 @@ someEngine((engine) => {
     await Promise.allSettled(asked)
   })
 
-  test('an interlaced image is refused if its pixels take more than 100 MB', async () => {
-    for (const [side, code] of [
-      [3_530, 'IMAGE_UNREADABLE'], // only the beginning is there
-      [3_540, 'IMAGE_TOO_LARGE'],
-    ] as const) {
-      const file = await add(pngHeader(side, side, true), 'image/png')
-      const { status, body } = await app.request('GET', contentPath(file, '?width=20'), { token })
-      assert.deepEqual([status, body.error.code], [422, code])
+  test('an interlaced PNG or a progressive JPEG is refused if it takes more than 75 MB', async () => {
+    const jpeg = (side: number, chromaSubsampling: string) =>
+      picture(side, side).jpeg({ progressive: true, chromaSubsampling }).toBuffer()
+    const cases: [bytes: Bytes, type: string, code: string | undefined][] = [
+      [pngHeader(3_060, 3_060, true), 'image/png', 'IMAGE_UNREADABLE'], // only the beginning is there
+      [pngHeader(3_070, 3_070, true), 'image/png', 'IMAGE_TOO_LARGE'],
+      [new Uint8Array(await jpeg(3_530, '4:4:4')), 'image/jpeg', undefined],
+      [new Uint8Array(await jpeg(3_540, '4:4:4')), 'image/jpeg', 'IMAGE_TOO_LARGE'],
+      [new Uint8Array(await jpeg(3_540, '4:2:0')), 'image/jpeg', undefined],
+    ]
+    for (const [bytes, type, code] of cases) {
+      const answered = await get(await add(bytes, type), '?width=20')
+      assert.deepEqual([answered.status, answered.code], [code ? 422 : 200, code])
+    }
+  })
+
+  test('too many pixels for AVIF and WebP become JPEG, or PNG if they may be transparent', async () => {
+    const clear = {
+      width: 1700,
+      height: 1700,
+      channels: 4,
+      background: { r: 0, g: 0, b: 0, alpha: 0 },
+    } as const
+    const opaque = await add(new Uint8Array(await picture(2100, 2100).png().toBuffer()), 'image/png')
+    const transparent = await add(
+      new Uint8Array(await sharp({ create: clear }).png().toBuffer()),
+      'image/png',
+    )
+    const cases: [file: Uploaded, query: string, format: string][] = [
+      [opaque, '?width=2048&format=avif', 'heif'],
+      [opaque, '?width=2100&format=avif', 'jpeg'],
+      [opaque, '?width=2100&format=webp', 'jpeg'],
+      [opaque, '?width=2100&height=2000&fit=contain&format=webp', 'png'],
+      [transparent, '?width=1500&format=webp', 'webp'],
+      [transparent, '?width=1700&format=avif', 'png'],
+    ]
+    for (const [file, query, format] of cases) {
+      const { image, headers } = await get(file, query)
+      assert.equal(image.format, format, query)
+      assert.equal(headers.get('content-type'), `image/${format === 'heif' ? 'avif' : format}`)
     }
   })
 

@@ -10,9 +10,11 @@ import type { NewObject, Objects } from '../../../objects/objects.ts'
 import { NoSuchObject } from '../../../objects/storage.ts'
 import type { Content } from '../file-content.ts'
 import type { FileRow } from '../../files.ts'
-import { imageBytes } from './image-bytes.ts'
 import { RESIZABLE, sourceFormat, type ImageFormat } from './image-formats.ts'
-import type { ImageCaller, Resizer, Resizing } from './resize.ts'
+import { imageSource } from './image-source.ts'
+import type { Resizing } from './image-tasks.ts'
+import { release } from './release.ts'
+import type { ImageCaller, Resizer } from './resize.ts'
 import type { WantedVariant } from './variant-query.ts'
 
 /**
@@ -122,11 +124,13 @@ export function createVariants(
       const rows = await variantsOf(file)
       const storedSince = rows.find((row) => row.variant === variant)
       if (storedSince) return fromObject(file, storedSince)
-      const source = await imageBytes(objects, file)
+      const source = imageSource(objects, file)
       const { bytes, format } = await decoding.resize(source, file.content_type, resizing, output)
       const contentType = `image/${format}`
       const row = hasRoom(rows, variant) ? await store(file, variant, bytes, contentType) : undefined
-      return row ? fromObject(file, row) : fromMemory(bytes, contentType, caller)
+      if (!row) return fromMemory(bytes, contentType, caller)
+      release(bytes)
+      return fromObject(file, row)
     })
   }
 
