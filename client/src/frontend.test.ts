@@ -243,13 +243,13 @@ anyEngine((engine) => {
       const held = Promise.withResolvers<void>()
       s3.fault({ name: 'UploadPart', at: 3, hold: held.promise })
       await page.evaluate(`void begin()`)
-      const isFirstThere = async () => {
-        const place = Object.keys(localStorage).find((key) => key.includes(' upload '))
+      const isFirstThere = async (base: string) => {
+        const place = Object.keys(localStorage).find((key) => key.startsWith(`sixwire ${base} upload `))
         if (!place) return false
         const params = { id: localStorage.getItem(place)! }
         return (await six.call('GET /store/uploads/:id', { params })).offset === 8_388_608
       }
-      await until(() => page.evaluate(isFirstThere))
+      await until(() => page.evaluate(isFirstThere, url))
       await page.reload()
       held.resolve()
       await page.evaluate(`globalThis.begin = ${begin.toString()}`)

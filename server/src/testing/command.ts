@@ -5,6 +5,7 @@ import { runCommand } from '../commands/run.ts'
 import type { ProgramOptions } from './program.ts'
 
 const OUTPUTS = ['log', 'error'] as const
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
  * Runs a command of `sixwire` to its end in this process, for a tenth of what a program costs.
@@ -24,6 +25,7 @@ export async function runHere(
     replaced.push(mock.getter(process, 'stdin', () => stdin))
   }
   const earlier = { folder: process.cwd(), environment: { ...process.env } }
+  const listeners = SIGNALS.map((signal) => [signal, process.listeners(signal)] as const)
   if (folder !== undefined) process.chdir(folder)
   Object.assign(process.env, environment)
   try {
@@ -35,5 +37,9 @@ export async function runHere(
     // A file `.env` adds to it too.
     for (const name of Object.keys(process.env)) if (!(name in earlier.environment)) delete process.env[name]
     Object.assign(process.env, earlier.environment)
+    // A command has them until its process ends.
+    for (const [signal, before] of listeners)
+      for (const listener of process.listeners(signal))
+        if (!before.includes(listener)) process.removeListener(signal, listener)
   }
 }

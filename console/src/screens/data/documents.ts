@@ -38,7 +38,11 @@ export async function loadFields(collection: string, signal: AbortSignal): Promi
     six.call('GET /store/:collection/fields', { params: { collection }, query: { sample: SAMPLE }, signal }),
     loadCollection(collection, signal),
   ])
-  return { fields, search: found?.search ?? [], files: found?.files ?? {} }
+  return {
+    fields,
+    search: found?.search ?? [],
+    files: { __proto__: null, ...found?.files } as object as FileFields,
+  }
 }
 
 /** What the address says of a grid. */

@@ -10,7 +10,8 @@ export function fileFieldAt(
   path: string,
   node: TreeNode | undefined,
 ): FileFieldLimits | undefined {
-  const field = fields[declaredPath(path)]
+  const name = declaredPath(path)
+  const field = Object.hasOwn(fields, name) ? fields[name] : undefined
   if (!field || !node || node.type === 'null') return field
   const isList = node.type === 'array' && node.items.every(({ type }) => type === 'text')
   return node.type === 'text'
