@@ -79,7 +79,9 @@ export default defineScenario({
 
   prepare: async (bench) => ({
     floor: await bench.open('floor', 'floor'),
-    server: await bench.open('sixwire', 'sixwire', { environment: { SIXWIRE_UPLOAD_LIMIT: '3GB' } }),
+    server: await bench.open('sixwire', 'sixwire', {
+      environment: { SIXWIRE_UPLOAD_LIMIT: '3GB', SIXWIRE_USER_QUOTA: 'none' },
+    }),
   }),
 
   async *run(bench, { floor, server }) {
