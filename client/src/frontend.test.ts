@@ -129,7 +129,7 @@ anyEngine((engine) => {
       ['changes', 5_376],
       ['sign-in', 2_816],
       ['upload', 1_024],
-      ['resumable-upload', 1_216],
+      ['resumable-upload', 1_280],
       ['upload-parts', 640],
     ] as const)
       test(`has at most ${most} bytes of the ${name}, compressed`, async () => {

@@ -81,8 +81,8 @@ export async function uploadInPieces(
       if (parts) {
         await (await import('./upload-parts.ts')).sendParts(send, file, parts, { offset, onProgress, signal })
         offset = undefined
-        // It counts as nothing until they are found there.
-        if (++tries > TRIES) throw new Error('The bucket lost parts')
+        // They count once the server finds them in the bucket.
+        if (++tries > TRIES) throw new Error('The bucket lists no parts')
         continue
       }
       const start = offset
@@ -110,7 +110,7 @@ export async function uploadInPieces(
         recall(place, (id = ''))
         offset = undefined
       } else if (!mayPass(error)) throw error
-      // The server makes the file, however long it takes to read it.
+      // The server still reads the file, which may take long.
       if (isError(error, 'UPLOAD_BUSY')) tries = 0
       if (++tries > TRIES) throw error
       offset = undefined

@@ -32,7 +32,12 @@ export async function sendParts(
       headers: new Headers(),
       ...(signal && { signal }),
     }
-    const { ok, status } = await send(url, request, tell)
+    const { ok, status } = await send(url, request, tell).catch((error: unknown) => {
+      if (signal?.aborted) throw error
+      throw new TypeError('The bucket did not answer. Does its CORS rule allow PUT from this page?', {
+        cause: error,
+      })
+    })
     if (!ok) throw new Error(`The bucket answered ${status} to a part of the file`)
     tell({ loaded: size })
   }
@@ -40,7 +45,7 @@ export async function sendParts(
   const failures: unknown[] = []
   const lane = async (): Promise<void> => {
     for (const part of rest)
-      // What others send meanwhile counts, and nothing more is begun.
+      // After a failure the parts under way are completed, and no other is begun.
       if (failures.length === 0) await sendPart(part).catch((error: unknown) => failures.push(error))
   }
   await Promise.all(Array.from({ length: AT_ONCE }, lane))

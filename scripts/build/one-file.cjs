@@ -110,8 +110,8 @@ function load() {
   createRequire(join(folder, 'main.js'))('./node_modules/sixwire/bin/sixwire.js')
 }
 
-// As Node does, this runs a module that is named by its path: so the program starts processes of its own, from the folder that was
-// checked when it began.
+// The program starts child processes by the absolute path of a module, as with Node itself. The folder of that module was verified by
+// the parent process.
 const [, , named = ''] = process.argv
 if (isAbsolute(named)) createRequire(named)(named)
 else load()

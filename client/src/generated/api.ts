@@ -1753,13 +1753,13 @@ type UploadState = {
   expiresAt: string
   /** The _id of the file, once all bytes have arrived. */
   file?: string
-  /** The first hundred parts that the client has still to send to the bucket. */
+  /** Of a direct upload: the first hundred parts that the bucket does not have. */
   parts?: {
     number: number
     /** Where it begins in the file. */
     start: number
     size: number
-    /** Takes its bytes by PUT, for an hour. */
+    /** Presigned for an hour; takes its bytes by PUT. */
     url: string
   }[]
 }

@@ -1,5 +1,5 @@
 // Every example of the README and of docs/ runs; those that use a chain are in docs-chains.test.ts,
-// those of docs/extending.md in docs-extending.test.ts, and those of docs/auth.md in docs-auth.test.ts.
+// those of docs/extending.md in docs-extending.test.ts, and those of docs/auth.md, docs/files.md and docs/pay.md in docs-auth.test.ts, docs-files.test.ts and docs-pay.test.ts.
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
@@ -7,8 +7,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { before, describe, test, type TestContext } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
+import { before, describe, test } from 'node:test'
 
 import { limitsTable, PAGE, withTable } from '../../../scripts/limits-table.ts'
 import { loadConfig } from '../app.ts'
@@ -19,46 +18,6 @@ import { applicationFolder, blocksOf, importFile, shell } from '../testing/examp
 import { startMailServer } from '../testing/mail-server.ts'
 import { until } from '../testing/until.ts'
 import { readyIndexes } from '../wires/store/documents/storage/indexes/indexes.fixture.ts'
-
-/** The service that the provider of docs/pay.md calls, with one payment. */
-async function startAcme(t: TestContext) {
-  type Payment = { refunds: { id: string }[] } & Record<string, unknown>
-  const service: { url: string; keys: unknown[]; payment?: Payment } = { url: '', keys: [] }
-  const answers: Record<string, (body: object) => unknown> = {
-    '/payments': (body) =>
-      (service.payment = {
-        id: 'p-1',
-        state: 'open',
-        url: 'https://acme.example/pay/p-1',
-        refunds: [],
-        ...body,
-      }),
-    '/payments/p-1': () => service.payment,
-    '/refunds'(body) {
-      const refund = { id: 'r-1', state: 'completed', ...body }
-      service.payment!.refunds.push(refund)
-      return refund
-    },
-    '/events': () => ({ events: [], until: 0 }),
-    '/account': () => ({}),
-  }
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      const key = request.headers['idempotency-key']
-      if (key !== undefined) service.keys.push(key)
-      const body = chunks.length === 0 ? {} : JSON.parse(Buffer.concat(chunks).toString())
-      const answer = answers[request.url!.split('?', 1)[0]!]
-      response.statusCode = answer ? 200 : 404
-      response.end(JSON.stringify(answer?.(body) ?? {}))
-    })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => void server.close())
-  service.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return service
-}
 
 someEngine((engine) => {
   const shared = appForAll(engine)
@@ -214,114 +173,6 @@ someEngine((engine) => {
     assert.equal(logs[0].status, 'delivered')
   })
 
-  test('the payments of docs/pay.md are made and refunded', async (t) => {
-    const app = await startApp(t, engine, { sandbox: true })
-    const { token: TOKEN } = await app.register()
-    const examples = await blocksOf('docs/pay.md', 'sh')
-    const [backend, checkout, pay, read, order, approve, capture, cancel, refund, list, ...ours] =
-      examples.filter((one) => !/onchain|chains|pay sweep/.test(one))
-    const { _id: USER, token: buyer } = await app.register()
-    const { key: KEY } = await app.app.service('auth').keys.create('shop', ['pay'])
-    const sold = JSON.parse(await shell(backend!, app, { KEY, USER }))
-    const own = await app.request('GET', `/pay/transactions/${sold.transactionId}`, { token: buyer })
-    assert.deepEqual(
-      [own.body.userId, own.body.merchantReference, own.body.displayAmount],
-      [USER, 'order-1042', '12.50'],
-    )
-
-    const { sessionId, url, transactionId } = JSON.parse(await shell(checkout!, app, { TOKEN }))
-    assert.equal((await fetch(url)).status, 200)
-    await shell(pay!, app, { SESSION: sessionId })
-    const environment = { TOKEN, TRANSACTION: transactionId }
-    // The webhook comes after the payment.
-    const path = `/pay/transactions/${transactionId}`
-    await until(async () => (await app.request('GET', path, { token: TOKEN })).body.status !== 'pending')
-    const paid = JSON.parse(await shell(read!, app, environment))
-    assert.deepEqual([paid.status, paid.displayAmount], ['completed', '25.00'])
-
-    const { orderId } = JSON.parse(await shell(order!, app, { TOKEN }))
-    await shell(approve!, app, { ORDER: orderId })
-    const captured = JSON.parse(await shell(capture!, app, { TOKEN, ORDER: orderId }))
-    assert.equal(captured.status, 'COMPLETED')
-
-    const { transactionId: unpaid } = JSON.parse(await shell(checkout!, app, { TOKEN }))
-    const cancelled = JSON.parse(await shell(cancel!, app, { TOKEN, TRANSACTION: unpaid }))
-    assert.equal(cancelled.status, 'cancelled')
-
-    for (const round of ['first', 'repeated']) {
-      const { status, amount } = JSON.parse(await shell(refund!, app, environment))
-      assert.deepEqual([status, amount], ['completed', 1000], round)
-    }
-    const { transactions, total } = JSON.parse(await shell(list!, app, { TOKEN }))
-    assert.deepEqual([total, transactions[0].refundedAmount], [1, 1000])
-
-    const [timeline, summary, events, replay] = ours
-    const { entries } = JSON.parse(await shell(timeline!, app, environment))
-    const states = entries.filter(({ kind }: { kind: string }) => kind === 'status')
-    assert.equal(states.at(-1).status, 'partially_refunded')
-    const { sums } = JSON.parse(await shell(summary!, app, { TOKEN }))
-    const refunded = sums.find(({ status }: { status: string }) => status === 'partially_refunded')
-    assert.deepEqual([refunded.captured, refunded.refunded, refunded.exponent], ['2500', '1000', 2])
-    const inbox = `/pay/events?transactionId=${transactionId}`
-    await until(async () => (await app.request('GET', inbox, { token: TOKEN })).body.events.length > 0)
-    const stored = JSON.parse(await shell(events!, app, environment)).events
-    const replayed = JSON.parse(await shell(replay!, app, { TOKEN, EVENT: stored[0]._id }))
-    assert.equal(replayed.transactionId, transactionId)
-  })
-
-  test('the provider of docs/pay.md takes a payment, and its webhook', async (t) => {
-    const service = await startAcme(t)
-    const [, provider] = await blocksOf('docs/pay.md', 'ts')
-    const folder = await applicationFolder(t, {
-      'acme.ts': provider!,
-      'sixwire.config.ts': `
-        import { defineConfig } from 'sixwire'
-        import { acme } from './acme.ts'
-        export default defineConfig({ pay: { cardpay: acme({ url: '${service.url}', token: 'a token' }) } })`,
-    })
-    const app = await startApp(t, engine, { config: await loadConfig(folder) })
-    const { token } = await app.register()
-    const health = await app.request('GET', '/pay/health')
-    assert.equal(health.body.providers.cardpay, 'connected')
-    const items = [{ name: 'Momo', amount: 1250, currency: 'eur' }]
-    const body = { items, successUrl: 'https://shop.example/', cancelUrl: 'https://shop.example/' }
-    const { transactionId, url } = (await app.request('POST', '/pay/cardpay/checkout', { token, body })).body
-    assert.equal(url, 'https://acme.example/pay/p-1')
-
-    service.payment!.state = 'paid'
-    const event = (secret: string) => {
-      const raw = JSON.stringify({ id: 'e-1', type: 'paid', payment: 'p-1' })
-      const signature = createHmac('sha256', secret).update(raw).digest('hex')
-      return app.request('POST', '/pay/cardpay/webhook', { raw, headers: { 'x-acme-signature': signature } })
-    }
-    assert.deepEqual([(await event('x')).status, (await event('a token')).status], [400, 200])
-    const read = async () => (await app.request('GET', `/pay/transactions/${transactionId}`, { token })).body
-    // The event is handled after the answer.
-    while ((await read()).status === 'pending') await setImmediate()
-    assert.equal((await read()).history[1].cause, 'event e-1')
-
-    const refund = { token, body: { transactionId, amount: 250 } }
-    const { status, amount, refundId } = (await app.request('POST', '/pay/cardpay/refund', refund)).body
-    assert.deepEqual([status, amount], ['completed', 250])
-    assert.equal((await read()).status, 'partially_refunded')
-    assert.deepEqual(service.keys, [transactionId, refundId])
-    await app.app.service('pay').retrieve(transactionId)
-    assert.equal((await read()).refunds.length, 1)
-  })
-
-  test('the configuration of docs/pay.md starts a server', async (t) => {
-    const [block] = await blocksOf('docs/pay.md', 'ts')
-    // Nothing is to be asked of Stripe and PayPal themselves.
-    const away = block!.replaceAll(/(secretKey|clientId): '/g, "apiBase: 'http://127.0.0.1:9', $&")
-    const folder = await applicationFolder(t, {
-      'sixwire.config.ts': `import { defineConfig } from 'sixwire'\n${away}`,
-    })
-    const app = await startApp(t, engine, { config: await loadConfig(folder) })
-    const { status, body } = await app.request('GET', '/pay/health')
-    assert.equal(status, 200)
-    assert.deepEqual(body.providers, { cardpay: 'error', walletpay: 'error', onchain: 'not_configured' })
-  })
-
   test('the documents of docs/store.md are created and found', async (t) => {
     const app = shared()
     const { token: TOKEN } = await app.register()
@@ -363,109 +214,6 @@ someEngine((engine) => {
     const output = await shell(`cd '${folder}'\n${many!}`, app, { TOKEN })
     const answers = [...many!.matchAll(/^# (\{.*)$/gm)].map(([, answer]) => answer)
     assert.equal(output.replaceAll('}{', '}\n{'), answers.join('\n'))
-  })
-
-  test('the files of docs/files.md are uploaded, found and opened', async (t) => {
-    const app = await startApp(t, engine)
-    const { token: TOKEN } = await app.register()
-    const photo = `GIF89a${'.'.repeat(200)}`
-    const [save, many, , open, link] = await blocksOf('docs/files.md', 'sh')
-    const client = (await blocksOf('docs/files.md', 'ts')).find((block) => block.includes('six.upload'))
-    const folder = await applicationFolder(t, {
-      'photo.png': photo,
-      'client.ts': `import { createClient } from 'sixwire/client'
-        const six = createClient('${app.url}', { token: '${TOKEN}' })
-        const photo = new File(['{"not":"JSON"}'], 'photo.json', { type: 'application/json' })
-        ${client!}
-        export { url, bytes }`,
-    })
-    const inFolder = (script: string, ID = '') => shell(`cd '${folder}'\n${script}`, app, { TOKEN, ID })
-    const [upload, list] = save!.split(/\n\n/)
-    const file = JSON.parse(await inFolder(upload!))
-    assert.deepEqual([file.contentType, file.metadata], ['image/gif', { album: 'summer' }])
-    assert.deepEqual(JSON.parse(await inFolder(list!)).files, [file])
-    assert.equal(await inFolder(open!, file._id), photo.slice(0, 100))
-    assert.equal(await readFile(join(folder, 'photo.jpg'), 'utf8'), photo)
-    const { url } = JSON.parse(await inFolder(link!, file._id))
-    assert.equal((await app.request('GET', url.replace(/^.*(?=\/store)/, ''))).text, photo)
-    const isPublishing = (block: string) => block.includes('access=public')
-    const publish = (await blocksOf('docs/files.md', 'sh')).find(isPublishing)!
-    const [show, hide] = publish.split(/\n\n/)
-    const shown = JSON.parse(await inFolder(show!))
-    assert.equal((await app.request('GET', shown.url.replace(/^.*(?=\/store)/, ''))).text, photo)
-    assert.equal(JSON.parse(await inFolder(hide!, shown._id)).access, 'private')
-    await app.request('DELETE', `/store/files/${shown._id}`, { token: TOKEN })
-    const { bytes } = await importFile(join(folder, 'client.ts'))
-    assert.ok(bytes instanceof Blob)
-    assert.deepEqual([await bytes.text(), bytes.type], ['{"not":"JSON"}', 'application/json'])
-    const [count, remove] = many!.split(/\n\n/)
-    const counted = JSON.parse(await inFolder(count!))
-    assert.deepEqual(counted, { dryRun: true, files: 1, bytes: photo.length })
-    assert.deepEqual(JSON.parse(await inFolder(remove!)), { ...counted, dryRun: false })
-  })
-
-  test('the product of docs/files.md shows its photo to everybody', async (t) => {
-    const blocks = await blocksOf('docs/files.md', 'ts')
-    const text = blocks.find((block) => block.includes('manuals'))!
-    const config = await loadConfig(await applicationFolder(t, { 'sixwire.config.ts': text }))
-    const app = await startApp(t, engine, { config })
-    const { token: TOKEN } = await app.register()
-    const scripts = await blocksOf('docs/files.md', 'sh')
-    const upload = scripts[0]!.split(/\n\n/)[0]!
-    const [write, list] = scripts.find((block) => block.includes('expand=photo'))!.split(/\n\n/)
-    const folder = await applicationFolder(t, { 'photo.png': `GIF89a${'.'.repeat(200)}` })
-    const { _id: ID } = JSON.parse(await shell(`cd '${folder}'\n${upload}`, app, { TOKEN }))
-    await shell(write!, app, { TOKEN, ID })
-    const [product] = JSON.parse(await shell(list!, app)).data
-    const { url, _id } = product.$expanded.photo
-    assert.equal(_id, ID)
-    assert.equal((await app.request('GET', url.replace(/^.*(?=\/store)/, ''))).status, 200)
-
-    const create = blocks.find((block) => block.includes('manuals: ['))!
-    const client = await applicationFolder(t, {
-      'client.ts': `import { createClient } from 'sixwire/client'
-        const six = createClient('${app.url}', { token: '${TOKEN}' })
-        const photo = new File(['GIF89a${'.'.repeat(200)}'], 'photo.gif')
-        const manual = new File(['%PDF-1.7\\n'], 'manual.pdf')
-        ${create}
-        export { lamp }`,
-    })
-    const { lamp } = (await importFile(join(client, 'client.ts'))) as {
-      lamp: { photo: string; manuals: string[] }
-    }
-    for (const [id, type] of [
-      [lamp.photo, 'image/gif'],
-      [lamp.manuals[0], 'application/pdf'],
-    ])
-      assert.equal((await app.request('GET', `/store/files/${id}`, { token: TOKEN })).body.contentType, type)
-  })
-
-  test('the link of docs/files.md takes a file without an account', async (t) => {
-    const app = await startApp(t, engine)
-    const { token: TOKEN } = await app.register()
-    const blocks = await blocksOf('docs/files.md', 'sh')
-    const [create, send] = blocks.find((block) => block.includes('upload-links'))!.split(/\n\n/)
-    const folder = await applicationFolder(t, { 'passport.png': `GIF89a${'.'.repeat(200)}` })
-    const { url } = JSON.parse(await shell(create!, app, { TOKEN }))
-    const URL = url.replace(/^.*(?=\/store)/, app.url)
-    const sent = JSON.parse(await shell(`cd '${folder}'\n${send!}`, app, { URL }))
-    const { body } = await app.request('GET', `/store/files/${sent._id}`, { token: TOKEN })
-    assert.deepEqual([body.originalName, body.metadata], ['passport.png', { request: 42 }])
-  })
-
-  test('the upload of docs/files.md that continues', async (t) => {
-    const app = await startApp(t, engine)
-    const { token } = await app.register()
-    const example = (await blocksOf('docs/files.md', 'ts')).find((block) => block.includes('tus-js-client'))
-    const folder = await applicationFolder(t, {
-      'client.mjs': `const [server, token] = ${JSON.stringify([app.url, token])}
-        const file = Object.assign(Buffer.from('large'), { name: 'a.txt', type: 'text/plain' })
-        ${example!.replace('tus-js-client', import.meta.resolve('tus-js-client'))}
-        export { id }`,
-    })
-    const { id } = (await importFile(join(folder, 'client.mjs'))) as { id: string }
-    const { body } = await app.request('GET', `/store/files/${id}`, { token })
-    assert.deepEqual([body.originalName, body.size, body.metadata], ['a.txt', 5, { album: 'summer' }])
   })
 
   test('the checks of docs/core.md answer', async () => {

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 
 import { createApp, type App, type AppOptions } from '../app.ts'
+import { Type } from '../base/schema.ts'
+import { route } from '../http/route.ts'
+import { defineWire } from '../kernel/wire/wire.ts'
 import { temporaryFolder } from './engines.ts'
 
 const SECRET = 'a secret of the tests that is long enough'
@@ -29,3 +32,15 @@ export const refused = (t: TestContext, line: RegExp, options: AppOptions | (() 
       return true
     },
   )
+
+/** A wire with one public route. */
+export const routed = (name: string, key: `GET /${string}`, query = Type.Object({})) =>
+  defineWire({
+    name,
+    setup: () => ({
+      service: undefined,
+      routes: [
+        route(key, { summary: 'One', access: 'public', query, reply: { 200: Type.Object({}) } }, () => ({})),
+      ],
+    }),
+  })()

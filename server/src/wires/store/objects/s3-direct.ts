@@ -6,32 +6,32 @@ import { BYTES_LIMITS, configurationOf, LIMITS, type S3Client, type S3Sdk } from
 import type { S3Config } from './s3-config.ts'
 import { S3Failure } from './s3-failure.ts'
 import { statInS3 } from './s3-list.ts'
-import type { DirectPart, DirectWrites, WrittenPart } from './storage.ts'
+import type { DirectPart, DirectUploads, StoredPart } from './storage.ts'
 
 /** S3 answers no more parts at once. */
 const PARTS_OF_LIST = 1_000
 
-/** Objects that others write in parts, by addresses that are signed for them. Keys are those in the bucket. */
+/** Uploads by clients in parts, with presigned URLs. Keys are those in the bucket. */
 export function createS3Direct(
   { client }: { client: S3Client },
   { config }: { config: S3Config },
-): DirectWrites {
+): DirectUploads {
   const signer = onceResolved(() => openSigner(client, config))
   return {
-    begin: (key) => beginUpload(client, key),
-    addressesOf: async (key, uploadId, parts, seconds) =>
-      signParts(await signer(), { Bucket: client.bucket, Key: key, UploadId: uploadId }, parts, seconds),
-    partsOf: (key, uploadId) => partsOf(client, key, uploadId),
+    create: (key) => createUpload(client, key),
+    presignParts: async (key, uploadId, parts, seconds) =>
+      presignParts(await signer(), { Bucket: client.bucket, Key: key, UploadId: uploadId }, parts, seconds),
+    listParts: (key, uploadId) => listParts(client, key, uploadId),
     complete: (key, uploadId, parts) => completeUpload(client, key, uploadId, parts),
   }
 }
 
-const beginUpload = ({ bucket: Bucket, name, run }: S3Client, Key: string): Promise<string> =>
+const createUpload = ({ bucket: Bucket, name, run }: S3Client, Key: string): Promise<string> =>
   run(LIMITS, undefined, async ({ sdk, send }) => {
     const { UploadId } = await send(
       new sdk.CreateMultipartUploadCommand({ Bucket, Key, ContentType: 'application/octet-stream' }),
     )
-    if (UploadId === undefined) throw new S3Failure(`${name} began an upload without an id`)
+    if (UploadId === undefined) throw new S3Failure(`${name} created an upload without an id`)
     return UploadId
   })
 
@@ -53,7 +53,7 @@ async function openSigner(s3: S3Client, config: S3Config): Promise<Signer> {
 }
 
 /** Signs the length of each part as well, so that nobody stores more than there is room for. */
-const signParts = (
+const presignParts = (
   { sdk, getSignedUrl, client }: Signer,
   upload: { Bucket: string; Key: string; UploadId: string },
   parts: readonly DirectPart[],
@@ -69,21 +69,21 @@ const signParts = (
     ),
   )
 
-async function partsOf(client: S3Client, key: string, uploadId: string): Promise<WrittenPart[] | undefined> {
+async function listParts(client: S3Client, key: string, uploadId: string): Promise<StoredPart[] | undefined> {
   try {
-    return await listParts(client, key, uploadId)
+    return await listPages(client, key, uploadId)
   } catch (error) {
     if (error instanceof S3Failure && error.code === 'NoSuchUpload') return undefined
     throw error
   }
 }
 
-async function listParts(
+async function listPages(
   { bucket: Bucket, run }: S3Client,
   Key: string,
   UploadId: string,
-): Promise<WrittenPart[]> {
-  const parts: WrittenPart[] = []
+): Promise<StoredPart[]> {
+  const parts: StoredPart[] = []
   for (let after: string | undefined, isLast = false; !isLast;) {
     const page = await run(LIMITS, undefined, ({ sdk, send }) =>
       send(
@@ -110,7 +110,7 @@ async function completeUpload(
   client: S3Client,
   Key: string,
   UploadId: string,
-  parts: readonly WrittenPart[],
+  parts: readonly StoredPart[],
 ): Promise<void> {
   const { bucket: Bucket, run } = client
   const Parts = parts.map(({ number, etag }) => ({ PartNumber: number, ETag: etag }))

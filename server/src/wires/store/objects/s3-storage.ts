@@ -37,10 +37,10 @@ export function openS3Bucket(
     await uploads.abort(key)
   }
 
-  const tried = (): Promise<unknown> => (trial ??= runTrial())
+  const ensureTrial = (): Promise<unknown> => (trial ??= runTrial())
 
   async function write(key: string, bytes: AsyncIterable<Buffer>, options: WriteOptions) {
-    await tried()
+    await ensureTrial()
     try {
       return await writeToS3(client, uploads, key, bytes, options)
     } catch (error) {
@@ -115,14 +115,14 @@ export function openS3Bucket(
         }
       },
       direct: {
-        begin: (key) =>
+        create: (key) =>
           withFaults(key, async (path) => {
-            await tried()
-            return direct.begin(path)
+            await ensureTrial()
+            return direct.create(path)
           }),
-        addressesOf: (key, ...wanted) => withFaults(key, (path) => direct.addressesOf(path, ...wanted)),
-        partsOf: (key, id) => withFaults(key, (path) => direct.partsOf(path, id)),
-        complete: (key, ...written) => withFaults(key, (path) => direct.complete(path, ...written)),
+        presignParts: (key, ...wanted) => withFaults(key, (path) => direct.presignParts(path, ...wanted)),
+        listParts: (key, id) => withFaults(key, (path) => direct.listParts(path, id)),
+        complete: (key, ...upload) => withFaults(key, (path) => direct.complete(path, ...upload)),
       },
       async ping() {
         const fault = await ping()

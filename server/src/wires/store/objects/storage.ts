@@ -64,8 +64,8 @@ export type ObjectStorage = {
    */
   list(): AsyncIterable<StoredObject[]>
 
-  /** Lets clients write objects themselves; a folder has none. */
-  readonly direct?: DirectWrites
+  /** Takes objects from clients without the server in between; a folder has none. */
+  readonly direct?: DirectUploads
 
   /** Rejects with a sentence for the operator if nothing can be stored now. */
   ping(): Promise<void>
@@ -78,18 +78,18 @@ export type ObjectStorage = {
 
 /** A part of an object, by its number from 1, and its length in bytes. */
 export type DirectPart = { number: number; size: number }
-export type WrittenPart = DirectPart & { etag: string }
+export type StoredPart = DirectPart & { etag: string }
 
-/** Objects that clients write in parts, by addresses that are signed for them. `remove` ends one that is not complete. */
-export type DirectWrites = {
-  /** Begins an object. @returns its id, for the calls below @throws UNAVAILABLE */
-  begin(key: string): Promise<string>
-  /** Where each part is sent to, by PUT, for so many seconds. The address takes a body of exactly that length. */
-  addressesOf(key: string, id: string, parts: readonly DirectPart[], seconds: number): Promise<string[]>
-  /** The parts that are there; undefined if the object was completed or removed. @throws UNAVAILABLE */
-  partsOf(key: string, id: string): Promise<WrittenPart[] | undefined>
+/** Objects that clients upload in parts, by presigned URLs. `remove` ends one that is not complete. */
+export type DirectUploads = {
+  /** Begins an object. @returns the id of its upload, for the calls below @throws UNAVAILABLE */
+  create(key: string): Promise<string>
+  /** The URLs that take the parts, by PUT, for so many seconds. Each takes a body of exactly the size of its part. */
+  presignParts(key: string, id: string, parts: readonly DirectPart[], seconds: number): Promise<string[]>
+  /** The parts that are stored; undefined if the object was completed or removed. @throws UNAVAILABLE */
+  listParts(key: string, id: string): Promise<StoredPart[] | undefined>
   /** Makes the object of its parts. @throws UNAVAILABLE */
-  complete(key: string, id: string, parts: readonly WrittenPart[]): Promise<void>
+  complete(key: string, id: string, parts: readonly StoredPart[]): Promise<void>
 }
 
 /** The object does not exist: its bytes were lost, or deleted from outside. */

@@ -19,14 +19,14 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/
 /** What is not yet claimed has an hour. */
 const EXTEND_MS = 900_000
 
-/** An object that has the bytes of a file, and what makes it that of the file's record. */
-export type KeptObject = Pick<NewObject, 'key' | 'claimSql' | 'discard'>
+/** An object that has the bytes of a file already, and the step by which the file's record claims it. */
+export type AdoptableObject = Pick<NewObject, 'key' | 'claimSql' | 'discard'>
 
 /** Files as their route receives them. */
 export type ReceivedFiles = {
   files: UploadedFiles['files']
-  /** Has the bytes of the only file already: they are read, and not written again unless metadata are removed from them. */
-  kept?: KeptObject | undefined
+  /** Has the bytes of the only file: they are read, and not stored again unless metadata are stripped. */
+  adoptable?: AdoptableObject | undefined
   /** Of the whole body, if it is known. */
   contentLength: number | undefined
   isRepeatable: boolean
@@ -100,7 +100,7 @@ export function createReceiving(
    * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE, QUOTA_EXCEEDED, UNAVAILABLE, and what `accept` and `create` throw
    */
   return async function receive<T>(
-    { files, kept, contentLength, isRepeatable, caller, once, signal }: ReceivedFiles,
+    { files, adoptable, contentLength, isRepeatable, caller, once, signal }: ReceivedFiles,
     {
       reservation = quota.reserve(caller),
       certainBytes = contentLength,
@@ -127,8 +127,8 @@ export function createReceiving(
         const sniffer = createSniffer(file.print.declaredType)
         const bytes = sniffer.pass(extending(reservation.pass(file.bytes, certainBytes), stored))
         const object =
-          kept && !stripMetadata
-            ? { ...kept, ...(await readThrough(bytes, file)) }
+          adoptable && !stripMetadata
+            ? { ...adoptable, ...(await readThrough(bytes, file)) }
             : await objects.write('uploads', bytes, { signal, maxBytes: contentLength })
         const { sha256, size } = object
         const contentType = await sniffer.contentType()

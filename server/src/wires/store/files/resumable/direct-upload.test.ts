@@ -250,7 +250,7 @@ eachEngine((engine) => {
       const appended = await append(app, token, path, { offset: 0, bytes: SVG })
       assert.deepEqual(
         [appended.status, appended.body.error.message],
-        [409, 'The bytes of this upload go to the bucket: GET it for the addresses.'],
+        [409, 'The bytes of this upload go to the bucket: GET the upload for the URLs of its parts.'],
       )
       assert.equal((await app.request('DELETE', path, { token })).status, 204)
       const { status, body } = await more()

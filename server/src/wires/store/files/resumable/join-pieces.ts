@@ -8,16 +8,16 @@ import { storeErrors } from '../../errors.ts'
 import type { Objects } from '../../objects/objects.ts'
 import { heldRoom } from '../../quota.ts'
 import type { Uploads } from '../uploads/upload.ts'
-import { JOIN_MS, type Piece, type ResumableUpload, type ResumableUploads } from './resumable-uploads.ts'
 import { completeInBucket } from './direct-upload.ts'
+import { JOIN_MS, type Piece, type ResumableUpload, type ResumableUploads } from './resumable-uploads.ts'
 import { declaredFileOf } from './tus.ts'
 
 /** How long a request waits while another one makes the file, and how often it looks. */
 const WAIT_MS = 20_000
 const POLL_MS = 100
 const RETRY_SECONDS = 2
-/** After these errors no other bytes will come for an upload. */
-const HOPELESS = new Set<string>([storeErrors.checksum_mismatch.code, errors.not_found.code])
+/** After these errors an upload cannot become a file: it is deleted. */
+const FATAL_CODES = new Set<string>([storeErrors.checksum_mismatch.code, errors.not_found.code])
 
 type Context = { clock: Clock; objects: Objects; uploads: ResumableUploads; upload: Uploads }
 
@@ -55,7 +55,7 @@ async function join(context: Context, joined: ResumableUpload): Promise<Resumabl
     // Another request was faster, if this one was slower than its time.
     const now = await uploads.get(id, owner)
     if (now.file_id !== null) return now
-    if (HOPELESS.has(error.code)) await uploads.remove(id, owner)
+    if (FATAL_CODES.has(error.code)) await uploads.remove(id, owner)
     else await uploads.leave(id)
     throw error
   }
@@ -77,7 +77,7 @@ async function makeFile(context: Context, joined: ResumableUpload): Promise<Resu
           contentLength: size,
           isRepeatable: false,
         },
-        kept: pieces.length === 1 ? uploads.keep(id, pieces[0]!) : undefined,
+        adoptable: pieces.length === 1 ? uploads.adoptPiece(id, pieces[0]!) : undefined,
         caller: { kind: owner_kind, id: owner },
         once: async (_fingerprint, perform) => perform(newId(), false),
         // Its client may go: what has arrived becomes a file.

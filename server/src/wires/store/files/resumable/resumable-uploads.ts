@@ -7,9 +7,9 @@ import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import { noUpload } from '../../errors.ts'
 import type { NewObject, Objects } from '../../objects/objects.ts'
 import { isExceeded, type FileOwner, type Quota } from '../../quota.ts'
-import type { KeptObject } from '../receiving/receive-files.ts'
+import type { AdoptableObject } from '../receiving/receive-files.ts'
 
-/** How long an upload is kept after its last bytes. */
+/** How long an upload is stored after its last bytes. */
 const RETENTION_MS = 86_400_000
 /** How long another request waits for one that makes the file, after the last sign of it. */
 export const JOIN_MS = 60_000
@@ -31,15 +31,15 @@ export type ResumableUpload = {
   joined_until: number
   file_id: string | null
   expires_at: number
-  /** Of one whose client writes to the bucket, until all is there: the object. */
+  /** Of a direct upload until it is complete: the key of the object. */
   object: string | null
-  /** How the bucket calls the upload. */
+  /** The id of the upload in the bucket. */
   bucket_upload: string | null
   /** How many bytes each part has, but the last. */
   part_size: number | null
 }
 
-/** An upload whose client writes to the bucket. */
+/** An upload whose client sends the bytes to the bucket. */
 export type DirectUpload = ResumableUpload & { object: string; bucket_upload: string; part_size: number }
 
 /** A piece that is stored: an object of the uploads storage. */
@@ -49,7 +49,7 @@ export type ResumableUploads = {
   /**
    * Creates an upload, and reserves room for all of it.
    *
-   * @param upload.partSize of one that its client writes to the bucket
+   * @param upload.partSize of a direct upload, in bytes
    * @param upload.key of a call that may be repeated
    * @returns also whether an earlier call under the key has created it
    * @throws QUOTA_EXCEEDED; IDEMPOTENCY_CONFLICT if that was another upload
@@ -58,10 +58,10 @@ export type ResumableUploads = {
     owner: FileOwner,
     upload: { size: number; metadata: string; partSize?: number | undefined; key?: string | undefined },
   ): Promise<{ upload: ResumableUpload; isRepeated: boolean }>
-  /** Writes down how the bucket calls an upload; what another request has written stays. @throws CONFLICT if the upload has ended */
-  nameInBucket(upload: ResumableUpload, name: string): Promise<DirectUpload>
-  /** Takes the object that the client has written for the only piece. @throws CONFLICT if the upload has ended */
-  arrive(upload: DirectUpload): Promise<ResumableUpload>
+  /** Stores the id of the bucket's upload, unless another request has stored one. @throws CONFLICT if the upload has ended */
+  setBucketUpload(upload: ResumableUpload, bucketUpload: string): Promise<DirectUpload>
+  /** Claims the object that the client has uploaded as the only piece. @throws CONFLICT if the upload has ended */
+  claimObject(upload: DirectUpload): Promise<ResumableUpload>
   /** @throws NOT_FOUND also if it has expired, or is another caller's */
   get(id: string, owner: string): Promise<ResumableUpload>
   /**
@@ -80,8 +80,8 @@ export type ResumableUploads = {
    */
   extend(upload: ResumableUpload, written: readonly NewObject[]): Promise<void>
   pieces(id: string): Promise<Piece[]>
-  /** The object of the only piece, to be that of the file. @throws CONFLICT in the batch if the upload has ended */
-  keep(id: string, piece: Piece): KeptObject
+  /** The object of the only piece, which becomes the file's. @throws CONFLICT in the batch if the upload has ended */
+  adoptPiece(id: string, piece: Piece): AdoptableObject
   /** Lets one request at a time make the file. @returns the upload if this one may, for a minute */
   join(id: string): Promise<ResumableUpload | undefined>
   /** Goes on with it for as long again. */
@@ -114,7 +114,7 @@ export function createResumableUploads(
     return row
   }
 
-  async function createdUnder({ id }: FileOwner, key = ''): Promise<ResumableUpload | undefined> {
+  async function findByKey({ id }: FileOwner, key = ''): Promise<ResumableUpload | undefined> {
     if (key === '') return undefined
     const ofKey = sql`owner = ${id} and creation_key = ${key}`
     const row = await db.get(sql<ResumableUpload>`select ${COLUMNS} from store_uploads where ${ofKey}`)
@@ -164,8 +164,8 @@ export function createResumableUploads(
 
   const directSql = (id: string): Sql<{ key: string }> =>
     sql`select object as key from store_uploads where id = ${id} and object is not null`
-  /** An object that was completed after the end of its upload, whose removal came too early for it. */
-  const lateSql = (id: string, object: string): Sql<{ key: string }> => sql`
+  /** The object of an upload that was removed before the bucket had completed it. */
+  const orphanSql = (id: string, object: string): Sql<{ key: string }> => sql`
     select cast(${object} as text) as key
     where not exists (select 1 from store_uploads where id = ${id})
       and not exists (select 1 from store_files where object = ${object})`
@@ -208,28 +208,28 @@ export function createResumableUploads(
     get,
 
     async create(owner, { key, ...wanted }) {
-      const earlier = await createdUnder(owner, key)
-      if (earlier) return repeated(earlier, wanted)
+      const earlier = await findByKey(owner, key)
+      if (earlier) return sameUpload(earlier, wanted)
       try {
         return { upload: await insert(owner, { key, ...wanted }), isRepeated: false }
       } catch (error) {
         // Another request was faster: there may be no room beside what it has reserved.
         const isSecond = error instanceof ConstraintError || isExceeded(error)
-        const first = isSecond ? await createdUnder(owner, key) : undefined
-        if (first) return repeated(first, wanted)
+        const first = isSecond ? await findByKey(owner, key) : undefined
+        if (first) return sameUpload(first, wanted)
         throw error
       }
     },
 
-    async nameInBucket({ id }, name) {
-      const [named] = await db.write(sql<DirectUpload>`
-        update store_uploads set bucket_upload = coalesce(bucket_upload, ${name})
+    async setBucketUpload({ id }, bucketUpload) {
+      const [row] = await db.write(sql<DirectUpload>`
+        update store_uploads set bucket_upload = coalesce(bucket_upload, ${bucketUpload})
         where id = ${id} and object is not null returning ${COLUMNS}`)
-      if (!named) throw otherWriter()
-      return named
+      if (!row) throw otherWriter()
+      return row
     },
 
-    async arrive({ id, owner, object, size }) {
+    async claimObject({ id, owner, object, size }) {
       const piece: Piece & { upload_id: string } = { upload_id: id, start: 0, size, object }
       const due = clock.now() + RETENTION_MS
       const ended = otherWriter()
@@ -247,7 +247,7 @@ export function createResumableUploads(
           quota.extendSql(id, due),
         ])
       } catch (error) {
-        if (error === ended) await db.batch(objects.discardSql('uploads', lateSql(id, object)))
+        if (error === ended) await db.batch(objects.discardSql('uploads', orphanSql(id, object)))
         throw error
       }
       return get(id, owner)
@@ -309,10 +309,10 @@ export function createResumableUploads(
       db.all(sql<Piece>`
         select start, size, object from store_upload_pieces where upload_id = ${id} order by start`),
 
-    keep: (id, { object }) => ({
+    adoptPiece: (id, { object }) => ({
       key: object,
       claimSql: requireRow(
-        // The upload is locked first, as by what ends it: two would wait for each other otherwise.
+        // Locks the upload first, in the order of `remove`: otherwise a deadlock is possible.
         sql`
           delete from store_upload_pieces
           where object = ${object} and upload_id in (select id from store_uploads where id = ${id} ${sql.forUpdate})
@@ -357,7 +357,7 @@ export function createResumableUploads(
 }
 
 /** @throws IDEMPOTENCY_CONFLICT */
-function repeated(upload: ResumableUpload, wanted: { size: number; metadata: string }) {
+function sameUpload(upload: ResumableUpload, wanted: { size: number; metadata: string }) {
   if (upload.size !== wanted.size || upload.metadata !== wanted.metadata)
     throw errors.idempotency_conflict({ message: 'Another upload was created under this Idempotency-Key.' })
   return { upload, isRepeated: true }
@@ -371,7 +371,9 @@ const otherOffset = (offset: number): ApiError =>
   })
 
 const writtenToBucket = (): ApiError =>
-  errors.conflict({ message: 'The bytes of this upload go to the bucket: GET it for the addresses.' })
+  errors.conflict({
+    message: 'The bytes of this upload go to the bucket: GET the upload for the URLs of its parts.',
+  })
 
 const otherWriter = (): ApiError =>
   errors.conflict({ message: 'Another request has continued or ended this upload: ask for its offset.' })

@@ -13,7 +13,7 @@ import type { FilesAccess } from '../../documents/file-fields/file-access.ts'
 import { OneUpload } from '../route-parameters.ts'
 import type { Uploads } from '../uploads/upload.ts'
 import { appendPieces } from './append-pieces.ts'
-import { lookInBucket, partSizeOf, type BucketState } from './direct-upload.ts'
+import { readBucketState, partSizeOf, type BucketState } from './direct-upload.ts'
 import { joinPieces } from './join-pieces.ts'
 import type { ResumableUpload, ResumableUploads } from './resumable-uploads.ts'
 import { checksumOf, checkVersion, declaredFileOf, PIECE_TYPE, tusHeaders } from './tus.ts'
@@ -36,9 +36,9 @@ const UploadState = Type.Object(
           number: Type.Integer(),
           start: Type.Integer({ description: 'Where it begins in the file.' }),
           size: Type.Integer(),
-          url: Type.String({ format: 'uri', description: 'Takes its bytes by PUT, for an hour.' }),
+          url: Type.String({ format: 'uri', description: 'Presigned for an hour; takes its bytes by PUT.' }),
         }),
-        { description: 'The first hundred parts that the client has still to send to the bucket.' },
+        { description: 'Of a direct upload: the first hundred parts that the bucket does not have.' },
       ),
     ),
   },
@@ -73,9 +73,9 @@ export function uploadEndpoints(wire: {
   const spec = { access: 'user', answerHeaders: tusHeaders(limit) } as const
   const body = stream({ maxBytes: limit, contentTypes: [PIECE_TYPE], receiveMs: receiveMsOf(limit) })
 
-  /** What has arrived of an upload; if that is all, it becomes the file. */
-  async function stateNow(upload: ResumableUpload): Promise<BucketState> {
-    const state = await lookInBucket(wire, upload)
+  /** Reads what has arrived of an upload, and makes the file if that is all. */
+  async function refresh(upload: ResumableUpload): Promise<BucketState> {
+    const state = await readBucketState(wire, upload)
     return { ...state, upload: await joinPieces(wire, state.upload) }
   }
 
@@ -109,7 +109,7 @@ export function uploadEndpoints(wire: {
           'upload-direct': Type.Optional(
             Type.Enum(['true', 'false'], {
               description:
-                'With true the client sends the bytes to the bucket itself, if there is one: the answer has the parts.',
+                'If true and the files are in a bucket, the client sends the bytes there, to the presigned URLs of the answer.',
             }),
           ),
           'upload-concat': Type.Optional(
@@ -148,15 +148,13 @@ export function uploadEndpoints(wire: {
           partSize,
           key,
         })
-        const begin = async (): Promise<BucketState> => {
-          if (isRepeated || partSize !== undefined) return stateNow(created)
-          const appended = body
-            ? await appendPieces(wire, await uploads.take(created.id, caller.id, 0), body, checksum)
-            : created
-          return { upload: await joinPieces(wire, appended) }
-        }
         try {
-          const state = await begin()
+          const state =
+            body && !isRepeated
+              ? await refresh(
+                  await appendPieces(wire, await uploads.take(created.id, caller.id, 0), body, checksum),
+                )
+              : await refresh(created)
           return answer<UploadState>(stateOf(state), {
             status: 201,
             headers: { ...headersOf(state.upload), location: `uploads/${created.id}` },
@@ -173,8 +171,8 @@ export function uploadEndpoints(wire: {
         ...spec,
         summary: 'Get the offset of a resumable upload',
         description:
-          'With HEAD, as tus does, or with GET. Once the upload is complete, it names the file. Of one to the bucket it answers the parts that are missing, and completes it if there are none.',
-        // A hundred addresses are signed for it.
+          'With HEAD, as tus does, or with GET. Once the upload is complete, it names the file. For a direct upload it lists the parts that the bucket does not have, and completes the upload if there are none.',
+        // It presigns up to a hundred URLs.
         limit: '300/min',
         params: OneUpload,
         headers: Type.Object(VERSION_HEADER),
@@ -191,14 +189,13 @@ export function uploadEndpoints(wire: {
       },
       async ({ params: { id }, headers, caller }) => {
         checkVersion(headers['tus-resumable'])
-        const found = await uploads.get(id, caller.id)
-        // Its bytes arrive without a request that asks for it.
-        if (found.object !== null) access.rowFilter(caller, 'create')
-        const state = await stateNow(found)
-        const { upload } = state
+        const upload = await uploads.get(id, caller.id)
+        // The bytes of a direct upload arrive without a request that checks the rule.
+        if (upload.object !== null) access.rowFilter(caller, 'create')
+        const state = await refresh(upload)
         return answer<UploadState>(stateOf(state), {
           headers: {
-            ...headersOf(upload),
+            ...headersOf(state.upload),
             'upload-length': String(upload.size),
             ...(upload.metadata !== '' && { 'upload-metadata': upload.metadata }),
           },

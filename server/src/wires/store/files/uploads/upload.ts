@@ -4,7 +4,7 @@ import type { Upload, UploadedFile } from '../../../../http/bodies.ts'
 import type { Once } from '../../../../http/route.ts'
 import { newFileState, type FileRow, type Files } from '../files.ts'
 import type { FileOwner, Reservation } from '../../quota.ts'
-import type { FilePrint, KeptObject, NewFile, ReceiveFiles } from '../receiving/receive-files.ts'
+import type { FilePrint, AdoptableObject, NewFile, ReceiveFiles } from '../receiving/receive-files.ts'
 
 /** What the headers of further files may take in a body. */
 const HEADERS_BYTES = 102_400
@@ -22,7 +22,7 @@ type Received = {
 /** An upload as its route receives it. */
 export type ReceivedUpload = Received & {
   body: Omit<Upload<UploadFields, true>, 'files'>
-  kept?: KeptObject | undefined
+  adoptable?: AdoptableObject | undefined
   /** Room that was reserved before. */
   reservation?: Reservation
   /** Checks the record before it is created, and gives further steps of the batch that creates it. */
@@ -39,7 +39,7 @@ export function createUploads({ receive, files }: { receive: ReceiveFiles; files
   function upload<T>(
     {
       body: { file, fields, contentLength, isRepeatable },
-      kept,
+      adoptable,
       caller,
       once,
       signal,
@@ -49,7 +49,7 @@ export function createUploads({ receive, files }: { receive: ReceiveFiles; files
     reply: (row: FileRow) => T,
   ): Promise<T> {
     return receive(
-      { files: only(file), kept, contentLength, isRepeatable, caller, once, signal },
+      { files: only(file), adoptable, contentLength, isRepeatable, caller, once, signal },
       {
         ...(reservation && { reservation }),
         contentOf: async ([print]) => contentOf(print!, await fields()),

@@ -12,7 +12,7 @@ import { release } from './release.ts'
 const WHOLE_BYTES_MAX = 75_000_000
 /** How many pixels are encoded as AVIF or WebP: each takes 25 bytes of memory, and 43 with an alpha channel. */
 const PIXELS_MAX = 2048 * 2048
-const CLEAR_PIXELS_MAX = 2_500_000
+const ALPHA_PIXELS_MAX = 2_500_000
 /** The largest image of which a ThumbHash is made. */
 const HASHED_SIDE = 100
 const LONGEST_SECONDS = 10
@@ -49,8 +49,8 @@ export async function resize(
   return readable(contentType, async () => {
     const { image, size, hasAlpha } = await open(sharp, source, contentType)
     const { width, height, fit } = resizing
-    const canBeClear = wanted !== 'jpeg' && (hasAlpha || fit === 'contain')
-    const isLarge = pixelsOf(size, resizing) > (canBeClear ? CLEAR_PIXELS_MAX : PIXELS_MAX)
+    const hasAlphaOut = wanted !== 'jpeg' && (hasAlpha || fit === 'contain')
+    const isLarge = pixelsOf(size, resizing) > (hasAlphaOut ? ALPHA_PIXELS_MAX : PIXELS_MAX)
     image
       .autoOrient()
       .resize({
@@ -58,11 +58,11 @@ export async function resize(
         ...(height !== undefined && { height }),
         fit,
         withoutEnlargement: true,
-        background: { ...WHITE, alpha: canBeClear ? 0 : 1 },
+        background: { ...WHITE, alpha: hasAlphaOut ? 0 : 1 },
       })
       .timeout({ seconds: LONGEST_SECONDS })
     if (wanted === 'jpeg') image.flatten({ background: WHITE })
-    if (wanted === 'png' || (isLarge && canBeClear))
+    if (wanted === 'png' || (isLarge && hasAlphaOut))
       return { bytes: await image.png().toBuffer(), format: 'png' }
     // The best tables of JPEG need all of the image in memory.
     if (wanted === 'jpeg' || isLarge)
@@ -143,6 +143,8 @@ function pixelsOf(size: Size, { width = Infinity, height = Infinity, fit }: Resi
   return Math.round(size.width * scale) * Math.round(size.height * scale)
 }
 
+const millions = (count: number): number => Number((count / 1e6).toFixed(1))
+
 /** @throws IMAGE_UNREADABLE, IMAGE_TOO_LARGE in place of what `sharp` throws */
 async function readable<T>(contentType: string, task: () => Promise<T>): Promise<T> {
   try {
@@ -152,7 +154,7 @@ async function readable<T>(contentType: string, task: () => Promise<T>): Promise
     const { message } = error as Error
     if (message.includes('pixel limit'))
       throw storeErrors.image_too_large({
-        message: `An image of this type can be resized up to ${sourceFormat(contentType)!.maxPixels / 1e6} million pixels: this one has more.`,
+        message: `An image of this type can be resized up to ${millions(sourceFormat(contentType)!.maxPixels)} million pixels: this one has more.`,
         cause: error,
       })
     if (message.startsWith('timeout')) throw storeErrors.image_too_large({ cause: error })

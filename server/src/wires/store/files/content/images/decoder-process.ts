@@ -1,4 +1,4 @@
-// What the process runs that decodes images: decoder.ts starts it, and talks to it.
+// The main module of the process that decodes images: decoder.ts starts it and sends it the tasks.
 import { writeFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { Socket } from 'node:net'
@@ -19,7 +19,7 @@ const LIMITS = { messageBytes: 4096, attachedBytes: LARGEST_IMAGE_BYTES }
 /** How much memory an image may take, its bytes and the result included. With 25 MB of this process and 200 of a server it is less than 400. */
 const MEMORY_MAX_BYTES = 150e6
 const WATCH_MS = 10
-/** libvips may say one thing for each row. */
+/** libvips may report one error for each row. */
 const REASON_MAX = 1000
 
 type Result = { outcome: ImageOutcome; bytes?: Buffer }
@@ -27,11 +27,11 @@ type Result = { outcome: ImageOutcome; bytes?: Buffer }
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** What the process takes without an image. */
+/** The resident memory of the process before its first image. */
 let ownBytes = 0
 const grownBytes = (): number => process.memoryUsage.rss() - ownBytes
 
-/** At once: a regular exit waits for the threads of libvips. */
+/** Ends at once: a regular exit waits for the threads of libvips. */
 const end = (): void => void process.kill(process.pid, 'SIGKILL')
 
 async function answer({ outcome, bytes = Buffer.alloc(0) }: Result): Promise<void> {
@@ -40,7 +40,7 @@ async function answer({ outcome, bytes = Buffer.alloc(0) }: Result): Promise<voi
   await new Promise<void>((resolve) => channel.write(bytes, () => resolve()))
 }
 
-/** @throws anything else than an answer to a client */
+/** The answer for an error of the API. @throws any other error */
 function failureOf(error: unknown): Result {
   if (!(error instanceof ApiError)) throw error
   const { code, message, cause } = error
@@ -90,7 +90,7 @@ async function start(): Promise<void> {
   } catch (error) {
     await answer(failureOf(error))
   }
-  // A regular end would do so, which this process has not.
+  // A regular exit would do this, but this process is killed.
   flushCompileCache()
 }
 
@@ -105,9 +105,10 @@ const channel = new Socket({
     },
   },
 })
-channel.on('error', () => {}) // the server has ended: what follows is the end of the channel
+channel.on('error', () => {}) // The server has exited: `close` follows.
 channel.on('close', end)
-// A server that is told to end finishes what it has begun: this process then ends with its channel.
+// Ctrl-C and service managers send these signals to this process too. It ignores them: the server may still need it for requests
+// that it finishes, and closes the channel when it exits.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 raiseOomScore()
 const loaded = loadSharp()

@@ -17,13 +17,13 @@ const CHANNEL = 3
 const START_MS = 30_000
 /** How long a task may take, once the bytes are there. libvips has a limit of its own, which not all of its readers look at. */
 const TASK_MS = 15_000
-/** How long it is there for the next image. */
+/** How long it waits for the next image. */
 const IDLE_MS = 10_000
 /** If it holds more than this after a task, the next image gets a new process. */
 const IDLE_GROWTH_MAX_BYTES = 25e6
 const RETRY_SECONDS = 5
 const LIMITS = { messageBytes: 16_384, attachedBytes: 128 * 1024 * 1024 }
-/** All that the process gets of the server's environment, which has secrets. */
+/** The only variables that the process inherits: the others may be secrets. */
 const INHERITED = ['LD_LIBRARY_PATH', 'NODE_COMPILE_CACHE', 'SystemRoot']
 /** So that it gives back what it has freed. */
 const MEMORY_ENVIRONMENT = {
@@ -34,7 +34,7 @@ const MEMORY_ENVIRONMENT = {
 }
 /** Of a ThumbHash in Base64. */
 const PREVIEW_LETTERS_MAX = 44
-/** By which the kernel or the C library ends a program that has a fault. */
+/** The signals by which a program ends that has crashed. */
 const FAULTS: readonly unknown[] = ['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP']
 
 type Log = { log: Pick<Logger, 'warn'> }
@@ -110,7 +110,7 @@ export function createDecoder({ log }: Log): Decoding {
 }
 
 /**
- * It keeps no other process running, and ends with the one that has started it.
+ * Starts the process. It does not keep the server running, and ends with it.
  *
  * @throws UNAVAILABLE
  */
@@ -122,8 +122,8 @@ function spawnProcess(): { child: ChildProcess; channel: Socket } {
       env: { ...inherited(), ...MEMORY_ENVIRONMENT },
       stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
     })
-    child.on('error', () => {}) // so that it ends no server: startProcess hears of it
-    // Without a descriptor that is free there are no pipes.
+    child.on('error', () => {}) // Handled in startProcess: an error without a listener would end the server.
+    // If no file descriptor is free, there are no pipes.
     const channel = (child.stdio as ChildProcess['stdio'] | undefined)?.[CHANNEL] as Socket | undefined
     if (!channel) throw new Error('the process that decodes images got no pipe')
     child.unref()
@@ -150,7 +150,7 @@ function startProcess({ log }: Log) {
     answered = pendingAnswer()
     resolve({ message: message as ImageAnswer, bytes })
   })
-  channel.on('error', () => {}) // the process has ended, which it tells itself
+  channel.on('error', () => {}) // The process has ended: its event `close` tells why.
   channel.on('data', (piece: Buffer) => {
     try {
       read(piece)
@@ -183,7 +183,7 @@ function startProcess({ log }: Log) {
     hasEnded: () => isOver,
     async perform(task: ImageTask, source: ImageSource): Promise<Answered> {
       await ready
-      // It may answer before this knows that all is sent.
+      // The answer may come before all bytes are sent.
       const { promise } = answered
       await send(channel, task, source)
       return within(TASK_MS, promise, () => storeErrors.image_too_large())
@@ -198,7 +198,7 @@ function startProcess({ log }: Log) {
 const inherited = (): NodeJS.ProcessEnv =>
   Object.fromEntries(INHERITED.flatMap((name) => (name in process.env ? [[name, process.env[name]]] : [])))
 
-/** A promise whose rejection needs nobody. */
+/** A promise that may be rejected while nothing waits for it. */
 function pendingAnswer() {
   const pending = Promise.withResolvers<Answered>()
   pending.promise.catch(() => {})
@@ -218,7 +218,7 @@ async function send(channel: Socket, task: ImageTask, { size, open }: ImageSourc
     missing -= piece.length
     if (missing < 0 || channel.destroyed) break
     await write(channel, piece)
-    // It is nobody else's.
+    // Nothing else uses these bytes.
     release(piece)
   }
   if (missing !== 0 && !channel.destroyed) throw storeErrors.image_unreadable()
@@ -233,7 +233,7 @@ const write = (channel: Socket, bytes: Buffer): Promise<void> =>
     })
   })
 
-/** A fault of libvips is one of the image; what else ends the process is not known to be. */
+/** A crash is caused by the image; any other end of the process may not be. */
 function endError(by: NodeJS.Signals | number | null, isReady: boolean): ApiError {
   const cause = new Error(`the process that decodes images ended by ${by}`)
   return isReady && FAULTS.includes(by)
@@ -247,7 +247,7 @@ const FAILURES = {
   UNAVAILABLE: errors.unavailable,
 }
 
-/** The error that it answers; what else it answers, an image has made it say. */
+/** The error of an answer. Any other unexpected answer is a fault: a hostile image may have taken over the process. */
 const errorOf = (answer: ImageAnswer): Error =>
   answer.kind === 'failure'
     ? FAILURES[answer.code]({ message: answer.message, cause: new Error(answer.reason) })
