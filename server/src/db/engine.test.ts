@@ -317,7 +317,7 @@ eachEngine((engine) => {
 
     test('whose client has gone are stopped, whether they run or wait', async () => {
       const client = new AbortController()
-      const options = { caller: 'a', signal: client.signal }
+      const options = { caller: 'a', signal: client.signal, limitMs: 600_000 }
       const scans = Array.from({ length: 10 }, () => db.scan(endless, options))
       assert.deepEqual(
         await db.scan(sql`select 1 as one`, { caller: 'b' }),
