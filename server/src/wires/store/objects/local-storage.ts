@@ -136,9 +136,9 @@ export function createLocalStorage(options: { folder: string; isSharded: boolean
   return {
     name: 'local',
 
-    async write(key, bytes, { signal } = {}) {
+    async write(key, bytes, { signal, sha256 } = {}) {
       const { parent, path, part } = pathsOf(key)
-      const hash = createHash('sha256')
+      const hash = sha256 ? undefined : createHash('sha256')
       let file: FileHandle | undefined
       let size = 0
       let isRenamed = false
@@ -177,14 +177,14 @@ export function createLocalStorage(options: { folder: string; isSharded: boolean
       try {
         for await (const chunks of gathered(bytes, signal)) {
           for (const chunk of chunks) {
-            hash.update(chunk)
+            hash?.update(chunk)
             size += chunk.length
             unflushed += chunk.length
           }
           await disk(() => append(chunks))
         }
         await disk(finish)
-        return { size, sha256: hash.digest('hex') }
+        return { size, sha256: hash?.digest('hex') ?? sha256!() }
       } catch (error) {
         await Promise.allSettled([writing, flushing])
         // If this fails as well, the garbage collector deletes them.

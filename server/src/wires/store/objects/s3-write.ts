@@ -29,17 +29,17 @@ export async function writeToS3(
   bytes: AsyncIterable<Buffer>,
   options: WriteOptions,
 ): Promise<StoredBytes> {
-  const { signal } = options
+  const { signal, sha256 } = options
   signal?.throwIfAborted()
   const stored: StoredBytes = { size: 0, sha256: '' }
   async function* hashed(): AsyncGenerator<Buffer> {
-    const hash = createHash('sha256')
+    const hash = sha256 ? undefined : createHash('sha256')
     for await (const chunk of bytes) {
-      hash.update(chunk)
+      hash?.update(chunk)
       stored.size += chunk.length
       yield chunk
     }
-    stored.sha256 = hash.digest('hex')
+    stored.sha256 = hash?.digest('hex') ?? sha256!()
   }
   let isRepeated = false
   try {

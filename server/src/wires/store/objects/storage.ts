@@ -26,6 +26,8 @@ export type WriteOptions = {
   signal?: AbortSignal | undefined
   /** How long the object may become, if that may be more than 78 GiB: a bucket takes 10,000 parts of it. */
   maxBytes?: number | undefined
+  /** The SHA-256 of the bytes that have passed, if the caller computes it anyway. Default: the storage does. */
+  sha256?: (() => string) | undefined
 }
 
 /**

@@ -129,7 +129,7 @@ export function createReceiving(
         const object =
           adoptable && !stripMetadata
             ? { ...adoptable, ...(await readThrough(bytes, file)) }
-            : await objects.write('uploads', bytes, { signal, maxBytes: contentLength })
+            : await objects.write('uploads', bytes, { signal, maxBytes: contentLength, sha256: file.sha256 })
         const { sha256, size } = object
         const contentType = await sniffer.contentType()
         stored.push({ ...file.print, sha256, size, object, contentType, status })
@@ -163,13 +163,15 @@ function hashed({ field, name, contentType: declaredType }: UploadedFile, stored
     size += result.value.length
     return result
   }
+  const sha256 = () => hash.digest('hex')
   const print = { field, name, declaredType }
   return {
     print,
     bytes: { next },
+    sha256,
     async finish(): Promise<FilePrint> {
       while (!(await next()).done);
-      return { ...print, sha256: hash.digest('hex'), size }
+      return { ...print, sha256: sha256(), size }
     },
   }
 }
