@@ -9,17 +9,13 @@ import { refusedWhileRestoring } from './backups/restore-gate.ts'
 import { createRestores } from './backups/restore.ts'
 import { scheduleBackups } from './backups/backup-schedule.ts'
 import { openChanges } from './changes/open-changes.ts'
-import { declaredIndexes } from './documents/storage/entries/index-definition.ts'
 import { outdateWordsSql } from './documents/storage/sql/index-rows.ts'
-import { relationIndexes } from './documents/definition/incoming-relations.ts'
 import { openDocuments } from './documents/open-documents.ts'
-import { uniqueIndexes } from './documents/storage/indexes/unique-indexes.ts'
 import { describedCollections } from './documents/routes/described-collections.ts'
 import { collectionExport } from './documents/routes/transfer/collection-export.ts'
 import { openTransfer } from './documents/routes/transfer/transfer.ts'
 import { fileFieldsOf, schemasOf } from './documents/definition/answered-schemas.ts'
 import { createWordMerge } from './documents/storage/search/merge-words.ts'
-import { searchIndexes } from './documents/definition/search-option.ts'
 import { attachableFiles } from './files/attachable-files.ts'
 import { createFileBulk } from './files/lists/file-bulk.ts'
 import { createFileList } from './files/lists/file-list.ts'
@@ -117,7 +113,6 @@ export const store = defineWire({
     const access = createFilesAccess(context, { rule: options.fileAccess })
     const {
       collections,
-      isByOwner,
       indexes,
       automaticIndexes,
       lists,
@@ -129,10 +124,6 @@ export const store = defineWire({
     } = openDocuments(context, { guardedDb: db, quota, filesAccess: access }, options)
     const changes = openChanges(context, { collections }, options.changes)
     const restores = createRestores(context, { objects, backups, indexes })
-    const declared = declaredIndexes(options.indexes, isByOwner)
-    const unique = Object.entries(options.collections).flatMap(([name, collection]) =>
-      typeof collection === 'object' ? uniqueIndexes(name, collection.unique ?? [], declared) : [],
-    )
     const resizer = createResizer(context)
     const inspection = createInspection({ ...context, db }, { objects, resizer }, options.files)
     const files = createFiles({ db }, { objects, quota, uses: fileUses, readable: readableFiles, inspection })
@@ -170,7 +161,7 @@ export const store = defineWire({
       bodyFiles: { max: FILES_MAX, maxBytes: uploadLimit, receiveMs: receiveMsOf(uploadLimit) },
       shownFiles: createExpandedFiles({ db }, { readable: readableFiles, publicFiles, links }, settings),
       deletions: writing.deletions,
-      declared: options.collections,
+      declaredNow: () => collections.set.options,
       policy: policy.name,
       scanLimitMs: options.queryLimitSeconds * 1000,
       exporting: createSemaphore(EXPORTS),
@@ -207,11 +198,15 @@ export const store = defineWire({
         lastBackup: () => backups.lastCompletedAt(),
       }),
     })
-    const schemas = schemasOf(options.collections)
     return {
       routes,
       variants: (isTaken) =>
-        describedCollections(routes, schemas, (name) => collections.get(name).concealed, isTaken),
+        describedCollections(
+          routes,
+          schemasOf(collections.set.options),
+          (name) => collections.get(name).concealed,
+          isTaken,
+        ),
       scheduleContext: { documents: system },
       service: {
         documents: system,
@@ -226,21 +221,18 @@ export const store = defineWire({
         restores,
         indexes,
         automaticIndexes,
-        schemas,
-        fileFields: fileFieldsOf(options.collections),
+        get schemas() {
+          return schemasOf(collections.set.options)
+        },
+        get fileFields() {
+          return fileFieldsOf(collections.set.options)
+        },
       },
       async start() {
         await changes.start()
         await backups.failLapsed()
         await restores.recover()
-        await indexes.declare([
-          ...declared,
-          ...unique,
-          ...[...collections.declared.values()].flatMap((one) => [
-            ...relationIndexes(one),
-            ...searchIndexes(one),
-          ]),
-        ])
+        await indexes.declare(collections.set.indexes)
         if (context.processes.hasOlder()) {
           await db.write(outdateWordsSql)
           context.log.warn(
@@ -250,7 +242,10 @@ export const store = defineWire({
         void logFaultsOf(storages, context.log)
       },
       ready: (goOn) => indexes.complete(goOn),
-      exports: storeExport([collectionExport({ declared: options.collections }), fileExport({ objects })]),
+      exports: storeExport([
+        collectionExport({ declaredNow: () => collections.set.options }),
+        fileExport({ objects }),
+      ]),
       health,
       figures: [
         {

@@ -1,6 +1,6 @@
 import { deriveKey } from '../../../base/crypto.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
-import type { Collections } from '../documents/definition/collections.ts'
+import type { Collections, CollectionSet } from '../documents/definition/collections.ts'
 import { createCursors } from './cursor.ts'
 import type { ChangesContext } from './changes-endpoint.ts'
 import { Feed } from './feed.ts'
@@ -30,14 +30,11 @@ export function openChanges(
     ({ lagMs }) => lagMs / 1000,
   )
   gauge('sixwire_changes_resets', 'Followers that had to list again, since the start', ({ resets }) => resets)
-  const unlogged = [...collections.declared.values()].flatMap(({ name, hasChanges }) =>
-    hasChanges ? [] : [name],
-  )
   const served: ChangesContext = { collections, cursors, feed }
   return {
     served,
     async start() {
-      await openLog(db, unlogged)
+      await openLog(db, unloggedIn(collections.set))
       await publisher.start()
     },
     async close() {
@@ -45,3 +42,7 @@ export function openChanges(
     },
   }
 }
+
+/** The names of the collections whose changes are not logged. */
+export const unloggedIn = ({ declared }: CollectionSet): string[] =>
+  [...declared.values()].flatMap(({ name, hasChanges }) => (hasChanges ? [] : [name]))

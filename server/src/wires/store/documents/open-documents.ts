@@ -20,7 +20,6 @@ import { createIndexes } from './storage/indexes/indexes.ts'
 import { createAutomaticIndexes } from './lists/automatic-indexes.ts'
 import { createLists } from './lists/list.ts'
 import type { DeletionContext } from './writes/relations/relation-deletion.ts'
-import { incomingRelations } from './definition/incoming-relations.ts'
 import { createSystemDocuments } from './writes/system-documents.ts'
 import type { WriteContext } from './writes/write-context.ts'
 import { matchingRows } from './language/rules/rule.ts'
@@ -77,7 +76,9 @@ export function openDocuments(
     db: context.db,
     documents,
     indexesOf,
-    incoming: incomingRelations(collections.declared),
+    get incoming() {
+      return collections.set.incoming
+    },
     now: () => isoTime(clock.now()),
   }
   const fileUses = createFileUses({ db: context.db, collections, documents, indexesOf })
@@ -102,13 +103,12 @@ export function openDocuments(
     const { list } = createLists({ ...reading, automaticIndexes: { observe() {}, used() {} } })
     const traceless = createCollections(
       { policy: policy.name, readMatching: readMatchingBy(list, log) },
-      options,
+      { ...options, collections: collections.set.options },
     )
     return decideStored({ clock, policy, collections: traceless, documents }, request)
   }
   return {
     collections,
-    isByOwner,
     indexes,
     automaticIndexes,
     lists,

@@ -9,6 +9,11 @@ import { bindTemplate, OWN_VALUES, parseTemplate, type RuleSubject } from '../la
 import { readCollection, type CollectionDefinition, type CollectionContext } from './collection.ts'
 import { checkCollectionName } from '../language/collection-name.ts'
 import type { CollectionOption, UserValueOptions } from './collection-option.ts'
+import { declaredIndexes, type Definition, type IndexOptions } from '../storage/entries/index-definition.ts'
+import { uniqueIndexes } from '../storage/indexes/unique-indexes.ts'
+import type { FileField } from './file-field.ts'
+import { incomingRelations, relationIndexes, type IncomingRelations } from './incoming-relations.ts'
+import { searchIndexes } from './search-option.ts'
 import { createViewers, type ReadUserValue, type UserValue } from './viewer.ts'
 
 /** A value of `store.user`, which is read from documents. */
@@ -24,23 +29,34 @@ export const USER_VALUES_MAX = 1000
 /** The documents that a filter matches, or undefined if there are more than `USER_VALUES_MAX`, or than a page can hold. */
 export type ReadMatching = (collection: string, filter: FilterTree) => Promise<readonly unknown[] | undefined>
 
-type CollectionsOptions = {
+/** What of the options of the store its collections are read from. */
+export type CollectionsOptions = {
   readonly collections: Readonly<Record<string, CollectionOption>>
   readonly user: Static<typeof UserValueOptions>
+  readonly indexes: Static<typeof IndexOptions>
 }
 
 const NAME = /^[a-zA-Z]\w{0,63}$/
 
+/** All collections as they are declared at one moment, and what follows from them together. */
+export type CollectionSet = {
+  readonly options: CollectionsOptions['collections']
+  readonly declared: ReadonlyMap<string, CollectionDefinition>
+  /** What the policy alone says. */
+  readonly undeclared: CollectionDefinition
+  readonly sources: ReadonlyMap<string, UserValueSource>
+  readonly incoming: IncomingRelations
+  readonly fileFields: readonly FileField[]
+  /** The indexes that keep its rules, and those that its options ask for. */
+  readonly indexes: readonly Definition[]
+}
+
 /**
- * The collections of the configuration, and those that it does not name.
+ * Reads the collections that are declared.
  *
- * @param readMatching reads documents as the system
  * @throws StartError for what cannot work
  */
-export function createCollections(
-  { policy, readMatching }: { policy: PolicyName; readMatching: ReadMatching },
-  options: CollectionsOptions,
-) {
+export function readCollections(policy: PolicyName, options: CollectionsOptions): CollectionSet {
   for (const name of Object.keys(options.collections)) checkCollectionName(name, `store.collections.${name}`)
   const sources = readSources(options)
   const context: CollectionContext = { policy, userValues: [...sources.keys()] }
@@ -56,32 +72,88 @@ export function createCollections(
       throw new StartError(
         `store.collections.${collection}.changes: must not be false: store.user.${name} is read from this collection, and open streams follow it by its changes`,
       )
-  const readValue: ReadUserValue = (name, own) => readUserValue(sources.get(name)!, own.values, readMatching)
   return {
+    options: options.collections,
     declared,
-    /** A collection; one that the configuration does not name is the policy's. */
-    get: (name: string): CollectionDefinition => declared.get(name) ?? { ...undeclared, name },
+    undeclared,
+    sources,
+    incoming: incomingRelations(declared),
+    fileFields: [...declared.values()].flatMap(({ fileFields }) => fileFields),
+    indexes: indexesOf({ declared, undeclared }, options),
+  }
+}
+
+/** @throws StartError */
+function indexesOf(
+  set: Pick<CollectionSet, 'declared' | 'undeclared'>,
+  { collections, indexes }: CollectionsOptions,
+): Definition[] {
+  const byOption = declaredIndexes(indexes, (name) => isByOwner(set, name))
+  return [
+    ...byOption,
+    ...Object.entries(collections).flatMap(([name, collection]) =>
+      typeof collection === 'object' ? uniqueIndexes(name, collection.unique ?? [], byOption) : [],
+    ),
+    ...[...set.declared.values()].flatMap((one) => [...relationIndexes(one), ...searchIndexes(one)]),
+  ]
+}
+
+/** Whether a user's lists of the collection are those of the user's own documents. */
+function isByOwner(
+  { declared, undeclared }: Pick<CollectionSet, 'declared' | 'undeclared'>,
+  name: string,
+): boolean {
+  const { audiences, filters } = (declared.get(name) ?? undeclared).read
+  return audiences.size === 1 && audiences.has('owner') && filters.length === 0
+}
+
+/**
+ * The collections that are declared, and those that are not. A request that has got a collection goes on with it when another
+ * set takes the place of this one.
+ *
+ * @param readMatching reads documents as the system
+ * @throws StartError for what cannot work
+ */
+export function createCollections(
+  { policy, readMatching }: { policy: PolicyName; readMatching: ReadMatching },
+  options: CollectionsOptions,
+) {
+  let set = readCollections(policy, options)
+  const readValue: ReadUserValue = (name, own) => {
+    const source = set.sources.get(name)
+    return source ? readUserValue(source, own.values, readMatching) : Promise.resolve(undefined)
+  }
+  return {
+    /** Those of now. */
+    get set(): CollectionSet {
+      return set
+    },
+    replace(next: CollectionSet): void {
+      set = next
+    },
+    /** A collection; one that is not declared is the policy's. */
+    get: (name: string): CollectionDefinition => set.declared.get(name) ?? { ...set.undeclared, name },
     /** The caller who reads and writes documents in one request. */
     viewer: createViewers(readValue),
     /** The documents that values of `store.user` are read from for a user, and where in them. */
     sourcesOf: (names: readonly string[], subject: RuleSubject) =>
       names.flatMap((name) => {
-        const { collection, template, path } = sources.get(name)!
+        const { collection, template, path } = set.sources.get(name)!
         const filter = bindTemplate(template, subject.values)
         return filter ? [{ collection, filter, path }] : []
       }),
     /** Whether a user's lists of the collection are those of the user's own documents. */
-    isByOwner(name: string): boolean {
-      const { audiences, filters } = (declared.get(name) ?? undeclared).read
-      return audiences.size === 1 && audiences.has('owner') && filters.length === 0
-    },
+    isByOwner: (name: string): boolean => isByOwner(set, name),
   }
 }
 
 export type Collections = ReturnType<typeof createCollections>
 
 /** @throws StartError */
-function readSources({ collections, user }: CollectionsOptions): Map<string, UserValueSource> {
+function readSources({
+  collections,
+  user,
+}: Pick<CollectionsOptions, 'collections' | 'user'>): Map<string, UserValueSource> {
   return new Map(
     Object.entries(user).map(([name, { collection, filter, value }]) => {
       const at = `store.user.${name}`

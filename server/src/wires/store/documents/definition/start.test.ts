@@ -9,22 +9,14 @@ import { StartError } from '../../../../base/start-error.ts'
 import { checkOptions } from '../../../../kernel/wire/options.ts'
 import { configuredWires } from '../../../../wires.ts'
 import type { StoreOptions } from '../../options.ts'
-import { uniqueIndexes } from '../storage/indexes/unique-indexes.ts'
-import { incomingRelations } from './incoming-relations.ts'
-import { createCollections } from './collections.ts'
+import { readCollections } from './collections.ts'
 
 /** The line of a start that is refused, as the store and the check of its options read the configuration. */
 function refusalOf(store: object): string | undefined {
   try {
     const wire = configuredWires({ store }).find(({ name }) => name === 'store')!
     const options = checkOptions([wire]).get(wire) as Static<typeof StoreOptions>
-    const { declared } = createCollections(
-      { policy: 'guarded', readMatching: () => Promise.resolve([]) },
-      options,
-    )
-    incomingRelations(declared)
-    for (const [name, collection] of Object.entries(options.collections))
-      if (typeof collection === 'object') uniqueIndexes(name, collection.unique ?? [], [])
+    readCollections('guarded', options)
     return undefined
   } catch (error) {
     assert.ok(error instanceof StartError, String(error))

@@ -42,19 +42,20 @@ type Context = {
  * else keeps account of it.
  */
 export function createFileUses(context: Context) {
-  const { db } = context
-  const fields = [...context.collections.declared.values()].flatMap(({ fileFields }) => fileFields)
-  const byName = new Map(fields.map((field) => [field.name, field]))
-  const publicFields = fields.filter(({ isPublic }) => isPublic)
+  const { db, collections } = context
+  const fieldsNow = () => collections.set.fileFields
   const indexOf = (field: FileField) => indexOfField(context, field)
   const isTakenBy = (file: OwnedFile, field: FileField) => fieldsOfFile(file.attached_by).includes(field.name)
 
   return {
-    fields,
+    get fields(): readonly FileField[] {
+      return fieldsNow()
+    },
 
     /** The declared fields that have taken a file; undefined if one is not declared here, which may have it still. */
     fieldsOf(attachedBy: string | null): readonly FileField[] | undefined {
-      const taken = fieldsOfFile(attachedBy).map((name) => byName.get(name))
+      const fields = fieldsNow()
+      const taken = fieldsOfFile(attachedBy).map((name) => fields.find((field) => field.name === name))
       return taken.every((field) => field !== undefined) ? taken : undefined
     },
 
@@ -65,7 +66,7 @@ export function createFileUses(context: Context) {
      * @throws UNAVAILABLE if the index of a field was dropped
      */
     async unusedSteps(ids: readonly string[], otherwise: () => ApiError): Promise<Step[]> {
-      const indexes = await Promise.all(fields.map(indexOf))
+      const indexes = await Promise.all(fieldsNow().map(indexOf))
       return indexes.map((index) =>
         requireRow(sql`select 1 as free where ${hasNoReferrers(index, ids)}`, otherwise),
       )
@@ -74,7 +75,7 @@ export function createFileUses(context: Context) {
     /** In which fields documents have a file, and which, up to 1000 of each. */
     async usesOf(id: string): Promise<FileUse[]> {
       const uses = await Promise.all(
-        fields.map(async (field) => {
+        fieldsNow().map(async (field) => {
           const rows = await db.all(selectReferrersSql(await indexOf(field), [id], FOUND_MAX))
           return { field, documents: rows.map((row) => row.id) }
         }),
@@ -88,7 +89,7 @@ export function createFileUses(context: Context) {
      * @throws UNAVAILABLE while the index of a field is not ready: it may lack some
      */
     async usedOf(ids: readonly string[]): Promise<ReadonlySet<string>> {
-      const indexes = await Promise.all(fields.map(indexOf))
+      const indexes = await Promise.all(fieldsNow().map(indexOf))
       if (indexes.some(({ state }) => state !== 'ready'))
         throw errors.unavailable({ message: 'It is not known which documents have these files: try again.' })
       return new Set(await referredBy(db, indexes, ids))
@@ -96,6 +97,7 @@ export function createFileUses(context: Context) {
 
     /** Which of the files are public at this moment because a document has them in a field with public files. */
     async publicOf(files: readonly OwnedFile[]): Promise<ReadonlySet<string>> {
+      const publicFields = fieldsNow().filter(({ isPublic }) => isPublic)
       const ids = files
         .filter((file) => publicFields.some((field) => isTakenBy(file, field)))
         .map(({ id }) => id)
@@ -112,7 +114,7 @@ export function createFileUses(context: Context) {
 
     /** Whether the viewer may read a document with this file, and its view shows the field. */
     async isShownTo(viewer: Viewer, file: OwnedFile): Promise<boolean> {
-      for (const field of fields)
+      for (const field of fieldsNow())
         if (isTakenBy(file, field) && (await isShownIn(context, field, viewer, file.id))) return true
       return false
     },

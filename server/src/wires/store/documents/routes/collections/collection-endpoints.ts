@@ -17,7 +17,7 @@ export function collectionEndpoints({
   db,
   audit,
   deletions,
-  declared,
+  declaredNow,
   policy,
   scanLimitMs,
 }: {
@@ -25,7 +25,7 @@ export function collectionEndpoints({
   db: Database
   audit: Audit
   deletions: DeletionContext
-  declared: Readonly<Record<string, CollectionOption>>
+  declaredNow: () => Readonly<Record<string, CollectionOption>>
   policy: PolicyName
   /** How long bytes may be added up. */
   scanLimitMs: number
@@ -59,7 +59,7 @@ export function collectionEndpoints({
       ({ query: { limit, cursor, sizes }, caller, ip, signal }) =>
         readOverview(
           db,
-          declared,
+          declaredNow(),
           policy,
           { limit, after: cursor, sizes },
           {

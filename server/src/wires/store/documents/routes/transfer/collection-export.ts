@@ -8,9 +8,9 @@ const LINE_BREAK = 0x0a
 
 /** A file of documents for each collection, and how the configuration declares them. */
 export const collectionExport = ({
-  declared,
+  declaredNow,
 }: {
-  declared: Readonly<Record<string, CollectionOption>>
+  declaredNow: () => Readonly<Record<string, CollectionOption>>
 }): ExportForm => ({
   tables: ['store_documents'],
   about: {
@@ -38,7 +38,7 @@ export const collectionExport = ({
         select ${OWNED_TEXT} as line from store_documents d where d.collection = ${name} order by d.id`
       await folder.write(`documents/${name}.ndjson`, counted(snapshot.lines(rows)))
     }
-    await folder.write('collections.json', [`${JSON.stringify(declared, withoutHooks, 2)}\n`])
+    await folder.write('collections.json', [`${JSON.stringify(declaredNow(), withoutHooks, 2)}\n`])
     return []
   },
 })
