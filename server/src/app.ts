@@ -412,10 +412,17 @@ const diagnosesOf = (parts: ServerParts, warnings: readonly string[]): Diagnosis
 
 /** The routes of each wire. */
 const routeGroupsOf = ({ running, wires }: ServerParts): RouteGroup[] =>
-  running.flatMap(({ routes, variants, bodyLimit }, at) => {
+  running.flatMap(({ routes, variants, variantsOf, bodyLimit }, at) => {
     const { name, description, isUnlisted } = wires[at]!
     if (isUnlisted) return []
-    return { wire: name, description, routes, variants, ...(bodyLimit !== undefined && { bodyLimit }) }
+    return {
+      wire: name,
+      description,
+      routes,
+      variants,
+      variantsOf,
+      ...(bodyLimit !== undefined && { bodyLimit }),
+    }
   })
 
 /** @throws StartError if a screen does not fit its routes */

@@ -1895,6 +1895,54 @@ type DocumentIndex = {
   lastUsedAt?: string
 }
 
+type CollectionDefinition = {
+  name: string
+  /** Where it is defined: in the configuration, where alone it can be changed, by this route, or nowhere: then the policy decides. */
+  source: 'configuration' | 'stored' | 'none'
+  /** The file of the configuration that defines it. */
+  file?: string
+  /** As in store.collections of the configuration; null: it is defined no more. */
+  definition: unknown
+  /** The version in force, if it is stored. */
+  version?: number
+  newest?: DefinitionVersion
+  report?: DefinitionReport
+}
+
+type DefinitionVersion = {
+  /** From 1 on. */
+  version: number
+  /** Whether it is being checked, in force, was in force, or was refused. */
+  state: 'pending' | 'active' | 'past' | 'refused'
+  /** As in store.collections of the configuration; null: it is defined no more. */
+  definition: unknown
+  report?: DefinitionReport
+  /** The _id of the account or service key. */
+  createdBy: string
+  createdAt: string
+}
+
+type DefinitionReport = {
+  /** Why it was refused. */
+  reason?: string
+  /** How many documents were looked at. */
+  documents?: number
+  /** How many of them do not fit the schema. */
+  unfit?: number
+  /** The first ten of those, with their first faults. */
+  examples?: {
+    _id: string
+    issues: {
+      path: string
+      message: string
+    }[]
+  }[]
+}
+
+type DefinitionVersions = {
+  data: DefinitionVersion[]
+}
+
 type Changes = {
   changes: ChangeEvent[]
   /** For the next request. */
@@ -4018,6 +4066,82 @@ export interface Api {
       sizes?: boolean | undefined
     }
     reply: CollectionPage
+    errors: never
+  }
+  /** Get the definition of a collection */
+  'GET /store/collections/:name': {
+    reply: CollectionDefinition
+    errors: never
+  }
+  /** Define a collection */
+  'PUT /store/collections/:name': {
+    query: {
+      /** Whether only the report of what would happen is answered. */
+      dryRun?: boolean | undefined
+    }
+    body: {
+      /** Who may read a document. An audience (public, user, owner, admin), a filter such as {"members":"$$user._id"}, or a list of which any may hold. Default: that of the policy. */
+      read?: unknown
+      /** Who may create one. An audience (public, user, owner, admin), a filter such as {"members":"$$user._id"}, or a list of which any may hold. Default: that of the policy. */
+      create?: unknown
+      /** Who may change one; {"before":…,"after":…} are two rules. An audience (public, user, owner, admin), a filter such as {"members":"$$user._id"}, or a list of which any may hold. Default: that of the policy. */
+      update?: unknown
+      /** Who may delete one. An audience (public, user, owner, admin), a filter such as {"members":"$$user._id"}, or a list of which any may hold. Default: that of the policy. */
+      delete?: unknown
+      /** Fields that only administrators and service keys see and write. */
+      hidden?: string[] | undefined
+      /** Fields that are shown only where a rule holds for the document. */
+      showTo?: Record<string, unknown> | undefined
+      /** Fields that only hooks, administrators and service keys write. */
+      readOnly?: string[] | undefined
+      /** JSON Schema (2020-12) of the documents, without the fields of the server. */
+      schema?: Record<string, unknown> | undefined
+      /** Whether callers who can create a document can set its _id. Default: server. */
+      ids?: 'server' | 'client' | undefined
+      /** A field, or fields that are unique together. A document that lacks one of them is not compared. */
+      unique?: (string | string[] | {
+        fields: string[]
+        /** Whether texts that differ in case only are the same. Default: false. */
+        ignoreCase?: boolean | undefined
+      })[] | undefined
+      /** Fields that searches look into. */
+      search?: string[] | undefined
+      /** Fields that hold the _id of another document. */
+      relations?: Record<string, {
+        to: string
+        /** If the other document is deleted: that is refused (restrict, the default), the field is removed, or this document is deleted as well. */
+        onDelete?: 'restrict' | 'unset' | 'cascade' | undefined
+      }> | undefined
+      /** Fields that hold the _id of files. */
+      files?: Record<string, {
+        /** The media types that it takes. Default: all. */
+        types?: string[] | undefined
+        /** The largest file that it takes, in bytes, or like 5MB. Default: that of uploads. */
+        maxBytes?: number | string | undefined
+        /** How many files it takes. With 1 its value is one _id, with more an array of them. Default: 1. */
+        max?: number | undefined
+        /** Who may read its files: those who may read the document and see the field, or everybody who has their address. Default: document. */
+        access?: 'document' | 'public' | undefined
+      }> | undefined
+      /** Whether changes are logged, to be followed. Default: true. */
+      changes?: boolean | undefined
+    }
+    reply: CollectionDefinition
+    errors: 'CONFLICT' | 'PRECONDITION_FAILED' | 'DEFINITION_REFUSED'
+  }
+  /** Remove the definition of a collection */
+  'DELETE /store/collections/:name': {
+    reply: CollectionDefinition
+    errors: 'NOT_FOUND' | 'CONFLICT' | 'PRECONDITION_FAILED' | 'DEFINITION_REFUSED'
+  }
+  /** List the versions of a definition */
+  'GET /store/collections/:name/versions': {
+    query: {
+      limit?: number | undefined
+      /** A version: those before it are listed. */
+      before?: number | undefined
+    }
+    reply: DefinitionVersions
     errors: never
   }
   /** Delete all documents of a collection */

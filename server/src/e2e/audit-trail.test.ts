@@ -147,6 +147,18 @@ const CASES: Readonly<Record<string, Case | Shown>> = {
     file: 'wires/pay/administration/administration.test.ts',
   },
   'POST /store/files/bulk': { action: 'files.deleted', file: 'wires/store/files/lists/file-bulk.test.ts' },
+  'PUT /store/collections/:name': {
+    action: 'collection.defined',
+    call: async () => ['/store/collections/defined', { body: { read: 'public' } }],
+  },
+  'DELETE /store/collections/:name': {
+    action: 'collection.definition-removed',
+    call: async (app, admin) => {
+      const body = { read: 'admin' }
+      await app.request('PUT', '/store/collections/undefined', { token: admin.token, body })
+      return ['/store/collections/undefined']
+    },
+  },
   'DELETE /store/:collection': {
     action: 'collection.dropped',
     call: async (app, admin) => {

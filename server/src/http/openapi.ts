@@ -83,7 +83,7 @@ export const DESCRIPTION = [
 
 /**
  * Serves the description of every route at `/openapi.json`, and a page to try them at `/docs`. It is built at
- * the first request and cached, so that it does not slow the start.
+ * the first request and cached until a wire describes others, so that it does not slow the start.
  *
  * @param admit throws if a request for either may not be answered
  */
@@ -93,13 +93,14 @@ export async function registerDescription(
   groups: readonly RouteGroup[],
   admit: (request: FastifyRequest) => Promise<void>,
 ): Promise<void> {
-  let cached: { description: object; text: string; etag: string } | undefined
+  let cached: { description: object; text: string; etag: string; of: unknown[] } | undefined
   function description() {
-    if (!cached) {
+    const of = groups.map(({ variantsOf }) => variantsOf?.())
+    if (!cached || of.some((one, i) => one !== cached?.of[i])) {
       const described = describe(about, groups)
       const text = JSON.stringify(described)
       const etag = `"${createHash('sha256').update(text).digest('base64url')}"`
-      cached = { description: described, text, etag }
+      cached = { description: described, text, etag, of }
     }
     return cached
   }

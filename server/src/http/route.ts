@@ -317,5 +317,7 @@ export type RouteGroup = {
   description?: string | undefined
   routes: readonly Route[]
   variants?: RouteVariants | undefined
+  /** What the variants are made of: when it is another value, they are described anew. */
+  variantsOf?: (() => unknown) | undefined
   bodyLimit?: number
 }

@@ -197,6 +197,7 @@ const FIGURE_KINDS = oneOf(['count', 'bytes', 'time', 'text'])
 const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
   routes: { takes: 'a list of what route(…) returns', fits: Array.isArray },
   variants: optional(FUNCTION),
+  variantsOf: optional(FUNCTION),
   bodyLimit: optional(BODY_BYTES),
   service: ANYTHING,
   start: optional(FUNCTION),

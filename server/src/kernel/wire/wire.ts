@@ -87,6 +87,8 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
   routes: Routes
   /** Routes that `/openapi.json` describes beside those, such as `/store/projects` beside `/store/{collection}`. */
   variants?: RouteVariants
+  /** What the variants are made of: when it is another value, they are described anew. */
+  variantsOf?: () => unknown
   /** The largest body in bytes of the routes that name none of their own. Default 1 MiB. */
   bodyLimit?: number
   /** The object that wires which need this one get. */

@@ -10,6 +10,7 @@ export const storeErrors = defineErrors({
   upload_busy: [423, 'The bytes have arrived and become a file now: ask again shortly.'],
   checksum_mismatch: [460, 'The bytes do not have the checksum that was sent: send them again.'],
   quota_exceeded: [413, 'There is no room for this: delete files or documents first.'],
+  definition_refused: [409, 'The definition of the collection is refused: documents do not fit it.'],
   backup_damaged: [422, 'The backup is damaged: use another one.'],
 })
 

@@ -10,6 +10,7 @@ import { createRestores } from './backups/restore.ts'
 import { scheduleBackups } from './backups/backup-schedule.ts'
 import { openChanges } from './changes/open-changes.ts'
 import { outdateWordsSql } from './documents/storage/sql/index-rows.ts'
+import { openDefinitions } from './documents/definition-changes/open-definitions.ts'
 import { openDocuments } from './documents/open-documents.ts'
 import { describedCollections } from './documents/routes/described-collections.ts'
 import { collectionExport } from './documents/routes/transfer/collection-export.ts'
@@ -123,6 +124,11 @@ export const store = defineWire({
       system,
     } = openDocuments(context, { guardedDb: db, quota, filesAccess: access }, options)
     const changes = openChanges(context, { collections }, options.changes)
+    const definitions = openDefinitions(
+      context,
+      { db, collections, indexes, follow: changes.bindAll },
+      options,
+    )
     const restores = createRestores(context, { objects, backups, indexes })
     const resizer = createResizer(context)
     const inspection = createInspection({ ...context, db }, { objects, resizer }, options.files)
@@ -168,6 +174,7 @@ export const store = defineWire({
     }
     const routes = storeRoutes({
       documents,
+      definitions: definitions.served,
       changes: changes.served,
       files: {
         db,
@@ -207,6 +214,7 @@ export const store = defineWire({
           (name) => collections.get(name).concealed,
           isTaken,
         ),
+      variantsOf: () => collections.set,
       scheduleContext: { documents: system },
       service: {
         documents: system,
@@ -229,6 +237,7 @@ export const store = defineWire({
         },
       },
       async start() {
+        await definitions.start()
         await changes.start()
         await backups.failLapsed()
         await restores.recover()
@@ -276,6 +285,7 @@ export const store = defineWire({
         ]),
       ),
       async close() {
+        await definitions.close()
         await changes.close()
         await automaticIndexes.idle()
         await restores.close()

@@ -5,6 +5,7 @@ import { restoreEndpoints } from './backups/restore-endpoints.ts'
 import { backupEndpoints } from './backups/backup-endpoints.ts'
 import { collectionEndpoints } from './documents/routes/collections/collection-endpoints.ts'
 import { bulkEndpoints } from './documents/routes/bulk/bulk-endpoints.ts'
+import { definitionEndpoints } from './documents/definition-changes/definition-endpoints.ts'
 import { documentEndpoints } from './documents/routes/document-endpoints.ts'
 import { transferEndpoints } from './documents/routes/transfer/transfer-endpoints.ts'
 import { changesEndpoint } from './changes/changes-endpoint.ts'
@@ -31,6 +32,7 @@ type StoreParts = {
     Parameters<typeof documentEndpoints>[0] &
     Parameters<typeof bulkEndpoints>[0] &
     Parameters<typeof transferEndpoints>[0]
+  definitions: Parameters<typeof definitionEndpoints>[0]
   changes: Parameters<typeof changesEndpoint>[0]
   files: Parameters<typeof fileEndpoints>[0] &
     Parameters<typeof archiveEndpoint>[0] &
@@ -45,6 +47,7 @@ type StoreParts = {
 /** All routes of the wire. */
 export function storeRoutes(wire: StoreParts) {
   const collections = collectionEndpoints(wire.documents)
+  const definitions = definitionEndpoints(wire.definitions)
   const documents = documentEndpoints(wire.documents)
   const bulk = bulkEndpoints(wire.documents)
   const transfer = transferEndpoints(wire.documents)
@@ -80,6 +83,10 @@ export function storeRoutes(wire: StoreParts) {
     route('GET /store/files/:id/content', ...contents.download),
     route('POST /store/files/:id/link', ...contents.createLink),
     route('GET /store/collections', ...collections.list),
+    route('GET /store/collections/:name', ...definitions.get),
+    route('PUT /store/collections/:name', ...definitions.put),
+    route('DELETE /store/collections/:name', ...definitions.remove),
+    route('GET /store/collections/:name/versions', ...definitions.versions),
     route('DELETE /store/:collection', ...collections.drop),
     route('GET /store/changes', ...changes),
     route('POST /store/:collection', ...documents.create),

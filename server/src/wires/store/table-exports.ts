@@ -12,6 +12,11 @@ export const storeExport = (forms: readonly ExportForm[]): WireExport => ({
       json: ['fields'],
       without: ['format', 'build', 'has_arrays', 'has_cut_keys'],
     },
+    {
+      table: 'store_collection_versions',
+      about: 'Definitions of collections that were made while the server ran, with those before',
+      json: ['definition', 'report'],
+    },
     ...leftOut('How documents and files are found, counted and followed', [
       'store_change_readers',
       'store_changes',

@@ -90,15 +90,15 @@ async function begin(
   caller: Caller | undefined,
   countedAs: string,
 ): Promise<NewFollower> {
-  const requests = parseWatches(parameters, collections.get)
   const last = cursor === undefined ? undefined : cursors.read(cursor)
   // Before the rights are read: what changes them from here on is seen.
   const end = await feed.enter()
-  const bind = () => followingOf({ collections, cursors }, requests, caller)
+  const bind = () => followingOf({ collections, cursors }, parseWatches(parameters, collections.get), caller)
+  const { definitions } = feed
   const following = await bind()
   const reset = last && (await resetAt(last, following, feed))
   const { generation, position } = last && !reset ? last : end
-  return { following, boundAt: position, caller: countedAs, bind, position, generation, reset }
+  return { following, boundAt: position, definitions, caller: countedAs, bind, position, generation, reset }
 }
 
 /** Why a caller with a cursor has to list again. */

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 
+import { ApiError } from '../../../base/errors.ts'
 import type { Logger } from '../../../base/logger.ts'
 import type { Clock } from '../../../base/clock.ts'
 import type { Database } from '../../../db/database.ts'
@@ -7,7 +8,7 @@ import { valuesAt } from '../documents/language/fields/field-path.ts'
 import { changesOf, type LoggedChange } from './logged-change.ts'
 import type { Cursors } from './cursor.ts'
 import { FeedEvent } from './change-event.ts'
-import type { ChangeFollower, WatchedSource } from './follower.ts'
+import type { ChangeFollower, Following, WatchedSource } from './follower.ts'
 import { Followers, type Member } from './followers.ts'
 import { LiveLog, type PageTaker } from './live-log.ts'
 import {
@@ -55,10 +56,17 @@ export class Feed implements PageTaker {
   #lastUse = 0
   #lagMs = 0
   #resets = 0
+  /** How often the definitions of collections have changed. */
+  #definitions = 0
 
   constructor(context: { db: Database; cursors: Cursors; clock: Clock; log: Logger }) {
     this.#context = context
     this.#live = new LiveLog(context, this)
+  }
+
+  /** For a new follower, before it is bound. */
+  get definitions(): number {
+    return this.#definitions
   }
 
   /** Where the feed is, where a new follower can begin; starts to read the log if it is not read. */
@@ -237,9 +245,12 @@ export class Feed implements PageTaker {
       const mayGoOn = () => !follower.isClosed && !follower.isBlocked && this.#live.end !== undefined
       // A client that takes little at a time is not read much for.
       let size: PageSize = { limit: limitAfter(), bytes: PAGE_BYTES.first }
-      while (mayGoOn() && (!follower.boundAt || isBefore(follower.position, this.#live.end!.position))) {
+      while (
+        mayGoOn() &&
+        (!this.#isBound(follower) || isBefore(follower.position, this.#live.end!.position))
+      ) {
         let page: ChangePage | undefined
-        if (follower.boundAt) page = await this.#deliverNext(follower, size)
+        if (this.#isBound(follower)) page = await this.#deliverNext(follower, size)
         else await this.#bindAgain(follower, follower.position, false)
         size = { limit: limitAfter(page), bytes: Math.min(2 * size.bytes, PAGE_BYTES.most) }
       }
@@ -330,6 +341,16 @@ export class Feed implements PageTaker {
     }
   }
 
+  /** What collections are has changed: all followers follow what they may see now. */
+  bindAll(): void {
+    this.#definitions++
+    for (const follower of this.#followers) this.#fallBehind(follower)
+  }
+
+  #isBound(follower: ChangeFollower): boolean {
+    return follower.boundAt !== undefined && follower.definitions === this.#definitions
+  }
+
   #reset(follower: ChangeFollower, reason: ResetReason, { generation, position }: LogEnd): void {
     this.#resets++
     follower.resets++
@@ -347,15 +368,23 @@ export class Feed implements PageTaker {
    */
   async #bindAgain(follower: ChangeFollower, until: LogPosition, hasChanged: boolean): Promise<void> {
     const { resets, generation } = follower
-    const following = await follower.bind()
+    const definitions = this.#definitions
+    const following = await follower.bind().catch(nothingIfRefused)
     if (follower.isClosed || follower.resets !== resets) return
     follower.boundAt = until
+    follower.definitions = definitions
     if (!hasChanged && following.audience === follower.following.audience) return
     this.#followers.remove(follower)
     follower.following = following
     this.#add(follower)
     this.#reset(follower, 'changed', { generation, position: until })
   }
+}
+
+/** Who may not follow any more what was asked for is told to list again, which answers why; nothing else is sent. */
+function nothingIfRefused(error: unknown): Following {
+  if (!(error instanceof ApiError) || error.status >= 500) throw error
+  return { watches: [], sources: [], audience: '' }
 }
 
 /** Whether the values that a source had, before or between changes, are not those that it has now. */

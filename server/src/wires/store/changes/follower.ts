@@ -29,10 +29,12 @@ export type ChangeFollower = {
   following: Following
   /** Sources that changed up to here are in it; undefined if it may be wrong, and is to be read again before anything is delivered. */
   boundAt: LogPosition | undefined
+  /** How often the definitions of collections had changed when it was bound. */
+  definitions: number
   readonly output: Output
   /** For whom the log is read. */
   readonly caller: string
-  /** Reads what it follows again, because a source has changed. */
+  /** Reads what it follows again, because a source, or the definition of a collection, has changed. */
   readonly bind: () => Promise<Following>
   /** Everything up to here was sent, and of what is newer all that the feed has come to, unless it is behind. */
   position: LogPosition

@@ -1,6 +1,7 @@
 import type { Database, Transaction } from '../../../db/database.ts'
 import { randomToken } from '../../../base/crypto.ts'
 import { sql } from '../../../db/sql.ts'
+import { unloggedSql } from '../documents/storage/sql/unlogged.ts'
 
 /** Stops the log. For the transaction of a restore, which ends with `beginLog`: its changes are not logged. */
 export const pauseLogSql = sql`insert into store_unlogged (collection) values ('*') on conflict do nothing`
@@ -14,17 +15,7 @@ export async function beginLog(tx: Pick<Transaction, 'write'>): Promise<void> {
 
 /** Notes whose changes are not logged, and begins a new log in a copy of a database. */
 export async function openLog(db: Database, unlogged: readonly string[]): Promise<void> {
-  const names = JSON.stringify(unlogged)
-  const namesSql = sql.either({
-    sqlite: sql`select value as name from json_each(${names})`,
-    postgres: sql`select json_array_elements_text(cast(${names} as json)) as name`,
-  })
-  await db.batch([
-    sql`delete from store_unlogged where collection not in (${namesSql})`,
-    sql`
-      insert into store_unlogged (collection) select name from (${namesSql}) as named where true
-      on conflict do nothing`,
-  ])
+  await db.batch([sql`delete from store_unlogged where collection = '*'`, ...unloggedSql(unlogged)])
   if (db.dialect === 'sqlite') return
   const [own] = await db.all<{ mayRead: number }>(
     sql`select has_function_privilege('pg_control_system()', 'execute') as "mayRead"`,

@@ -1,6 +1,6 @@
 import { deriveKey } from '../../../base/crypto.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
-import type { Collections, CollectionSet } from '../documents/definition/collections.ts'
+import { unloggedIn, type Collections } from '../documents/definition/collections.ts'
 import { createCursors } from './cursor.ts'
 import type { ChangesContext } from './changes-endpoint.ts'
 import { Feed } from './feed.ts'
@@ -33,6 +33,7 @@ export function openChanges(
   const served: ChangesContext = { collections, cursors, feed }
   return {
     served,
+    bindAll: () => feed.bindAll(),
     async start() {
       await openLog(db, unloggedIn(collections.set))
       await publisher.start()
@@ -42,7 +43,3 @@ export function openChanges(
     },
   }
 }
-
-/** The names of the collections whose changes are not logged. */
-export const unloggedIn = ({ declared }: CollectionSet): string[] =>
-  [...declared.values()].flatMap(({ name, hasChanges }) => (hasChanges ? [] : [name]))

@@ -98,6 +98,10 @@ function indexesOf(
   ]
 }
 
+/** The names of the collections whose changes are not logged. */
+export const unloggedIn = ({ declared }: CollectionSet): string[] =>
+  [...declared.values()].flatMap(({ name, hasChanges }) => (hasChanges ? [] : [name]))
+
 /** Whether a user's lists of the collection are those of the user's own documents. */
 function isByOwner(
   { declared, undeclared }: Pick<CollectionSet, 'declared' | 'undeclared'>,

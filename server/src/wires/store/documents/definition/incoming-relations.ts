@@ -19,7 +19,7 @@ export function incomingRelations(collections: ReadonlyMap<string, CollectionDef
       const { path, to } = relation
       if (!collections.has(to))
         throw new StartError(
-          `store.collections.${from.name}.relations.${path.join('.')}.to: there is no collection ${to} in store.collections${didYouMean(to, collections.keys())}`,
+          `store.collections.${from.name}.relations.${path.join('.')}.to: no collection ${to} is defined${didYouMean(to, collections.keys())}`,
         )
       incoming.set(to, [...(incoming.get(to) ?? []), { ...relation, from }])
     }

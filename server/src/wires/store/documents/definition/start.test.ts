@@ -221,11 +221,8 @@ describe('fields', () => {
 
 describe('relations', () => {
   refuse('relations', [
-    [
-      { team: { to: 'team' } },
-      'relations.team.to: there is no collection team in store.collections: did you mean teams?',
-    ],
-    [{ file: { to: 'files' } }, 'relations.file.to: there is no collection files in store.collections'],
+    [{ team: { to: 'team' } }, 'relations.team.to: no collection team is defined: did you mean teams?'],
+    [{ file: { to: 'files' } }, 'relations.file.to: no collection files is defined'],
     [
       { team: { to: 'teams', onDelete: 'delete' } },
       'relations.team.onDelete: must be one of restrict, unset, cascade',

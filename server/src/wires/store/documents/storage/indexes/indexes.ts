@@ -89,14 +89,19 @@ export function createIndexes(
     builds,
     recent: recentSets(db, clock, (collection) => upkeep.reload(collection)),
 
-    /** Adds and drops indexes until they are those that the configuration declares, and goes on with what was interrupted. */
+    /** Requires these unique indexes for writes, of those that another server has declared. */
+    require(wanted: readonly Definition[]): void {
+      unique = requiredUnique(wanted)
+    },
+
+    /** Adds and drops indexes until they are those that collections declare, and goes on with what was interrupted. */
     async declare(wanted: readonly Definition[]): Promise<void> {
       const unordered = await db.all(selectUnorderedSql)
       const definitions = mergeDefinitions([
         ...wanted,
         ...unordered.map(({ collection }) => timeIndex(collection, isByOwner(collection))),
       ])
-      unique = definitions.filter(({ isUnique, requiredBy }) => isUnique && requiredBy !== undefined)
+      unique = requiredUnique(definitions)
       const rows = await db.all(selectIndexesSql())
       const isDeclared = (row: IndexRow): boolean => definitions.some((one) => isSame(one, row))
       /** An automatic index goes if a declared one of its fields does more, or if it was made under another configuration. */
@@ -168,8 +173,6 @@ export function createIndexes(
   }
 }
 
-export type Indexes = ReturnType<typeof createIndexes>
-
 /** Answers the indexes of a collection as they were a second ago at most, mostly without a read. */
 function recentSets(
   db: Database,
@@ -188,3 +191,8 @@ function recentSets(
     return set
   }
 }
+
+export type Indexes = ReturnType<typeof createIndexes>
+
+const requiredUnique = (definitions: readonly Definition[]): Definition[] =>
+  definitions.filter(({ isUnique, requiredBy }) => isUnique && requiredBy !== undefined)

@@ -11,6 +11,18 @@ const FIRST_LOOK_MS = 5
 const LOOK_MS = 500
 const LOG_MS = 5_000
 
+/** Documents do not fit an index that an option requires. */
+export class UnfitIndex extends StartError {
+  readonly reason: string
+
+  constructor({ requiredBy }: Definition, reason: string) {
+    super(
+      `${requiredBy}: ${reason}: start without this option, change or delete what does not fit, then declare it again`,
+    )
+    this.reason = reason
+  }
+}
+
 /**
  * Resolves when the indexes that options require are complete. Jobs build them, of this process or of another one. Every five
  * seconds the log tells how far they are.
@@ -34,10 +46,7 @@ export async function untilComplete(
         throw new StartError(
           `${one.requiredBy}: the index of ${namesOf(one.fields)} was dropped by a server with another configuration: start this one again`,
         )
-      if (row.state === 'failed')
-        throw new StartError(
-          `${one.requiredBy}: ${row.reason}: start without this option, change or delete what does not fit, then declare it again`,
-        )
+      if (row.state === 'failed') throw new UnfitIndex(one, row.reason ?? '')
     }
     pending = pending.filter((one) => rowOf(one)!.state !== 'ready')
     const [next] = pending

@@ -1,0 +1,338 @@
+import { isoTime } from '../../../../base/clock.ts'
+import { errors, type ApiError } from '../../../../base/errors.ts'
+import { Type } from '../../../../base/schema.ts'
+import { StartError } from '../../../../base/start-error.ts'
+import type { WireContext } from '../../../../kernel/wire/wire.ts'
+import type { Actor } from '../../../../http/actor.ts'
+import { json } from '../../../../http/bodies.ts'
+import { answer, endpoint } from '../../../../http/route.ts'
+import type { JobKind } from '../../../../kernel/jobs/job.ts'
+import { storeErrors } from '../../errors.ts'
+import type { CollectionDeclaration } from '../definition/collection-option.ts'
+import { DefinitionBody } from './definition-body.ts'
+import { declarationOf } from '../definition/collection.ts'
+import type { Collections, CollectionSet } from '../definition/collections.ts'
+import { CollectionName } from '../language/collection-name.ts'
+import { etagOf, versionsOf } from '../language/etag.ts'
+import { IfMatch } from '../routes/request-schemas.ts'
+import { withVersion } from './apply-version.ts'
+import { checkDocuments } from './check-documents.ts'
+import { checkSchemaSize, faultOfBody, readTogether, type Configured } from './read-definitions.ts'
+import { definitionIn, readStored, type StoredDefinitions } from './stored-definitions.ts'
+import {
+  insertVersionSql,
+  selectNowSql,
+  selectVersionSql,
+  selectVersionsSql,
+  type VersionReport,
+  type VersionRow,
+} from './version-rows.ts'
+
+/** How long a call waits until its version is in force: small collections take a tenth of a second. */
+const WAIT_MS = 10_000
+const LOOK_MS = 25
+const VERSIONS_MAX = 100
+
+const Issues = Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))
+const Report = Type.Object(
+  {
+    reason: Type.Optional(Type.String({ description: 'Why it was refused.' })),
+    documents: Type.Optional(Type.Integer({ description: 'How many documents were looked at.' })),
+    unfit: Type.Optional(Type.Integer({ description: 'How many of them do not fit the schema.' })),
+    examples: Type.Optional(
+      Type.Array(Type.Object({ _id: Type.String(), issues: Issues }), {
+        description: 'The first ten of those, with their first faults.',
+      }),
+    ),
+  },
+  { title: 'DefinitionReport' },
+)
+
+const VERSION = {
+  version: Type.Integer({ description: 'From 1 on.' }),
+  state: Type.Enum(['pending', 'active', 'past', 'refused'], {
+    description: 'Whether it is being checked, in force, was in force, or was refused.',
+  }),
+  definition: Type.Unknown({
+    description: 'As in store.collections of the configuration; null: it is defined no more.',
+    examples: [{ read: 'public', create: 'admin' }],
+  }),
+  report: Type.Optional(Report),
+  createdBy: Type.String({ description: 'The _id of the account or service key.' }),
+  createdAt: Type.String({ format: 'date-time' }),
+}
+const Version = Type.Object(VERSION, { title: 'DefinitionVersion' })
+
+const Definition = Type.Object(
+  {
+    name: Type.String({ examples: ['books'] }),
+    source: Type.Enum(['configuration', 'stored', 'none'], {
+      description:
+        'Where it is defined: in the configuration, where alone it can be changed, by this route, or nowhere: then the policy decides.',
+    }),
+    file: Type.Optional(Type.String({ description: 'The file of the configuration that defines it.' })),
+    definition: VERSION.definition,
+    version: Type.Optional(Type.Integer({ description: 'The version in force, if it is stored.' })),
+    newest: Type.Optional(Version),
+    report: Type.Optional(Report),
+  },
+  { title: 'CollectionDefinition' },
+)
+
+const OneCollection = Type.Object({ name: CollectionName })
+
+type DefinitionContext = Pick<WireContext, 'clock' | 'audit'> & {
+  /** Refuses writes during a restore. */
+  readonly db: WireContext['db']
+  readonly collections: Collections
+  readonly configured: Configured
+  readonly configFile: string
+  readonly stored: StoredDefinitions
+  readonly jobs: JobKind<{ collection: string; version: number }>
+}
+
+/** `/store/collections/:name` */
+export function definitionEndpoints(context: DefinitionContext) {
+  return {
+    get: endpoint(
+      {
+        summary: 'Get the definition of a collection',
+        access: 'operator',
+        readsOnly: true,
+        params: OneCollection,
+        reply: { 200: Definition },
+      },
+      async ({ params: { name } }) => answerNow(context, name),
+    ),
+    put: endpoint(
+      {
+        summary: 'Define a collection',
+        description:
+          'Its rules, schema, unique fields, relations, files and search, as `store.collections` of the configuration has them, without a restart. It is in force on all servers within a second after the answer, once the documents that are there fit the schema and its indexes are built; if that takes longer than 10 seconds, 202, and GET tells how far it is. A collection of the configuration cannot be changed here.',
+        access: 'operator',
+        // It may open every document to everybody.
+        proof: 'recent',
+        params: OneCollection,
+        query: Type.Object({
+          dryRun: Type.Boolean({
+            default: false,
+            description: 'Whether only the report of what would happen is answered.',
+          }),
+        }),
+        headers: IfMatch,
+        body: json(DefinitionBody),
+        reply: { 200: Definition, 202: Definition },
+        errors: [errors.conflict, errors.precondition_failed, storeErrors.definition_refused],
+      },
+      ({ params: { name }, query, headers, body, actor, signal }) =>
+        query.dryRun
+          ? dryRun(context, name, body as CollectionDeclaration, signal)
+          : change(context, {
+              name,
+              definition: body as CollectionDeclaration,
+              ifMatch: headers['if-match'],
+              actor,
+            }),
+    ),
+    remove: endpoint(
+      {
+        summary: 'Remove the definition of a collection',
+        description: 'Its documents stay; the policy alone decides who may use them.',
+        access: 'operator',
+        proof: 'recent',
+        params: OneCollection,
+        headers: IfMatch,
+        reply: { 200: Definition, 202: Definition },
+        errors: [
+          errors.not_found,
+          errors.conflict,
+          errors.precondition_failed,
+          storeErrors.definition_refused,
+        ],
+      },
+      async ({ params: { name }, headers, actor }) => {
+        const { active } = await readNow(context, name)
+        if (!isConfigured(context, name) && !definitionOf(active))
+          throw errors.not_found({ message: `The collection ${name} has no stored definition.` })
+        return change(context, { name, definition: null, ifMatch: headers['if-match'], actor })
+      },
+    ),
+    versions: endpoint(
+      {
+        summary: 'List the versions of a definition',
+        description: 'The newest first. To go back to one, define the collection by it again.',
+        access: 'operator',
+        readsOnly: true,
+        params: OneCollection,
+        query: Type.Object({
+          limit: Type.Integer({ minimum: 1, maximum: VERSIONS_MAX, default: 20 }),
+          before: Type.Optional(Type.Integer({ description: 'A version: those before it are listed.' })),
+        }),
+        reply: { 200: Type.Object({ data: Type.Array(Version) }, { title: 'DefinitionVersions' }) },
+      },
+      async ({ params: { name }, query: { limit, before = Number.MAX_SAFE_INTEGER } }) => ({
+        data: (await context.db.all(selectVersionsSql(name, before, limit))).map(shownVersion),
+      }),
+    ),
+  }
+}
+
+const isConfigured = ({ configured }: DefinitionContext, name: string): boolean =>
+  Object.hasOwn(configured.options.collections, name)
+
+const definitionOf = (row: VersionRow | undefined): CollectionDeclaration | null =>
+  row ? definitionIn(row) : null
+
+async function readNow(
+  { db }: DefinitionContext,
+  name: string,
+): Promise<{ active: VersionRow | undefined; newest: VersionRow | undefined }> {
+  const rows = await db.all(selectNowSql(name))
+  return { active: rows.find(({ state }) => state === 'active'), newest: rows.at(-1) }
+}
+
+function shownVersion(row: VersionRow) {
+  const report = row.report === null ? undefined : (JSON.parse(row.report) as VersionReport)
+  return {
+    version: row.version,
+    state: row.state,
+    definition: definitionIn(row),
+    ...(report && { report }),
+    createdBy: row.created_by,
+    createdAt: isoTime(row.created_at),
+  }
+}
+
+async function answerNow(context: DefinitionContext, name: string, status: 200 | 202 = 200) {
+  const { configured, configFile } = context
+  const option = isConfigured(context, name) ? configured.options.collections[name] : undefined
+  if (option !== undefined) {
+    const { hooks: _, ...definition } = declarationOf(option, name)
+    return answer({ name, source: 'configuration' as const, file: configFile, definition }, { status })
+  }
+  const { active, newest } = await readNow(context, name)
+  const definition = definitionOf(active)
+  return answer(
+    {
+      name,
+      source: definition ? ('stored' as const) : ('none' as const),
+      definition,
+      ...(active && { version: active.version }),
+      ...(newest && newest.state !== 'active' && { newest: shownVersion(newest) }),
+    },
+    { status, ...(active && { headers: { etag: etagOf(active.version) } }) },
+  )
+}
+
+/** @throws CONFLICT for a collection of the configuration; VALIDATION_ERROR */
+async function readNext(
+  context: DefinitionContext,
+  name: string,
+  definition: CollectionDeclaration | null,
+): Promise<CollectionSet> {
+  if (isConfigured(context, name))
+    throw errors.conflict({
+      message: `${name} is defined in ${context.configFile}: change it there, and start the server again.`,
+    })
+  const text = definition && JSON.stringify(definition)
+  const next = withVersion(await readStored(context.db), { collection: name, definition: text })
+  try {
+    const set = readTogether(context.configured, next)
+    if (definition) checkSchemaSize(set.declared.get(name)!)
+    return set
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error
+    throw definition ? faultOfBody(error, name) : storeErrors.definition_refused({ message: error.message })
+  }
+}
+
+/** What would become of the documents that are there. */
+async function dryRun(
+  context: DefinitionContext,
+  name: string,
+  definition: CollectionDeclaration,
+  signal: AbortSignal,
+) {
+  const next = await readNext(context, name, definition)
+  const report = await checkDocuments(context.db, next.declared.get(name)!, () => signal.throwIfAborted())
+  const { active } = await readNow(context, name)
+  return answer(
+    {
+      name,
+      source: definitionOf(active) ? ('stored' as const) : ('none' as const),
+      definition: definitionOf(active),
+      ...(active && { version: active.version }),
+      report,
+    },
+    { status: 200 },
+  )
+}
+
+async function change(
+  context: DefinitionContext,
+  asked: {
+    name: string
+    definition: CollectionDeclaration | null
+    ifMatch: string | undefined
+    actor: Actor
+  },
+) {
+  const { name, definition } = asked
+  await readNext(context, name, definition)
+  const version = await addVersion(context, asked)
+  const row = await decided(context, name, version)
+  if (row.state === 'pending') return answerNow(context, name, 202)
+  await context.stored.refresh()
+  if (row.state !== 'refused') return answerNow(context, name)
+  const report = JSON.parse(row.report ?? '{}') as VersionReport
+  throw storeErrors.definition_refused({
+    message: `The definition is refused: ${report.reason}.`,
+    details: { ...report },
+  })
+}
+
+/** @throws PRECONDITION_FAILED; CONFLICT while another version waits */
+async function addVersion(
+  context: DefinitionContext,
+  { name, definition, ifMatch, actor }: Parameters<typeof change>[1],
+): Promise<number> {
+  const { db, clock, audit, jobs } = context
+  const { active, newest } = await readNow(context, name)
+  const base = active?.version ?? 0
+  if (versionsOf(ifMatch)?.includes(base) === false) throw errors.precondition_failed()
+  const otherChange = (): ApiError =>
+    errors.conflict({ message: `Another change of ${name} is under way: try again when it is in force.` })
+  if (newest?.state === 'pending') throw otherChange()
+  const version = (newest?.version ?? 0) + 1
+  const before = definitionOf(active)
+  await db.batch([
+    insertVersionSql(
+      {
+        collection: name,
+        version,
+        definition: definition && JSON.stringify(definition),
+        created_by: actor.id ?? actor.kind,
+        created_at: clock.now(),
+      },
+      base,
+      otherChange,
+    ),
+    audit.entrySql(actor, {
+      action: definition ? 'collection.defined' : 'collection.definition-removed',
+      target: `collection:${name}`,
+      ...(before && { before }),
+      ...(definition && { after: definition }),
+    }),
+    jobs.enqueueSql({ collection: name, version }),
+  ])
+  return version
+}
+
+/** The version once it is decided, or after 10 seconds. */
+async function decided({ db, clock }: DefinitionContext, name: string, version: number): Promise<VersionRow> {
+  for (const end = clock.elapsed() + WAIT_MS; ; await clock.sleep(LOOK_MS)) {
+    const [row] = await db.all(selectVersionSql(name, version))
+    if (!row) throw errors.not_found({ message: `Version ${version} of ${name} is gone.` })
+    if (row.state !== 'pending' || clock.elapsed() >= end) return row
+  }
+}

@@ -1,0 +1,41 @@
+import { configFileName } from '../../../../kernel/config/config-file.ts'
+import type { WireContext } from '../../../../kernel/wire/wire.ts'
+import type { Collections, CollectionsOptions } from '../definition/collections.ts'
+import type { Indexes } from '../storage/indexes/indexes.ts'
+import { createVersionJobs } from './apply-version.ts'
+import type { definitionEndpoints } from './definition-endpoints.ts'
+import type { Configured } from './read-definitions.ts'
+import { createStoredDefinitions } from './stored-definitions.ts'
+
+/**
+ * Opens the definitions that are made while the server runs.
+ *
+ * @param nouns.db refuses writes during a restore
+ * @param nouns.follow called when collections are not as they were
+ */
+export function openDefinitions(
+  context: WireContext,
+  nouns: {
+    db: WireContext['db']
+    collections: Collections
+    indexes: Indexes
+    follow: () => void
+  },
+  options: CollectionsOptions,
+) {
+  const { policy, settings } = context
+  const { collections } = nouns
+  const configured: Configured = { policy: policy.name, options }
+  const stored = createStoredDefinitions(context, nouns, configured)
+  const jobs = createVersionJobs(context, { ...nouns, stored }, configured)
+  const served: Parameters<typeof definitionEndpoints>[0] = {
+    ...context,
+    db: nouns.db,
+    collections,
+    configured,
+    configFile: configFileName(settings.appDir) ?? 'the configuration',
+    stored,
+    jobs,
+  }
+  return { served, start: () => stored.start(), close: () => stored.close() }
+}

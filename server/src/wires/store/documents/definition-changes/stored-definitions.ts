@@ -1,0 +1,87 @@
+import { Coalescer } from '../../../../base/coalesce.ts'
+import type { WireContext } from '../../../../kernel/wire/wire.ts'
+import type { Collections } from '../definition/collections.ts'
+import type { CollectionDeclaration } from '../definition/collection-option.ts'
+import type { Indexes } from '../storage/indexes/indexes.ts'
+import { readOrClose, type Configured } from './read-definitions.ts'
+import { selectActiveSql, selectRevisionSql, type StoredDefinition, type VersionRow } from './version-rows.ts'
+
+/** How often a process looks for definitions that another one has changed. A connection that listens would cost more. */
+const LOOK_MS = 500
+
+export const definitionIn = ({ definition }: Pick<VersionRow, 'definition'>): CollectionDeclaration | null =>
+  definition === null ? null : (JSON.parse(definition) as CollectionDeclaration)
+
+/**
+ * Keeps the collections of this process those that the configuration and the stored definitions declare together.
+ *
+ * @param nouns.follow called when they have changed: what was decided by the ones before is to be decided again
+ */
+export function createStoredDefinitions(
+  { db, log }: Pick<WireContext, 'db' | 'log'>,
+  {
+    collections,
+    indexes,
+    follow,
+  }: { collections: Collections; indexes: Pick<Indexes, 'require'>; follow: () => void },
+  options: Configured,
+) {
+  let revision = 0
+  /** The revision of the database when it was last looked at. */
+  let seen: number | undefined
+  let looking: NodeJS.Timeout | undefined
+
+  async function load(): Promise<void> {
+    const { revision: newest } = (await db.get(selectRevisionSql))!
+    if (newest === revision) return
+    const set = readOrClose(options, await readStored(db), log)
+    collections.replace(set)
+    indexes.require(set.indexes)
+    // What is committed meanwhile is found by the next load: the revision was read before.
+    revision = newest
+    follow()
+  }
+
+  const loads = new Coalescer<undefined, undefined>({
+    answer: async (calls) => {
+      await load()
+      return calls.map(() => undefined)
+    },
+  })
+  const refresh = (): Promise<undefined> => loads.call(undefined)
+
+  /** Looks for changes of other processes, unless nothing was committed. */
+  function look(): void {
+    const committed = db.revision()
+    if (committed !== undefined && committed === seen) return
+    refresh().then(
+      () => (seen = committed),
+      (error: unknown) =>
+        log.warn({ err: error }, 'the definitions of collections could not be read: it is tried again'),
+    )
+  }
+
+  return {
+    /** Resolves when what is in force now has taken effect in this process. */
+    refresh,
+    async start(): Promise<void> {
+      await load()
+      looking = setInterval(look, LOOK_MS).unref()
+    },
+    async close(): Promise<void> {
+      clearInterval(looking)
+      await loads.idle()
+    },
+  }
+}
+
+export type StoredDefinitions = ReturnType<typeof createStoredDefinitions>
+
+/** The definitions that are in force. */
+export async function readStored(db: Pick<WireContext['db'], 'all'>): Promise<StoredDefinition[]> {
+  const rows = await db.all(selectActiveSql)
+  return rows.flatMap((row) => {
+    const definition = definitionIn(row)
+    return definition ? [{ collection: row.collection, definition }] : []
+  })
+}

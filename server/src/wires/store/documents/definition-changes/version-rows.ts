@@ -1,0 +1,107 @@
+import { requireRow, type StepWith } from '../../../../db/database.ts'
+import { sql, type Sql } from '../../../../db/sql.ts'
+import type { ApiError } from '../../../../base/errors.ts'
+import type { CollectionDeclaration } from '../definition/collection-option.ts'
+import type { DocumentsReport } from './check-documents.ts'
+
+export type VersionState = 'pending' | 'active' | 'past' | 'refused'
+
+/** A version of a collection's definition as it is stored. */
+export type VersionRow = {
+  readonly collection: string
+  readonly version: number
+  readonly state: VersionState
+  readonly definition: string | null
+  readonly report: string | null
+  readonly created_by: string
+  readonly created_at: number
+  readonly finished_at: number | null
+}
+
+/** A definition that is in force. */
+export type StoredDefinition = { readonly collection: string; readonly definition: CollectionDeclaration }
+
+/** What became of a version: how far it is, and why it was refused. */
+export type VersionReport = Partial<DocumentsReport> & { readonly reason?: string }
+
+const COLUMNS = sql`collection, version, state, definition, report, created_by, created_at, finished_at`
+
+/** Tells sets of definitions apart: every change makes the sum of all versions larger. */
+export const selectRevisionSql: Sql<{ revision: number }> = sql`
+  select coalesce(sum(version), 0) as revision from store_collection_versions where state in ('active', 'past')`
+
+export const selectActiveSql: Sql<VersionRow> = sql`
+  select ${COLUMNS} from store_collection_versions where state = 'active' order by collection`
+
+/** One of the versions that wait. */
+export const selectPendingSql: Sql<Pick<VersionRow, 'collection'>> = sql`
+  select collection from store_collection_versions where state = 'pending' limit 1`
+
+export const selectVersionSql = (collection: string, version: number): Sql<VersionRow> => sql`
+  select ${COLUMNS} from store_collection_versions where collection = ${collection} and version = ${version}`
+
+/** The version in force and the newest one, which may be the same. */
+export const selectNowSql = (collection: string): Sql<VersionRow> => sql`
+  select ${COLUMNS} from store_collection_versions
+  where collection = ${collection} and (state = 'active' or version = (
+    select max(version) from store_collection_versions where collection = ${collection}))
+  order by version`
+
+/** All versions behind one, the newest first. */
+export const selectVersionsSql = (collection: string, before: number, limit: number): Sql<VersionRow> => sql`
+  select ${COLUMNS} from store_collection_versions where collection = ${collection} and version < ${before}
+  order by version desc limit ${limit}`
+
+/**
+ * Adds a version, which waits to be checked.
+ *
+ * @param base the version in force that it was made from; 0 for none
+ */
+export const insertVersionSql = (
+  row: Pick<VersionRow, 'collection' | 'version' | 'definition' | 'created_by' | 'created_at'>,
+  base: number,
+  otherwise: () => ApiError,
+): StepWith<{ version: number }> =>
+  requireRow(
+    sql`
+      insert into store_collection_versions (collection, version, state, definition, created_by, created_at)
+      select ${row.collection}, cast(${row.version} as bigint), 'pending', ${row.definition}, ${row.created_by},
+        cast(${row.created_at} as bigint)
+      where cast(${base} as bigint) = (
+        select coalesce(max(version), 0) from store_collection_versions
+        where collection = ${row.collection} and state = 'active')
+      on conflict do nothing
+      returning version`,
+    otherwise,
+  )
+
+/** Puts a version into force that waited. The one before becomes a past one first: only one is active. */
+export const activateSql = (
+  { collection, version }: Pick<VersionRow, 'collection' | 'version'>,
+  report: VersionReport,
+  now: number,
+): Sql[] => [
+  sql`
+    update store_collection_versions set state = 'past'
+    where collection = ${collection} and state = 'active' and exists (
+      select 1 from store_collection_versions
+      where collection = ${collection} and version = ${version} and state = 'pending')`,
+  sql`
+    update store_collection_versions set state = 'active', report = ${JSON.stringify(report)}, finished_at = ${now}
+    where collection = ${collection} and version = ${version} and state = 'pending'`,
+]
+
+export const refuseSql = (
+  { collection, version }: Pick<VersionRow, 'collection' | 'version'>,
+  report: VersionReport,
+  now: number,
+): Sql => sql`
+  update store_collection_versions set state = 'refused', report = ${JSON.stringify(report)}, finished_at = ${now}
+  where collection = ${collection} and version = ${version} and state = 'pending'`
+
+export const progressSql = (
+  { collection, version }: Pick<VersionRow, 'collection' | 'version'>,
+  report: VersionReport,
+): Sql<{ version: number }> => sql`
+  update store_collection_versions set report = ${JSON.stringify(report)}
+  where collection = ${collection} and version = ${version} and state = 'pending' returning version`
