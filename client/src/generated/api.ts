@@ -1821,8 +1821,10 @@ type CollectionPage = {
 
 type CollectionOverview = {
   name: string
-  /** Whether the configuration names it; if not, the policy decides. */
+  /** Whether it is defined, in the configuration or by a call; if not, the policy decides. */
   declared: boolean
+  /** Where it is defined: `stored` by `PUT /store/collections/:name`. */
+  source: 'configuration' | 'stored' | 'none'
   /** As configured; what is not configured is that of the policy. */
   rules: {
     /** An audience, a filter, or a list of them, of which any may hold. */

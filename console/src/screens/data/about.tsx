@@ -1,5 +1,6 @@
-import { confirm, Dialog, withProof } from '../../parts/dialog.tsx'
+import { confirm, Dialog, openDialog, withProof } from '../../parts/dialog.tsx'
 import { nameToType } from '../../parts/installation-name.tsx'
+import { Late } from '../../parts/late.tsx'
 import { Show, useLoad } from '../../parts/load.tsx'
 import { canWrite, serverUrl, six } from '../../parts/session.ts'
 import { Copy, Facts, Text } from '../../parts/text.tsx'
@@ -24,7 +25,7 @@ export default function About({ collection, query, again, close }: AboutProps) {
               <Indexes of={found.indexes} />
             </>
           ) : (
-            <p>No document of this name is stored, and the configuration does not declare it.</p>
+            <p>It has no documents, and no definition.</p>
           )
         }
       </Show>
@@ -51,6 +52,20 @@ export default function About({ collection, query, again, close }: AboutProps) {
         >
           Delete all documents…
         </button>
+        <button
+          type="button"
+          onClick={() => {
+            close()
+            openDialog((closeDefinition) => (
+              <Late
+                load={() => import('./definition.tsx')}
+                props={{ collection, again, close: closeDefinition }}
+              />
+            ))
+          }}
+        >
+          Definition…
+        </button>
         <button type="button" onClick={close}>
           Close
         </button>
@@ -59,15 +74,21 @@ export default function About({ collection, query, again, close }: AboutProps) {
   )
 }
 
+const DEFINED = {
+  configuration: 'in the configuration',
+  stored: 'here',
+  none: 'no: the policy decides',
+} as const
+
 const Rules = ({ of }: { of: CollectionSummary }) => {
-  const { rules, documents, declared, hidden, readOnly, unique, relations, search, hooks, schema } = of
+  const { rules, documents, source, hidden, readOnly, unique, relations, search, hooks, schema } = of
   const names = (list: readonly string[]) => list.length > 0 && <Text>{list.join(', ')}</Text>
   const fact = (title: string, list: readonly string[]) => list.length > 0 && ([title, names(list)] as const)
   return (
     <Facts
       of={[
         ['Documents', documents.toLocaleString()],
-        ['Declared', declared ? 'in the configuration' : 'no: the policy decides'],
+        ['Defined', DEFINED[source]],
         ['Read', <Text>{ruleText(rules.read)}</Text>],
         ['Create', <Text>{ruleText(rules.create)}</Text>],
         ['Update', <Text>{ruleText(rules.update)}</Text>],

@@ -167,7 +167,7 @@ export const store = defineWire({
       bodyFiles: { max: FILES_MAX, maxBytes: uploadLimit, receiveMs: receiveMsOf(uploadLimit) },
       shownFiles: createExpandedFiles({ db }, { readable: readableFiles, publicFiles, links }, settings),
       deletions: writing.deletions,
-      declaredNow: () => collections.set.options,
+      declaredNow: () => ({ declared: collections.set.options, configured: options.collections }),
       policy: policy.name,
       scanLimitMs: options.queryLimitSeconds * 1000,
       exporting: createSemaphore(EXPORTS),

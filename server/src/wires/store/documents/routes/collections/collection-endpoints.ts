@@ -8,8 +8,7 @@ import type { PolicyName } from '../../../../../kernel/policy/policy.ts'
 import { dropDocuments } from './drop-collection.ts'
 import type { DeletionContext } from '../../writes/relations/relation-deletion.ts'
 import { CollectionName } from '../../language/collection-name.ts'
-import type { CollectionOption } from '../../definition/collection-option.ts'
-import { CollectionOverview, readOverview } from './collection-overview.ts'
+import { CollectionOverview, readOverview, type DeclaredCollections } from './collection-overview.ts'
 
 const COLLECTIONS_MAX = 100
 
@@ -25,7 +24,7 @@ export function collectionEndpoints({
   db: Database
   audit: Audit
   deletions: DeletionContext
-  declaredNow: () => Readonly<Record<string, CollectionOption>>
+  declaredNow: () => DeclaredCollections
   policy: PolicyName
   /** How long bytes may be added up. */
   scanLimitMs: number
@@ -35,7 +34,7 @@ export function collectionEndpoints({
       {
         summary: 'List collections',
         description:
-          'The collections that the configuration declares or that have documents, in the order of their names: their rules, how many documents they have, and their indexes.',
+          'The collections that are defined or that have documents, in the order of their names: their rules, how many documents they have, and their indexes.',
         access: 'operator',
         readsOnly: true,
         query: Type.Object({

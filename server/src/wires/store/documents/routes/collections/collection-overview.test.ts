@@ -72,6 +72,7 @@ eachEngine((engine) => {
     assert.deepEqual(undeclared, {
       name: 'undeclared',
       declared: false,
+      source: 'none',
       rules: { read: 'user', create: 'user', update: 'user', delete: 'user' },
       hidden: [],
       showTo: {},
@@ -90,6 +91,7 @@ eachEngine((engine) => {
     assert.deepEqual(projects, {
       name: 'projects',
       declared: true,
+      source: 'configuration',
       rules: { read: ['owner', { members: '$$user._id' }], create: 'user', update, delete: 'user' },
       hidden: ['cost'],
       showTo: { phone: 'owner' },

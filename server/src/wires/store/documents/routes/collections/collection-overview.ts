@@ -19,7 +19,10 @@ export const CollectionOverview = Type.Object(
   {
     name: Type.String({ examples: ['books'] }),
     declared: Type.Boolean({
-      description: 'Whether the configuration names it; if not, the policy decides.',
+      description: 'Whether it is defined, in the configuration or by a call; if not, the policy decides.',
+    }),
+    source: Type.Enum(['configuration', 'stored', 'none'], {
+      description: 'Where it is defined: `stored` by `PUT /store/collections/:name`.',
     }),
     rules: Type.Object(
       {
@@ -70,6 +73,15 @@ export const CollectionOverview = Type.Object(
 )
 export type CollectionOverview = Static<typeof CollectionOverview>
 
+/** What collections are defined, and which of them by the configuration. */
+export type DeclaredCollections = {
+  readonly declared: Readonly<Record<string, CollectionOption>>
+  readonly configured: Readonly<Record<string, CollectionOption>>
+}
+
+const sourceOf = ({ declared, configured }: DeclaredCollections, name: string) =>
+  Object.hasOwn(configured, name) ? 'configuration' : Object.hasOwn(declared, name) ? 'stored' : 'none'
+
 /** Which collections are asked for. */
 export type OverviewQuery = {
   readonly limit: number
@@ -86,7 +98,7 @@ export type OverviewQuery = {
  */
 export async function readOverview(
   db: Database,
-  declared: Readonly<Record<string, CollectionOption>>,
+  { declared, configured }: DeclaredCollections,
   policy: PolicyName,
   { limit, after = '', sizes }: OverviewQuery,
   options?: ScanOptions,
@@ -104,6 +116,7 @@ export async function readOverview(
     data: page.map((name) => ({
       name,
       declared: Object.hasOwn(declared, name),
+      source: sourceOf({ declared, configured }, name),
       ...declarationOf(declared[name], policy),
       documents: counts.get(name) ?? 0,
       ...(sizes && { bytes: bytes.get(name) ?? 0 }),
