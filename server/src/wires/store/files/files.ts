@@ -110,7 +110,7 @@ export function fileJson(
 }
 
 /** How many bytes metadata count in a quota, as the database counts them. */
-const metadataBytes = (json: string): number => (json === '{}' ? 0 : Buffer.byteLength(json))
+export const metadataBytes = (json: string): number => (json === '{}' ? 0 : Buffer.byteLength(json))
 
 /** Whose files are inserted, and the room for them. */
 type FilesOf = { caller: FileOwner; reservation: Reservation }

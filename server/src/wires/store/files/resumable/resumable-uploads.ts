@@ -7,7 +7,9 @@ import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import { noUpload } from '../../errors.ts'
 import type { NewObject, Objects } from '../../objects/objects.ts'
 import { isExceeded, type FileOwner, type Quota } from '../../quota.ts'
+import { metadataBytes } from '../files.ts'
 import type { AdoptableObject } from '../receiving/receive-files.ts'
+import { declaredFileOf } from './tus.ts'
 
 /** How long an upload is stored after its last bytes. */
 const RETENTION_MS = 86_400_000
@@ -152,7 +154,7 @@ export function createResumableUploads(
       bucket_upload: null,
       part_size: partSize ?? null,
     }
-    await quota.hold(owner, { id: row.id, bytes: size + metadata.length, due }, (steps) =>
+    await quota.hold(owner, { id: row.id, bytes: size + bytesOfMetadata(metadata), due }, (steps) =>
       db.batch([
         ...steps,
         sql.insert('store_uploads', { ...row, creation_key: key ?? null }, ['id']),
@@ -377,3 +379,7 @@ const writtenToBucket = (): ApiError =>
 
 const otherWriter = (): ApiError =>
   errors.conflict({ message: 'Another request has continued or ended this upload: ask for its offset.' })
+
+/** How many bytes the metadata of the file will count, of the header that names them. */
+const bytesOfMetadata = (header: string): number =>
+  metadataBytes(JSON.stringify(declaredFileOf(header).metadata ?? {}))

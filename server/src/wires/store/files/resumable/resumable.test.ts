@@ -8,7 +8,7 @@ import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../../../../testing/engines.ts'
 import { startS3, startS3Proxy, type S3Proxy } from '../../../../testing/s3-server.ts'
 import { until } from '../../../../testing/until.ts'
-import { storedObjects } from '../files.fixture.ts'
+import { storedObjects, upload } from '../files.fixture.ts'
 import {
   append,
   beginAppend,
@@ -172,6 +172,23 @@ eachEngine((engine) => {
       assert.equal((await post('one', 7)).body.error.code, 'IDEMPOTENCY_CONFLICT')
       assert.equal(await offsetOf(app, token, path), 5)
       assert.notEqual((await post('two', 7)).body._id, all[0]!.body._id)
+    })
+
+    test('takes a file that fills the quota to the last byte, with its name and metadata', async () => {
+      const { token: own } = await app.register()
+      const metadata = '{"a":1}'
+      const size = LIMIT
+      const rest = QUOTA - size - metadata.length
+      await upload(app, own, { bytes: randomBytes(rest) })
+      const begin = (length: number) =>
+        app.request('POST', '/store/uploads', {
+          token: own,
+          headers: {
+            'upload-length': String(length),
+            'upload-metadata': `filename ${btoa('name.bin')},metadata ${btoa(metadata)}`,
+          },
+        })
+      assert.equal((await begin(size)).status, 201)
     })
 
     test('reserves room for all of it until it ends or expires', async () => {
