@@ -2019,6 +2019,29 @@ type Explanation = {
   indexes: DocumentIndex[]
 }
 
+type DocumentGroups = {
+  data: DocumentGroup[]
+  /** Whether there are more groups than the limit. */
+  more: boolean
+}
+
+type DocumentGroup = {
+  /** The values of the group, by field; null stands for a missing one too. Of a time, the beginning of its slot. */
+  by: Record<string, unknown>
+  /** How many documents the group has. */
+  count: number
+  /** By field. */
+  sum?: Record<string, number>
+  /** By field; null if there is no number. */
+  average?: Record<string, number | null>
+  /** By field; null if there is no value. */
+  min?: Record<string, unknown>
+  /** By field; null if there is no value. */
+  max?: Record<string, unknown>
+  /** By field. */
+  distinct?: Record<string, number>
+}
+
 type CollectionFields = {
   /** How many documents the collection has. */
   documents: number
@@ -4260,6 +4283,35 @@ export interface Api {
       cursor?: string | undefined
     }
     reply: Explanation
+    errors: never
+  }
+  /** Aggregate documents */
+  'GET /store/:collection/aggregate': {
+    query: {
+      /** Up to three fields, joined by commas, whose values make the groups; dotted paths are allowed. Times are grouped by hour, day, week or month with a colon: createdAt:day. Default: one group of all documents. */
+      by?: string | undefined
+      /** Adds up numbers, and ignores all other values. Fields joined by commas; dotted paths are allowed. */
+      sum?: string | undefined
+      /** The average of numbers; null if there are none. Fields joined by commas; dotted paths are allowed. */
+      average?: string | undefined
+      /** The smallest value, in the order in which lists sort; null if there is none. Fields joined by commas; dotted paths are allowed. */
+      min?: string | undefined
+      /** The largest value, likewise. Fields joined by commas; dotted paths are allowed. */
+      max?: string | undefined
+      /** The number of different values, without null. Fields joined by commas; dotted paths are allowed. */
+      distinct?: string | undefined
+      /** The IANA name of the time zone in which hours, days, weeks and months begin. Default: UTC. */
+      timeZone?: string | undefined
+      /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex and $elemMatch; dotted paths are allowed. */
+      filter?: string | undefined
+      /** Words that documents must have in the fields that the collection declares for it: all of them, "a phrase", -word for one that must be missing, word* for its beginning. Sorted by $score unless sort says otherwise. */
+      search?: string | undefined
+      /** The order of the groups: by their values, or by their count; a leading minus sorts in descending order. */
+      sort?: 'by' | '-by' | 'count' | '-count' | undefined
+      /** How many groups are answered at most. */
+      limit?: number | undefined
+    }
+    reply: DocumentGroups
     errors: never
   }
   /** List the fields of a collection */

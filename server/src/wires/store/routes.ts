@@ -6,6 +6,7 @@ import { backupEndpoints } from './backups/backup-endpoints.ts'
 import { collectionEndpoints } from './documents/routes/collections/collection-endpoints.ts'
 import { bulkEndpoints } from './documents/routes/bulk/bulk-endpoints.ts'
 import { definitionEndpoints } from './documents/definition-changes/definition-endpoints.ts'
+import { aggregateEndpoint } from './documents/aggregates/aggregate-endpoint.ts'
 import { documentEndpoints } from './documents/routes/document-endpoints.ts'
 import { transferEndpoints } from './documents/routes/transfer/transfer-endpoints.ts'
 import { changesEndpoint } from './changes/changes-endpoint.ts'
@@ -30,6 +31,7 @@ const HealthFields = {
 type StoreParts = {
   documents: Parameters<typeof collectionEndpoints>[0] &
     Parameters<typeof documentEndpoints>[0] &
+    Parameters<typeof aggregateEndpoint>[0] &
     Parameters<typeof bulkEndpoints>[0] &
     Parameters<typeof transferEndpoints>[0]
   definitions: Parameters<typeof definitionEndpoints>[0]
@@ -93,6 +95,7 @@ export function storeRoutes(wire: StoreParts) {
     route('GET /store/:collection', ...documents.list),
     route('POST /store/:collection/query', ...documents.query),
     route('GET /store/:collection/explain', ...documents.explain),
+    route('GET /store/:collection/aggregate', ...aggregateEndpoint(wire.documents)),
     route('GET /store/:collection/fields', ...bulk.fields),
     route('POST /store/:collection/bulk', ...bulk.bulk),
     route('GET /store/:collection/export', ...transfer.export),

@@ -17,6 +17,7 @@ import { createReadableFiles } from './file-fields/readable-files.ts'
 import { createHookRunner } from './writes/hook-runner.ts'
 import type { SystemDocuments } from './definition/system-api.ts'
 import { createIndexes } from './storage/indexes/indexes.ts'
+import { createAggregates } from './aggregates/aggregate.ts'
 import { createAutomaticIndexes } from './lists/automatic-indexes.ts'
 import { createLists } from './lists/list.ts'
 import type { DeletionContext } from './writes/relations/relation-deletion.ts'
@@ -66,6 +67,7 @@ export function openDocuments(
     searchFieldsOf: (name: string) => collections.get(name).search,
   }
   const lists = createLists(reading)
+  const aggregates = createAggregates(reading)
   // Hooks get these documents, which are written with hooks.
   const systemAt = (depth: number): SystemDocuments =>
     createSystemDocuments({ collections, writing, list: lists.list }, { depth })
@@ -112,6 +114,7 @@ export function openDocuments(
     indexes,
     automaticIndexes,
     lists,
+    aggregates,
     writing,
     fileUses,
     readableFiles,

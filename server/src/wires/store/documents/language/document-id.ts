@@ -3,7 +3,7 @@ import { recordIdPattern } from '../../../../base/ids.ts'
 import { Type } from '../../../../base/schema.ts'
 
 // Words that stand in the place of an id in addresses of the routes.
-const RESERVED = ['explain', 'fields', 'query', 'bulk', 'export', 'import']
+const RESERVED = ['aggregate', 'explain', 'fields', 'query', 'bulk', 'export', 'import']
 const PATTERN = `^(?!(?:${RESERVED.join('|')})$)${recordIdPattern.slice(1)}`
 const FORM = new RegExp(PATTERN)
 

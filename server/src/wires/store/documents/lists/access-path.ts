@@ -113,10 +113,10 @@ async function pathOfPlan(
   source: ListSource,
   { plan, entries: counted }: CountedPlan,
 ): Promise<AccessPath | undefined> {
-  const { list, cursor, limit, knownTotal, isShort, countAll } = source
+  const { list, cursor, limit, knownTotal, isShort, readsAll, countAll } = source
   const plans = [plan]
   const order = plan.order && entryOrderOf(plan.order, cursor?.position)
-  if (plan.isExact && (order !== undefined || list.order.keys.length === 0)) {
+  if (!readsAll && plan.isExact && (order !== undefined || list.order.keys.length === 0)) {
     // Between those that count there may be any number of other entries of their documents.
     const isNext =
       !plan.hasRepeats &&

@@ -65,6 +65,8 @@ export type ListRequest = {
   readonly options?: ScanOptions
   /** Called before a large page is read. */
   readonly makeRoom?: MakeRoom
+  /** Whether all documents are read that match, and no page of them. */
+  readonly readsAll?: boolean
 }
 
 /** What lists are read with. */
@@ -110,6 +112,8 @@ export type ListSource = {
   /** Whether the page is so short that it is read on the way, if the rows before it are few. */
   readonly isShort: boolean
   readonly reads: PageReads
+  /** Whether all documents are read that match, and no page of them. */
+  readonly readsAll: boolean
   /** `limit … offset …`, with one document more than the page shows. */
   readonly limited: Sql
   /** The total or an expression for it; undefined if it has to be counted, infinite if nobody asks for it. */
@@ -130,7 +134,7 @@ export function listSourceOf(
   { isIdOrdered }: Pick<IndexSet, 'isIdOrdered'>,
 ): ListSource {
   const { db, documents, limitMs, key, parsed, searchFieldsOf } = context
-  const { collection, access, parameters, reads = 'bodies', options, makeRoom } = request
+  const { collection, access, parameters, reads = 'bodies', readsAll = false, options, makeRoom } = request
   const { rowFilter, view } = access
   const owner = rowFilter.rows === 'own' ? rowFilter.owner : undefined
   const { offset } = parameters
@@ -166,6 +170,7 @@ export function listSourceOf(
     offset,
     isShort: limit <= SHORT_LIMIT && offset <= SHORT_OFFSET,
     reads,
+    readsAll,
     limited: sql`limit ${limit + 1} offset ${offset}`,
     knownTotal:
       parameters.total === 'none'

@@ -13,15 +13,15 @@ import { namesEtag } from '../../../../http/conditions.ts'
 import { countedFor } from '../../../../http/limits.ts'
 import type { Caller } from '../../../../http/access.ts'
 import { answer, jsonText, NoBody, endpoint, type Call } from '../../../../http/route.ts'
-import { checkAudience, type CollectionDefinition } from '../definition/collection.ts'
+import type { CollectionDefinition } from '../definition/collection.ts'
 import type { Collections } from '../definition/collections.ts'
 import type { Viewer } from '../definition/viewer.ts'
 import { writtenAgain, type Fields as DocumentFields } from '../language/document-json.ts'
 import { Explanation } from '../lists/explain.ts'
 import { etagOf, versionsOf } from '../language/etag.ts'
-import { checkProjection, show, viewOf } from '../language/fields/view.ts'
+import { show } from '../language/fields/view.ts'
 import type { createLists, ListedDocument } from '../lists/list.ts'
-import { parseProjection, type Projection } from '../language/fields/projection.ts'
+import { parseProjection } from '../language/fields/projection.ts'
 import {
   AnsweredDocument,
   Document,
@@ -42,10 +42,11 @@ import {
   UpsertParameter,
 } from './request-schemas.ts'
 import { countPaths } from '../language/operators/operators.ts'
+import { readAccess } from './read-access.ts'
 import { expand, parseExpand, withExpanded } from '../writes/relations/expand-relations.ts'
 import type { ShownFiles } from '../file-fields/shown-files.ts'
 import { needsAdmin } from '../language/rules/audience.ts'
-import { mayIncludeOwner, rowFilterOf } from '../language/rules/rule.ts'
+import { mayIncludeOwner } from '../language/rules/rule.ts'
 import {
   isReadable,
   shownAfterWrite,
@@ -103,19 +104,6 @@ export function documentEndpoints({
   const one = ({ body, etag }: ShownDocument, status = 200) =>
     answer<Document>(jsonText(body), { status, headers: { etag } })
 
-  /** What somebody may read of a collection. */
-  async function readAccess(name: string, caller: Caller | undefined, projection?: Projection) {
-    const collection = collections.get(name)
-    const viewer = collections.viewer(caller)
-    const needsValues = collection.userValues.length > 0
-    const subject = needsValues ? await viewer.subjectFor(collection) : viewer.subject
-    const rowFilter = rowFilterOf(collection.read, subject)
-    if (rowFilter.rows !== 'all') checkAudience(collection.read, subject, false)
-    const view = collection.concealed.length === 0 ? undefined : viewOf(collection, subject)
-    if (view && projection) checkProjection(view, projection)
-    return { collection, viewer, rowFilter, view }
-  }
-
   async function answerList(
     {
       params: { collection: name },
@@ -130,7 +118,7 @@ export function documentEndpoints({
     query: Static<typeof ListQuery>,
   ) {
     const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
-    const { collection, viewer, rowFilter, view } = await readAccess(name, caller, projection)
+    const { collection, viewer, rowFilter, view } = await readAccess(collections, name, caller, projection)
     const { owner, preview } = query
     if (owner !== undefined || preview !== undefined) checkOperatorQuery(viewer, query)
     const branches =
@@ -331,7 +319,7 @@ export function documentEndpoints({
         reply: { 200: Explanation },
       },
       async ({ params: { collection: name }, query, caller, ip, signal, makeRoom }) => {
-        const { collection, viewer, rowFilter, view } = await readAccess(name, caller)
+        const { collection, viewer, rowFilter, view } = await readAccess(collections, name, caller)
         // How much was examined tells of documents that rules and views keep from others.
         if (!viewer.isPrivileged && !collection.isPlain) throw needsAdmin()
         const options = { caller: countedFor({ caller, ip }), signal }
@@ -355,7 +343,12 @@ export function documentEndpoints({
       },
       async ({ params: { collection: name, id }, query, headers, caller, makeRoom }) => {
         const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
-        const { collection, viewer, rowFilter, view } = await readAccess(name, caller, projection)
+        const { collection, viewer, rowFilter, view } = await readAccess(
+          collections,
+          name,
+          caller,
+          projection,
+        )
         const branches =
           query.expand === undefined
             ? undefined

@@ -85,13 +85,26 @@ export function checkFilter(view: FieldView | undefined, filter: FilterTree, at 
 }
 
 /** @throws VALIDATION_ERROR at `/query/sort` */
-export function checkSort(view: FieldView | undefined, { keys }: Sort): void {
+export const checkSort = (view: FieldView | undefined, { keys }: Sort): void =>
+  checkValues(
+    view,
+    keys.map(({ path }) => path),
+    '/query/sort',
+    'used in a sort',
+  )
+
+/** @throws VALIDATION_ERROR if one of the values is, or holds, a field that is concealed */
+export function checkValues(
+  view: FieldView | undefined,
+  paths: readonly Path[],
+  at: string,
+  use: string,
+): void {
   if (view === undefined) return
-  for (const { path } of keys) {
+  for (const path of paths) {
     const own = withoutIndexes(path)
     // A whole object or array is compared with all that is inside of it.
-    const fault = view.concealed.find((one) => isInside(own, one) || isInside(one, own))
-    if (fault) throw refused('/query/sort', path, 'used in a sort')
+    if (view.concealed.some((one) => isInside(own, one) || isInside(one, own))) throw refused(at, path, use)
   }
 }
 

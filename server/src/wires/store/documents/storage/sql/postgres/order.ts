@@ -4,7 +4,8 @@ import type { Path } from '../../../language/query/path.ts'
 import { isLong, type Sort, type SortKey } from '../../../language/query/sort.ts'
 import type { OrderExpressions } from '../order-sql.ts'
 
-function valueAt(root: Sql, path: Path, last = sql` -> `): Sql {
+/** The value of a document at a path through objects. @param last ` ->> ` for its text */
+export function valueAt(root: Sql, path: Path, last = sql` -> `): Sql {
   const steps = path.map((part) => sql`${part}::text`)
   return sql`(${sql.join([root, ...steps.slice(0, -1)], ' -> ')}${last}${steps.at(-1)!})`
 }
@@ -36,13 +37,18 @@ function keySql(sort: Sort, i: number, isRequired: boolean): Sql {
 }
 
 function scalarCases(value: Sql, text: Sql): Sql {
-  const double = sql`float8send(${value}::float8)`
   return sql`
     when 'string' then '\\x30'::bytea || convert_to(replace(${text}, E'\\x01', E'\\x01\\x02'), 'UTF8') || '\\x00'::bytea
-    when 'number' then '\\x20'::bytea || case when ${value} >= '0' then set_bit(${double}, 7, 1)
-      else int8send(~ ('x' || encode(${double}, 'hex'))::bit(64)::int8) end
+    when 'number' then '\\x20'::bytea || ${numberBytes(value)}
     when 'null' then ${NULL_SQL}
     when 'boolean' then case when ${value} = 'true' then '\\x6001'::bytea else '\\x6000'::bytea end`
+}
+
+/** The bytes of a double, which compare as numbers do. */
+export function numberBytes(value: Sql): Sql {
+  const double = sql`float8send(${value}::float8)`
+  return sql`case when ${value} >= '0' then set_bit(${double}, 7, 1)
+      else int8send(~ ('x' || encode(${double}, 'hex'))::bit(64)::int8) end`
 }
 
 /** Whether the value at the path, or one on the way to it, is an array. */

@@ -1,0 +1,150 @@
+import { sql, type Dialect, type Row, type Sql } from '../../../../db/sql.ts'
+import type { AggregateEngine, Stages } from './aggregate-engine.ts'
+import type { AggregateRequest, AggregateSort, Grouping, NamedPath } from './aggregate-request.ts'
+import { postgresAggregates } from './postgres-aggregates.ts'
+import { sqliteAggregates } from './sqlite-aggregates.ts'
+import { DAY, HOUR } from './time-slots.ts'
+import type { ZoneOffsets } from './zone-offsets.ts'
+
+export const aggregateEngines: Readonly<Record<Dialect, AggregateEngine>> = {
+  sqlite: sqliteAggregates,
+  postgres: postgresAggregates,
+}
+
+/** The documents that are aggregated: rows `d` of `from`. */
+export type AggregateRows = {
+  /** `with …`, or nothing. */
+  readonly ctes: Sql
+  readonly from: Sql
+  readonly where: Sql
+}
+
+/** A row of the answer, with the columns of `columnsOf` beside. */
+export type GroupRow = Row & { readonly documents: number }
+
+/** The columns of a group: `by0` and so on, and for field number `n` `sum0`, `numbers0`, `min0`, `max0` and `distinct0`. */
+export function aggregateSql(
+  dialect: Dialect,
+  request: AggregateRequest,
+  rows: AggregateRows,
+): Sql<GroupRow> {
+  const engine = aggregateEngines[dialect]
+  const { by, limit, sort } = request
+  const groups = by.map((_, i) => sql.literal(`g${i}`))
+  const shown = by.map(({ slot }, i) => named(`by${i}`, slot ? groups[i]! : engine.shownKey(groups[i]!)))
+  const columns = [...shown, sql`count(*) as documents`, ...computedColumns(engine, request)]
+  const staged = stagedSql(engine, stagesOf(engine, request), rows)
+  const groupBy = by.length > 0 ? sql`group by ${sql.join(groups)}` : sql.literal('')
+  const orderBy = by.length > 0 ? sql`order by ${orderSql(sort, groups)}` : sql.literal('')
+  return sql.once(sql<GroupRow>`
+    ${rows.ctes} select ${sql.join(columns)} from (${staged}) as staged ${groupBy} ${orderBy} limit ${limit + 1}`)
+}
+
+const named = (name: string, value: Sql): Sql => sql`${value} as ${sql.literal(name)}`
+
+function orderSql(sort: AggregateSort, groups: readonly Sql[]): Sql {
+  const isBackward = sort === '-by'
+  const direction = sql.literal(isBackward ? 'desc nulls last' : 'asc nulls first')
+  const keys = groups.map((group) => sql`${group} ${direction}`)
+  if (sort === 'by' || isBackward) return sql.join(keys)
+  return sql.join([sql`documents ${sql.literal(sort === 'count' ? 'asc' : 'desc')}`, ...keys])
+}
+
+function computedColumns(engine: AggregateEngine, { fields }: AggregateRequest): Sql[] {
+  const key = (n: number): Sql => sql.literal(`k${n}`)
+  return [
+    ...numberFields(fields).flatMap((_, n) => [
+      named(`sum${n}`, engine.sum(n)),
+      named(`numbers${n}`, engine.numbers(n)),
+    ]),
+    ...keyFields(fields).flatMap(({ name }, n) => [
+      ...(includes(fields.min, name) ? [named(`min${n}`, engine.shownKey(sql`min(${key(n)})`))] : []),
+      ...(includes(fields.max, name) ? [named(`max${n}`, engine.shownKey(sql`max(${key(n)})`))] : []),
+      ...(includes(fields.distinct, name) ? [named(`distinct${n}`, sql`count(distinct ${key(n)})`)] : []),
+    ]),
+  ]
+}
+
+const includes = (fields: readonly NamedPath[], name: string): boolean =>
+  fields.some((one) => one.name === name)
+
+/** The fields whose numbers are added up, each once. */
+export const numberFields = ({ sum, average }: AggregateRequest['fields']): readonly NamedPath[] =>
+  once([...sum, ...average])
+
+/** The fields whose values of all types are compared, each once. */
+export const keyFields = ({ min, max, distinct }: AggregateRequest['fields']): readonly NamedPath[] =>
+  once([...min, ...max, ...distinct])
+
+const once = (fields: readonly NamedPath[]): readonly NamedPath[] => [
+  ...new Map(fields.map((one) => [one.name, one])).values(),
+]
+
+/** All that is computed of each document, before documents are grouped. */
+function stagesOf(engine: AggregateEngine, { by, fields, zone }: AggregateRequest): Stages {
+  const all: readonly Stages[] = [
+    ...by.map((one, i) => groupStages(engine, one, i, zone)),
+    ...numberFields(fields).map(({ path }, n) => engine.numberStages(path, n)),
+    ...keyFields(fields).map(({ path }, n): Stages => [[[`k${n}`, engine.key(path)]]]),
+  ]
+  const count = Math.max(1, ...all.map((stages) => stages.length))
+  return Array.from({ length: count }, (_, i) => all.flatMap((stages) => stages[i] ?? []))
+}
+
+function groupStages(
+  engine: AggregateEngine,
+  { path, slot }: Grouping,
+  i: number,
+  zone: ZoneOffsets,
+): Stages {
+  if (slot === undefined) return [[[`g${i}`, engine.key(path)]]]
+  const moment = sql.literal(`x${i}`)
+  const local = sql.literal(`l${i}`)
+  const day = sql`(${local} / ${sql.literal(String(DAY))})`
+  const numbers = {
+    hour: sql`${moment} - ${local} % ${sql.literal(String(HOUR))}`,
+    day,
+    // The day from which days are counted was a Wednesday.
+    week: sql`(${day} + 2) / 7 * 7 - 2`,
+    month: engine.month(day),
+  }
+  return [
+    [[`t${i}`, engine.timeText(path)]],
+    [[`x${i}`, momentSql(sql.literal(`t${i}`))]],
+    [[`l${i}`, sql`${moment} + ${engine.offset(moment, zone)}`]],
+    [[`g${i}`, numbers[slot]]],
+  ]
+}
+
+/** The moment that a text names, in seconds since the first of March of the year 0. */
+function momentSql(text: Sql): Sql {
+  const part = (from: string, length: number): Sql =>
+    sql`cast(substr(${text}, ${sql.literal(`${from}, ${length}`)}) as bigint)`
+  const [year, month] = [part('1', 4), part('6', 2)]
+  const years = sql`(${year} - case when ${month} <= 2 then 1 else 0 end)`
+  const days = sql`(365 * ${years} + ${years} / 4 - ${years} / 100 + ${years} / 400
+    + ((${month} + 9) % 12 * 306 + 5) / 10 + ${part('9', 2)} - 1)`
+  const end = sql`length(${text})`
+  const behind = (back: number, length: number): Sql =>
+    sql`cast(substr(${text}, ${end} - ${sql.literal(`${back}, ${length}`)}) as bigint)`
+  const offset = sql`case substr(${text}, ${end} - 5, 1) when '+' then 1 when '-' then -1 else 0 end`
+  const seconds = sql`case when substr(${text}, 17, 1) = ':' then ${part('18', 2)} else 0 end`
+  const clock = sql`case when ${end} = 10 then 0 else ${part('12', 2)} * 3600 + ${part('15', 2)} * 60 + ${seconds} end`
+  const ahead = sql`case when ${end} = 10 or substr(${text}, ${end}, 1) in ('Z', 'z') then 0
+    else ${offset} * (${behind(4, 2)} * 3600 + ${behind(1, 2)} * 60) end`
+  return sql`${days} * 86400 + ${clock} - ${ahead}`
+}
+
+function stagedSql(
+  { fence }: AggregateEngine,
+  [first, ...others]: Stages,
+  { from, where }: AggregateRows,
+): Sql {
+  const columns = first!.map(([name, value]) => named(name, value))
+  let staged = sql`select ${sql.join([sql`1 as one`, ...columns])} from ${from} where ${where} ${fence}`
+  for (const stage of others) {
+    const more = stage.map(([name, value]) => named(name, value))
+    staged = sql`select ${sql.join([sql`staged.*`, ...more])} from (${staged}) as staged ${fence}`
+  }
+  return staged
+}

@@ -1,0 +1,155 @@
+import { sql, type Sql, type SqlScalar } from '../../../../db/sql.ts'
+import type { Path } from '../language/query/path.ts'
+import { jsonPath } from '../storage/sql/sqlite/json.ts'
+import type { AggregateEngine, Stages } from './aggregate-engine.ts'
+import type { ZoneOffsets } from './zone-offsets.ts'
+
+// Numbers below this one, with at most six decimals, are added as millionths.
+const SIMPLE_MAX = sql.literal('1e9')
+
+// All others are written as so many digits before and behind the point, of which each nine are added by themselves.
+const INTEGER_DIGITS = 21
+const DECIMALS = 24
+const LIMB_DIGITS = 9
+const LIMBS = (INTEGER_DIGITS + DECIMALS) / LIMB_DIGITS
+const ZEROS = sql.literal(`'${'0'.repeat(INTEGER_DIGITS + DECIMALS)}'`)
+
+const column = (name: string, n: number): Sql => sql.literal(`${name}${n}`)
+
+/** Text and numbers as they are, of which SQLite has the order; the others as bytes behind the number of their type. */
+function keySql(path: Path): Sql {
+  const at = sql`d.doc, ${jsonPath(path)}`
+  const value = sql`json_extract(${at})`
+  return sql`case json_type(${at})
+    when 'text' then ${value} when 'integer' then ${value} when 'real' then ${value}
+    when 'true' then cast('6true' as blob) when 'false' then cast('6false' as blob)
+    when 'object' then cast('4' || ${value} as blob) when 'array' then cast('5' || ${value} as blob) end`
+}
+
+const shownKeySql = (key: Sql): Sql => sql`case typeof(${key})
+  when 'text' then '3' || ${key} when 'blob' then cast(${key} as text)
+  when 'integer' then cast(${key} as real) else ${key} end`
+
+/**
+ * Numbers as decimals, because doubles would drift: `v` the number, `j` its JSON, `m` its millionths if it is a simple one.
+ * Of another one `c` are the digits, with the point, and `e` its exponent, and `s` all digits that are added.
+ */
+function numberStages(path: Path, n: number): Stages {
+  const [v, j, m, c, e] = ['v', 'j', 'm', 'c', 'e'].map((name) => column(name, n)) as [
+    Sql,
+    Sql,
+    Sql,
+    Sql,
+    Sql,
+  ]
+  const at = sql`d.doc, ${jsonPath(path)}`
+  const isNumber = sql`json_type(${at}) in ('integer', 'real')`
+  const millionths = sql`cast(round(${v} * 1000000.0) as integer)`
+  const other = sql`${m} is null and ${v} is not null`
+  const unsigned = sql`ltrim(${j}, '-')`
+  const exponentAt = sql`instr(${j}, 'e')`
+  const integerDigits = sql`(iif(instr(${c}, '.') = 0, length(${c}), instr(${c}, '.') - 1) + ${e})`
+  const digits = sql`replace(${c}, '.', '')`
+  const decimals = sql`(length(${digits}) - ${integerDigits})`
+  return [
+    [
+      [`v${n}`, sql`case when ${isNumber} then json_extract(${at}) end`],
+      [`j${n}`, sql`case when ${isNumber} then d.doc -> ${jsonPath(path)} end`],
+    ],
+    [
+      [
+        `m${n}`,
+        sql`case when ${v} between -${SIMPLE_MAX} and ${SIMPLE_MAX} and ${millionths} / 1000000.0 = ${v} then ${millionths} end`,
+      ],
+    ],
+    [
+      [
+        `c${n}`,
+        sql`case when ${other} then iif(${exponentAt} = 0, ${unsigned}, substr(${unsigned}, 1, instr(${unsigned}, 'e') - 1)) end`,
+      ],
+      [
+        `e${n}`,
+        sql`case when ${other} then iif(${exponentAt} = 0, 0, cast(substr(${j}, ${exponentAt} + 1) as integer)) end`,
+      ],
+    ],
+    [
+      [
+        `s${n}`,
+        sql`case when ${integerDigits} <= ${sql.literal(String(INTEGER_DIGITS))} and ${decimals} <= ${sql.literal(String(DECIMALS))}
+          then substr(${ZEROS}, 1, ${sql.literal(String(INTEGER_DIGITS))} - ${integerDigits}) || ${digits}
+            || substr(${ZEROS}, 1, ${sql.literal(String(DECIMALS))} - ${decimals}) end`,
+      ],
+    ],
+  ]
+}
+
+/** The sums of units and millionths, of the digits of others, and of numbers that have more digits, which are added as doubles. */
+function sumSql(n: number): Sql {
+  const [v, m, c, s] = ['v', 'm', 'c', 's'].map((name) => column(name, n)) as [Sql, Sql, Sql, Sql]
+  const limbs = Array.from({ length: LIMBS }, (_, i) => {
+    const digits = sql.literal(`${i * LIMB_DIGITS + 1}, ${LIMB_DIGITS}`)
+    return sql`sum(cast(substr(${s}, ${digits}) as integer) * iif(${v} < 0, -1, 1))`
+  })
+  const parts = [sql`sum(${m} / 1000000)`, sql`sum(${m} % 1000000)`, ...limbs].map(
+    (one) => sql`coalesce(${one}, 0)`,
+  )
+  const far = sql`sum(case when ${c} is not null and ${s} is null then ${v} end)`
+  return sql`${sql.join(parts, ` || ' ' || `)} || ' ' || coalesce(printf('%!.17g', ${far}), 0)`
+}
+
+function sumOf(text: SqlScalar | undefined): number {
+  const parts = String(text).split(' ')
+  const far = Number(parts.pop())
+  const [units, millionths, ...limbs] = parts.map(BigInt) as [bigint, bigint, ...bigint[]]
+  let sum = units * 10n ** BigInt(DECIMALS) + millionths * 10n ** BigInt(DECIMALS - 6)
+  for (const [i, limb] of limbs.entries()) sum += limb * 10n ** BigInt((LIMBS - 1 - i) * LIMB_DIGITS)
+  return Number(`${sum}e-${DECIMALS}`) + far
+}
+
+const DIGITS = (count: number): string => '[0-9]'.repeat(count)
+const DAY_FORM = `${DIGITS(4)}-[01][0-9]-[0-3][0-9]*`
+const CLOCK_FORM = `[Tt][0-2][0-9]:[0-5][0-9]`
+const OFFSET_FORM = `[-+][0-2][0-9]:[0-5][0-9]`
+
+/** GLOB has no optional parts, so it is asked of the day, the time, the seconds and the offset by themselves. */
+function timeTextSql(path: Path): Sql {
+  const at = sql`d.doc, ${jsonPath(path)}`
+  const text = sql`json_extract(${at})`
+  const part = (from: number, length: number): Sql =>
+    sql`substr(${text}, ${sql.literal(`${from}, ${length}`)})`
+  const last = sql`substr(${text}, -1)`
+  const offset = sql`substr(${text}, -6)`
+  const seconds = sql`substr(${text}, 17, length(${text}) - iif(${last} in ('Z', 'z'), 17, 22))`
+  const isDay = sql`(${text} glob ${DAY_FORM} and ${part(6, 2)} between '01' and '12' and ${part(9, 2)} between '01' and '31'
+    and ${part(1, 4)} > '0000')`
+  const isClock = sql`(${part(11, 6)} glob ${CLOCK_FORM} and ${part(12, 2)} < '24')`
+  const isOffset = sql`(${last} in ('Z', 'z') or (${offset} glob ${OFFSET_FORM} and substr(${offset}, 2, 2) < '24'))`
+  const areSeconds = sql`(${seconds} = '' or ${seconds} glob ${`:[0-5][0-9]`} or (length(${seconds}) between 5 and 13
+    and ${seconds} glob ${`:[0-5][0-9].*`} and substr(${seconds}, 5) not glob ${'*[^0-9]*'}))`
+  return sql`case when json_type(${at}) = 'text' and length(${text}) between 10 and 35 and ${isDay}
+    and (length(${text}) = 10 or (length(${text}) >= 17 and ${isClock} and ${isOffset} and ${areSeconds})) then ${text} end`
+}
+
+/** A search by halves, because a zone has up to hundreds of offsets. */
+function offsetSql(moment: Sql, { first, changes }: ZoneOffsets): Sql {
+  const offsets = [first, ...changes.map(({ offset }) => offset)]
+  const search = (low: number, high: number): Sql => {
+    if (low === high) return sql`${offsets[low]!}`
+    const middle = Math.ceil((low + high) / 2)
+    return sql`case when ${moment} < ${changes[middle - 1]!.from} then ${search(low, middle - 1)} else ${search(middle, high)} end`
+  }
+  return search(0, changes.length)
+}
+
+export const sqliteAggregates: AggregateEngine = {
+  key: keySql,
+  shownKey: shownKeySql,
+  fence: sql.literal('limit -1'),
+  numberStages,
+  numbers: (n) => sql`count(${column('v', n)})`,
+  sum: sumSql,
+  sumOf,
+  timeText: timeTextSql,
+  offset: offsetSql,
+  month: (day) => sql`cast(strftime('%Y%m', (${day} - 719468) * 86400, 'unixepoch') as integer)`,
+}
