@@ -57,6 +57,7 @@ export const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     'GET /metrics',
     'GET /store/:collection',
     'GET /store/:collection/:id',
+    'GET /store/:collection/aggregate',
     'POST /store/:collection/query',
     'PUT /store/:collection/:id',
     'PATCH /store/:collection/:id',

@@ -17,44 +17,47 @@ const fieldsParameter = (description: string, example: string) =>
     }),
   )
 
-const AggregateQuery = Type.Object({
-  by: Type.Optional(
-    Type.String({
+const AggregateQuery = Type.Object(
+  {
+    by: Type.Optional(
+      Type.String({
+        description:
+          'Up to three fields, joined by commas, whose values make the groups; dotted paths are allowed. Times are grouped by hour, day, week or month with a colon: createdAt:day. Default: one group of all documents.',
+        examples: ['status,createdAt:month'],
+      }),
+    ),
+    sum: fieldsParameter('Adds up numbers, and ignores all other values.', 'price'),
+    average: fieldsParameter('The average of numbers; null if there are none.', 'price'),
+    min: fieldsParameter(
+      'The smallest value, in the order in which lists sort; null if there is none.',
+      'price',
+    ),
+    max: fieldsParameter('The largest value, likewise.', 'price'),
+    distinct: fieldsParameter('The number of different values, without null.', 'customer'),
+    timeZone: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description:
+          'The IANA name of the time zone in which hours, days, weeks and months begin. Default: UTC.',
+        examples: ['Europe/Berlin'],
+      }),
+    ),
+    filter: Page.filter,
+    search: Page.search,
+    sort: Type.Enum(['by', '-by', 'count', '-count'], {
+      default: 'by',
       description:
-        'Up to three fields, joined by commas, whose values make the groups; dotted paths are allowed. Times are grouped by hour, day, week or month with a colon: createdAt:day. Default: one group of all documents.',
-      examples: ['status,createdAt:month'],
+        'The order of the groups: by their values, or by their count; a leading minus sorts in descending order.',
     }),
-  ),
-  sum: fieldsParameter('Adds up numbers, and ignores all other values.', 'price'),
-  average: fieldsParameter('The average of numbers; null if there are none.', 'price'),
-  min: fieldsParameter(
-    'The smallest value, in the order in which lists sort; null if there is none.',
-    'price',
-  ),
-  max: fieldsParameter('The largest value, likewise.', 'price'),
-  distinct: fieldsParameter('The number of different values, without null.', 'customer'),
-  timeZone: Type.Optional(
-    Type.String({
-      maxLength: 64,
-      description:
-        'The IANA name of the time zone in which hours, days, weeks and months begin. Default: UTC.',
-      examples: ['Europe/Berlin'],
+    limit: Type.Integer({
+      minimum: 1,
+      maximum: GROUPS.most,
+      default: GROUPS.default,
+      description: 'How many groups are answered at most.',
     }),
-  ),
-  filter: Page.filter,
-  search: Page.search,
-  sort: Type.Enum(['by', '-by', 'count', '-count'], {
-    default: 'by',
-    description:
-      'The order of the groups: by their values, or by their count; a leading minus sorts in descending order.',
-  }),
-  limit: Type.Integer({
-    minimum: 1,
-    maximum: GROUPS.most,
-    default: GROUPS.default,
-    description: 'How many groups are answered at most.',
-  }),
-})
+  },
+  { additionalProperties: false },
+)
 
 const Values = (description: string) =>
   Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description }))

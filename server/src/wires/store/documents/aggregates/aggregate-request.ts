@@ -5,8 +5,8 @@ import { SLOTS, type Slot } from './time-slots.ts'
 import { zoneOffsets, type ZoneOffsets } from './zone-offsets.ts'
 
 /** What is computed of the values of a field. */
-export const OPERATIONS = ['sum', 'average', 'min', 'max', 'distinct'] as const
-export type Operation = (typeof OPERATIONS)[number]
+export const ACCUMULATORS = ['sum', 'average', 'min', 'max', 'distinct'] as const
+export type Accumulator = (typeof ACCUMULATORS)[number]
 
 /** A field as a request names it. */
 export type NamedPath = { readonly name: string; readonly path: Path }
@@ -17,7 +17,7 @@ export type Grouping = NamedPath & { readonly slot: Slot | undefined }
 export type AggregateSort = 'by' | '-by' | 'count' | '-count'
 
 /** The query parameters that say what is answered of the documents. */
-export type AggregateParameters = { readonly [K in Operation | 'by' | 'timeZone']?: string } & {
+export type AggregateParameters = { readonly [K in Accumulator | 'by' | 'timeZone']?: string } & {
   readonly limit: number
   readonly sort: AggregateSort
 }
@@ -25,7 +25,7 @@ export type AggregateParameters = { readonly [K in Operation | 'by' | 'timeZone'
 /** The same, parsed. */
 export type AggregateRequest = {
   readonly by: readonly Grouping[]
-  readonly fields: Readonly<Record<Operation, readonly NamedPath[]>>
+  readonly fields: Readonly<Record<Accumulator, readonly NamedPath[]>>
   readonly zone: ZoneOffsets
   readonly limit: number
   readonly sort: AggregateSort
@@ -43,26 +43,30 @@ const refused = (name: string, message: string): ApiError => invalid({ path: `/q
  * @throws VALIDATION_ERROR at `/query/…`
  */
 export function parseAggregate(
-  { by, timeZone = 'UTC', limit, sort, ...operations }: AggregateParameters,
+  { by, timeZone = 'UTC', limit, sort, ...accumulators }: AggregateParameters,
   view: FieldView | undefined,
 ): AggregateRequest {
   const groupings = by === undefined ? [] : partsOf('by', by).map(parseGrouping)
   if (groupings.length > GROUPINGS_MAX) throw refused('by', `Give at most ${GROUPINGS_MAX} fields.`)
   checkFields('by', groupings, view)
   const fields = Object.fromEntries(
-    OPERATIONS.map((one) => [one, fieldsOf(one, operations[one], view)]),
+    ACCUMULATORS.map((one) => [one, fieldsOf(one, accumulators[one], view)]),
   ) as unknown as AggregateRequest['fields']
-  const named = OPERATIONS.filter((one) => fields[one].length > 0)
+  const named = ACCUMULATORS.filter((one) => fields[one].length > 0)
   const count = named.reduce((sum, one) => sum + fields[one].length, 0)
   if (count > FIELDS_MAX)
-    throw refused(named.at(-1)!, `${OPERATIONS.join(', ')} take at most ${FIELDS_MAX} fields together.`)
+    throw refused(named.at(-1)!, `${ACCUMULATORS.join(', ')} take at most ${FIELDS_MAX} fields together.`)
   return { by: groupings, fields, zone: zoneOffsets(timeZone), limit, sort }
 }
 
-function fieldsOf(operation: Operation, text: string | undefined, view: FieldView | undefined): NamedPath[] {
+function fieldsOf(
+  accumulator: Accumulator,
+  text: string | undefined,
+  view: FieldView | undefined,
+): NamedPath[] {
   if (text === undefined) return []
-  const fields = partsOf(operation, text).map((name) => ({ name, path: pathOf(operation, name) }))
-  checkFields(operation, fields, view)
+  const fields = partsOf(accumulator, text).map((name) => ({ name, path: pathOf(accumulator, name) }))
+  checkFields(accumulator, fields, view)
   return fields
 }
 

@@ -11,7 +11,7 @@ import type { IndexSet } from '../storage/entries/index-definition.ts'
 import { allDocuments, documentsOfOwner } from '../storage/sql/document-rows.ts'
 import { documentsOfEntries, isReadySql } from '../storage/sql/entries-sql.ts'
 import { hitsSql, isSearchable } from '../storage/sql/search-sql.ts'
-import { OPERATIONS, type AggregateRequest, type NamedPath, type Operation } from './aggregate-request.ts'
+import { ACCUMULATORS, type AggregateRequest, type NamedPath, type Accumulator } from './aggregate-request.ts'
 import {
   aggregateEngines,
   aggregateSql,
@@ -39,7 +39,7 @@ export type AggregateCall = {
 }
 
 /** What documents of a group have in common, and what is computed of them. */
-export type Group = {
+export type DocumentGroup = {
   by: Record<string, Json>
   count: number
   sum?: Record<string, number>
@@ -49,7 +49,7 @@ export type Group = {
   distinct?: Record<string, number>
 }
 
-export type Aggregates = { data: Group[]; more: boolean }
+export type Aggregates = { data: DocumentGroup[]; more: boolean }
 
 export function createAggregates(context: Omit<ListContext, 'parsed'>) {
   const lists: ListContext = { ...context, parsed: createParsedLists() }
@@ -59,7 +59,7 @@ export function createAggregates(context: Omit<ListContext, 'parsed'>) {
      *
      * @throws VALIDATION_ERROR at `/query/…`; UNAVAILABLE if it takes too long, or too many wait
      */
-    async aggregate(call: AggregateCall): Promise<Aggregates> {
+    aggregate: async (call: AggregateCall): Promise<Aggregates> => {
       const { request } = call
       const rows = await readGroups(lists, call)
       const groups = rows.slice(0, request.limit).map((row) => groupOf(lists, request, row))
@@ -164,7 +164,7 @@ async function isStillReady({ db }: ListSource, path: AccessPath): Promise<boole
   return (await db.get(sql`select 1 as ready where ${sql.join(conditions, ' and ')}`)) !== undefined
 }
 
-function groupOf({ db }: ListContext, { by, fields, zone }: AggregateRequest, row: GroupRow): Group {
+function groupOf({ db }: ListContext, { by, fields, zone }: AggregateRequest, row: GroupRow): DocumentGroup {
   const { sumOf } = aggregateEngines[db.dialect]
   const keys = by.map(({ name, slot }, i): [string, Json] => {
     const value = row[`by${i}`]
@@ -176,7 +176,7 @@ function groupOf({ db }: ListContext, { by, fields, zone }: AggregateRequest, ro
   // JSON has no infinite number.
   const sum = (name: string): number =>
     Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, sumOf(row[`sum${numbers.indexOf(name)}`])))
-  const compute: Readonly<Record<Operation, (name: string) => Json>> = {
+  const compute: Readonly<Record<Accumulator, (name: string) => Json>> = {
     sum,
     average(name) {
       const count = row[`numbers${numbers.indexOf(name)}`] as number
@@ -186,11 +186,15 @@ function groupOf({ db }: ListContext, { by, fields, zone }: AggregateRequest, ro
     max: (name) => valueOf(row[`max${values.indexOf(name)}`]),
     distinct: (name) => row[`distinct${values.indexOf(name)}`] as number,
   }
-  const computed = OPERATIONS.filter((one) => fields[one].length > 0).map((one) => [
+  const computed = ACCUMULATORS.filter((one) => fields[one].length > 0).map((one) => [
     one,
     Object.fromEntries(fields[one].map(({ name }: NamedPath) => [name, compute[one](name)])),
   ])
-  return { by: Object.fromEntries(keys), count: row.documents, ...Object.fromEntries(computed) } as Group
+  return {
+    by: Object.fromEntries(keys),
+    count: row.documents,
+    ...Object.fromEntries(computed),
+  } as DocumentGroup
 }
 
 /** The value of a key, which has the number of its type in front of it, unless it is a number or null. */

@@ -109,7 +109,7 @@ const query: fc.Arbitrary<GroupQuery> = fc
     timeZone: fc.constantFrom(...zones),
     sort: fc.constantFrom('by', '-by', 'count', '-count'),
   })
-  .map(({ by, ...others }) => ({ ...others, by: by?.join() }) as GroupQuery)
+  .map(({ by, ...others }) => ({ ...others, by: by?.join() }))
 
 eachEngine((engine) => {
   let app: TestApp
@@ -131,7 +131,7 @@ eachEngine((engine) => {
           const made = await app.request('POST', `/store/${name}`, { token, body: documents })
           assert.equal(made.status, 201, made.text)
           for (const one of queries) {
-            const given = Object.entries(one).filter(([, value]) => value !== undefined) as [string, string][]
+            const given = Object.entries(one).filter(([, value]) => value !== undefined)
             const answer = await app.request(
               'GET',
               `/store/${name}/aggregate?${new URLSearchParams(given).toString()}`,

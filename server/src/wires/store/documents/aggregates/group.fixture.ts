@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '../language/query/filter.ts'
-import type { Group } from './aggregate.ts'
-import { OPERATIONS, type Operation } from './aggregate-request.ts'
+import type { DocumentGroup } from './aggregate.ts'
+import { ACCUMULATORS, type Accumulator } from './aggregate-request.ts'
 
 // What MongoDB's $group answers, and the rules of this server where it has others, said once more and in another way.
 
-export type GroupQuery = { readonly [K in Operation]?: string } & {
+export type GroupQuery = { readonly [K in Accumulator]?: string } & {
   readonly by?: string
   readonly timeZone?: string
   readonly sort?: string
@@ -46,8 +46,14 @@ function localOf(moment: number, timeZone: string): number {
   let format = localTimes.get(timeZone)
   if (!format) {
     format = new Intl.DateTimeFormat('en-US', {
-      ...{ timeZone, year: 'numeric', month: 'numeric', day: 'numeric' },
-      ...{ hour: 'numeric', minute: 'numeric', second: 'numeric', hourCycle: 'h23' },
+      timeZone,
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+      hourCycle: 'h23',
     })
     localTimes.set(timeZone, format)
   }
@@ -107,10 +113,10 @@ function sumOf(numbers: readonly number[]): number {
   return Number(`${sum}e-400`)
 }
 
-function compute(operation: Operation, values: readonly Json[]): Json {
+function compute(accumulator: Accumulator, values: readonly Json[]): Json {
   const numbers = values.filter((one) => typeof one === 'number')
   const known = values.filter((one) => one !== null).toSorted(compare)
-  switch (operation) {
+  switch (accumulator) {
     case 'sum':
       return sumOf(numbers)
     case 'average':
@@ -125,7 +131,7 @@ function compute(operation: Operation, values: readonly Json[]): Json {
 }
 
 /** The groups of documents in their order. */
-export function groupsOf(documents: readonly Json[], query: GroupQuery): Group[] {
+export function groupsOf(documents: readonly Json[], query: GroupQuery): DocumentGroup[] {
   const { by, timeZone = 'UTC', sort = 'by' } = query
   const fields = (by?.split(',') ?? []).map((field) => field.split(':') as [string, string?])
   const keysOf = (document: Json): Json[] =>
@@ -149,7 +155,7 @@ export function groupsOf(documents: readonly Json[], query: GroupQuery): Group[]
       by: Object.fromEntries(fields.map(([path], i) => [path, keys[i]!])),
       count: members.length,
       ...Object.fromEntries(
-        OPERATIONS.filter((one) => query[one]).map((one) => [one, computed(one, query[one]!, members)]),
+        ACCUMULATORS.filter((one) => query[one]).map((one) => [one, computed(one, query[one]!, members)]),
       ),
     }))
 }
@@ -160,12 +166,12 @@ const compareOf = (slot: string | undefined) => (a: Json, b: Json) =>
     ? compare(a, b)
     : Date.parse(a as string) - Date.parse(b as string)
 
-const computed = (operation: Operation, fields: string, members: readonly Json[]): Record<string, Json> =>
+const computed = (accumulator: Accumulator, fields: string, members: readonly Json[]): Record<string, Json> =>
   Object.fromEntries(
     fields.split(',').map((path) => [
       path,
       compute(
-        operation,
+        accumulator,
         members.map((one) => valueAt(one, path)),
       ),
     ]),
