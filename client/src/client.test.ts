@@ -106,6 +106,37 @@ someEngine((engine) => {
       assert.equal((await books.list({ sort: [], fields: [], limit: 1 })).total, 5)
       assert.equal((await books.list({ search: 'mo*', filter: { year: 1973 } })).data[0]!._id, momo._id)
 
+      const groups = await books.aggregate({
+        by: ['author.name', 'createdAt:month'],
+        sum: ['year'],
+        average: ['year'],
+        max: ['title'],
+        filter: { year: { $lt: 1983 } },
+        sort: '-by',
+        limit: 1,
+      })
+      const [group] = groups.data
+      // Their types are those of the fields; a dotted path may have any.
+      const { createdAt: month }: { createdAt: string | null; 'author.name': unknown } = group!.by
+      const { title: lastTitle }: { title: string | null } = group!.max
+      const found = [
+        group!.by['author.name'],
+        month?.slice(-12),
+        group!.count,
+        group!.sum.year,
+        group!.average.year,
+      ]
+      assert.deepEqual(
+        [...found, lastTitle, groups.more],
+        ['Ende', '01T00:00:00Z', 1, 1973, 1973, 'Momo', true],
+      )
+      // @ts-expect-error: nothing else was asked
+      assert.equal(group!.min, undefined)
+      // @ts-expect-error: no such field
+      await assert.rejects(books.aggregate({ sum: ['yaer:day'] }), { code: 'VALIDATION_ERROR' })
+      const all = await books.aggregate({ by: [], distinct: ['year'] })
+      assert.deepEqual(all, { data: [{ by: {}, count: 5, distinct: { year: 5 } }], more: false })
+
       const newestFirst: number[] = []
       for await (const { year } of books.all({ sort: '-year', limit: 2 })) newestFirst.push(year)
       assert.deepEqual(newestFirst, [1984, 1983, 1982, 1981, 1973])

@@ -69,6 +69,43 @@ type Walk<T> = Omit<DocumentListQuery<T>, 'cursor'>
 
 export type DocumentPage<T> = { data: T[]; total: number; limit: number; offset: number; nextCursor?: string }
 
+type Slot = 'hour' | 'day' | 'week' | 'month'
+type Grouping<T> = Path<T> | `${Path<T>}:${Slot}`
+
+export type AggregateQuery<T> = Pick<DocumentListQuery<T>, 'filter' | 'search'> & {
+  /** Up to three fields whose values make the groups; times by `:hour`, `:day`, `:week` or `:month`. Without them: one group. */
+  by?: readonly Grouping<T>[] | undefined
+  /** An IANA name; default UTC. */
+  timeZone?: string | undefined
+  sum?: readonly Path<T>[] | undefined
+  average?: readonly Path<T>[] | undefined
+  min?: readonly Path<T>[] | undefined
+  max?: readonly Path<T>[] | undefined
+  /** The numbers of different values. */
+  distinct?: readonly Path<T>[] | undefined
+  /** Default: by the values of the groups. */
+  sort?: 'by' | '-by' | 'count' | '-count' | undefined
+  /** Groups: at most 1000; default 100. */
+  limit?: number | undefined
+}
+
+type ValueAt<T, P> = P extends keyof Stored<T> ? NonNullable<Stored<T>[P]> | null : unknown
+type ByOf<T, G extends string> = {
+  [F in G as F extends `${infer P}:${Slot}` ? P : F]: F extends `${string}:${Slot}`
+    ? string | null
+    : ValueAt<T, F>
+}
+type Computed<Q, A, V> = { [N in A & keyof Q]: { [P in Element<Q[N]> & string]: V } }
+type Extremes<T, Q> = { [N in ('min' | 'max') & keyof Q]: { [P in Element<Q[N]> & string]: ValueAt<T, P> } }
+
+/** A group of documents: the values that they have in common, the beginning of a slot for times, and what was computed. */
+export type DocumentGroup<T, Q extends AggregateQuery<T>> = {
+  by: ByOf<T, Element<Q['by']> & string>
+  count: number
+} & Computed<Q, 'sum' | 'distinct', number> &
+  Computed<Q, 'average', number | null> &
+  Extremes<T, Q>
+
 type PatchOf<V> = V extends readonly unknown[] ? V : V extends object ? Patch<V> : V
 
 /** A JSON Merge Patch (RFC 7396): null removes a field, at any depth. */
@@ -102,6 +139,16 @@ export type Collection<T extends object, FileField extends string = string> = {
    */
   all(query?: AllFields<Walk<T>>, options?: CallOptions): AsyncGenerator<Stored<T>, void>
   all(query: Walk<T>, options?: CallOptions): AsyncGenerator<Chosen<T>, void>
+  /**
+   * Groups the documents that the filter finds, counts each group, and computes with their values.
+   *
+   * @example
+   * const { data } = await orders.aggregate({ by: ['createdAt:month'], sum: ['price'], timeZone: 'Europe/Berlin' })
+   */
+  aggregate<const Q extends AggregateQuery<T>>(
+    query: Q,
+    options?: CallOptions,
+  ): Promise<{ data: DocumentGroup<T, Q>[]; more: boolean }>
   get(id: string, options?: CallOptions): Promise<Stored<T>>
   /**
    * Creates a document with up to 100 files by one call, all or nothing. The fields that name files get their `_id`s.
@@ -213,6 +260,13 @@ export function createCollection<T extends object>(
     return data
   }
 
+  async function aggregate(asked: object, options?: CallOptions) {
+    const query: Record<string, unknown> = { ...asked }
+    for (const name in query)
+      if (Array.isArray(query[name])) query[name] = (query[name] as string[]).join() || undefined
+    return (await raw(`GET ${ALL}/aggregate`, { ...options, params, query })).json()
+  }
+
   const get = async (id: string, options?: CallOptions): Promise<Stored<T>> =>
     readDocument(await raw(`GET ${ONE}`, { ...options, params: one(id) }))
 
@@ -245,6 +299,7 @@ export function createCollection<T extends object>(
     list,
     pages,
     all,
+    aggregate: aggregate as Collection<T>['aggregate'],
     get,
     create: create as Collection<T>['create'],
     update: async (id, changes, options) => readDocument(await change('PUT', id, changes, options)),

@@ -30,14 +30,13 @@ someEngine((engine) => {
     for (let n = 0; n < 3; n++) await create('books', other._id, { n })
   })
 
-  const path = (collection: string, filter: string) =>
-    `/store/${collection}?filter=${encodeURIComponent(filter)}`
+  const path = (route: string, filter: string) => `/store/${route}filter=${encodeURIComponent(filter)}`
 
-  /** Many costly lists at once; answers their statuses when they have ended or their client has gone. */
-  function attack(signal: AbortSignal) {
+  /** Many costly reads at once; answers their statuses when they have ended or their client has gone. */
+  function attack(route: string, signal: AbortSignal) {
     const headers = { authorization: `Bearer ${attacker.token}` }
     return Array.from({ length: 80 }, async () => {
-      const answer = await fetch(app.url + path('large', costly), { headers, signal }).catch(() => undefined)
+      const answer = await fetch(app.url + path(route, costly), { headers, signal }).catch(() => undefined)
       if (answer === undefined) return 'gone'
       const { error } = (await answer.json()) as { error?: { code: string } }
       if (answer.status === 503) assert.ok(Number(answer.headers.get('retry-after')) >= 1)
@@ -45,25 +44,30 @@ someEngine((engine) => {
     })
   }
 
-  test('others are answered while one caller asks for more than there is time for', async () => {
-    const client = new AbortController()
-    const attacks = attack(client.signal)
-    await Promise.race(attacks)
-    const { token, email, password } = other
-    for (const [name, answer] of Object.entries({
-      health: await app.request('GET', '/health'),
-      'sign-in': await app.request('POST', '/auth/login', { body: { email, password } }),
-      list: await app.request('GET', '/store/books', { token }),
-      'a filtered list': await app.request('GET', path('books', '{"n":{"$gt":0}}'), { token }),
-    }))
-      assert.equal(answer.status, 200, `${name}: ${answer.text}`)
-    client.abort()
-    const outcomes = new Set(await Promise.all(attacks))
-    for (const outcome of outcomes) assert.ok(['gone', 'UNAVAILABLE', 200].includes(outcome), String(outcome))
-    // Nothing is left of what it asked for, once the server knows that nobody waits for it.
-    await until(async () => {
-      const { status } = await app.request('GET', path('large', '{"no":1}'), { token: attacker.token })
-      return status === 200
+  for (const [reads, route] of [
+    ['lists', 'large?'],
+    ['groups', 'large/aggregate?by=field1&sum=field2&'],
+  ] as const)
+    test(`others are answered while one caller asks for more ${reads} than there is time for`, async () => {
+      const client = new AbortController()
+      const attacks = attack(route, client.signal)
+      await Promise.race(attacks)
+      const { token, email, password } = other
+      for (const [name, answer] of Object.entries({
+        health: await app.request('GET', '/health'),
+        'sign-in': await app.request('POST', '/auth/login', { body: { email, password } }),
+        list: await app.request('GET', '/store/books', { token }),
+        'a filtered list': await app.request('GET', path('books?', '{"n":{"$gt":0}}'), { token }),
+      }))
+        assert.equal(answer.status, 200, `${name}: ${answer.text}`)
+      client.abort()
+      const outcomes = new Set(await Promise.all(attacks))
+      for (const outcome of outcomes)
+        assert.ok(['gone', 'UNAVAILABLE', 200].includes(outcome), String(outcome))
+      // Nothing is left of what it asked for, once the server knows that nobody waits for it.
+      await until(async () => {
+        const { status } = await app.request('GET', path('large?', '{"no":1}'), { token: attacker.token })
+        return status === 200
+      })
     })
-  })
 })
