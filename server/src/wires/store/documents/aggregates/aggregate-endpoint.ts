@@ -128,7 +128,7 @@ export function aggregateEndpoint({
       timeLimitMs: listLimitMs,
       reply: { 200: Aggregates },
     },
-    async ({ params: { collection: name }, query, caller, ip, signal }) => {
+    async ({ params: { collection: name }, query, caller, ip, signal, makeRoom }) => {
       const { rowFilter, view } = await readAccess(collections, name, caller)
       const { filter, search, ...parameters } = query
       return aggregate({
@@ -137,6 +137,7 @@ export function aggregateEndpoint({
         documents: { ...(filter !== undefined && { filter }), ...(search !== undefined && { search }) },
         request: parseAggregate(parameters, view),
         options: { caller: countedFor({ caller, ip }), signal },
+        makeRoom,
       })
     },
   )

@@ -23,8 +23,10 @@ export type AggregateEngine = {
   /** The sum of the numbers, as text: see `sumOf`. */
   readonly sum: (n: number) => Sql
   readonly sumOf: (text: SqlScalar | undefined) => number
-  /** The text at a path, if it is a day or a time with its offset. */
-  readonly timeText: (path: Path) => Sql
+  /** The text at a path; null for all other values. */
+  readonly text: (path: Path) => Sql
+  /** Whether a text is a day or a time with its offset. */
+  readonly isTime: (text: Sql) => Sql
   /** The offset of a zone at a moment. */
   readonly offset: (moment: Sql, zone: ZoneOffsets) => Sql
   /** The month of a day, as `202605`. */

@@ -19,10 +19,17 @@ export type AggregateRows = {
   readonly where: Sql
 }
 
-/** A row of the answer, with the columns of `columnsOf` beside. */
-export type GroupRow = Row & { readonly documents: number }
+/** A row of the answer: with the columns `by0` and so on, and for field number `n` `sum0`, `numbers0`, `min0`, `max0` and `distinct0`. */
+export type GroupRow = Row & {
+  readonly documents: number
+  /** How many groups there would be if their values had no limit of bytes. */
+  readonly fetched?: number
+}
 
-/** The columns of a group: `by0` and so on, and for field number `n` `sum0`, `numbers0`, `min0`, `max0` and `distinct0`. */
+/** What the values of all groups of an answer have at most, unless one group alone has more. */
+export const ANSWER_BYTES = 4_194_304
+
+/** The groups, and one more than are answered if there is one. */
 export function aggregateSql(
   dialect: Dialect,
   request: AggregateRequest,
@@ -33,11 +40,29 @@ export function aggregateSql(
   const groups = by.map((_, i) => sql.literal(`g${i}`))
   const shown = by.map(({ slot }, i) => named(`by${i}`, slot ? groups[i]! : engine.shownKey(groups[i]!)))
   const columns = [...shown, sql`count(*) as documents`, ...computedColumns(engine, request)]
-  const staged = stagedSql(engine, stagesOf(engine, request), rows)
-  const groupBy = by.length > 0 ? sql`group by ${sql.join(groups)}` : sql.literal('')
-  const orderBy = by.length > 0 ? sql`order by ${orderSql(sort, groups)}` : sql.literal('')
-  return sql.once(sql<GroupRow>`
-    ${rows.ctes} select ${sql.join(columns)} from (${staged}) as staged ${groupBy} ${orderBy} limit ${limit + 1}`)
+  const staged = sql`select ${sql.join(columns)} from (${stagedSql(engine, stagesOf(engine, request), rows)}) as staged`
+  if (by.length === 0) return sql.once(sql<GroupRow>`${rows.ctes} ${staged}`)
+  const grouped = sql`${staged} group by ${sql.join(groups)} order by ${orderSql(sort, groups)} limit ${limit + 1}`
+  return sql.once(sql<GroupRow>`${rows.ctes} ${measuredSql(grouped, request)}`)
+}
+
+/** As many of the groups as fit into an answer, and one at least. */
+function measuredSql(grouped: Sql, { by, fields }: AggregateRequest): Sql {
+  const names = [
+    ...by.flatMap(({ slot }, i) => (slot ? [] : [`by${i}`])),
+    ...keyFields(fields).flatMap(({ name }, n) =>
+      (['min', 'max'] as const).filter((one) => includes(fields[one], name)).map((one) => `${one}${n}`),
+    ),
+  ]
+  if (names.length === 0) return grouped
+  const bytes = names.map((name) => sql`coalesce(octet_length(${sql.literal(name)}), 0)`)
+  return sql`
+    select * from (
+      select numbered.*, count(*) over () as fetched, sum(bytes) over (order by place) as bytes_so_far from (
+        select grouped.*, row_number() over () as place, ${sql.join(bytes, ' + ')} as bytes from (${grouped}) as grouped
+      ) as numbered
+    ) as measured
+    where bytes_so_far <= ${ANSWER_BYTES} or place = 1 order by place`
 }
 
 const named = (name: string, value: Sql): Sql => sql`${value} as ${sql.literal(name)}`
@@ -98,6 +123,7 @@ function groupStages(
   zone: ZoneOffsets,
 ): Stages {
   if (slot === undefined) return [[[`g${i}`, engine.key(path)]]]
+  const text = sql.literal(`t${i}`)
   const moment = sql.literal(`x${i}`)
   const local = sql.literal(`l${i}`)
   const day = sql`(${local} / ${sql.literal(String(DAY))})`
@@ -109,8 +135,8 @@ function groupStages(
     month: engine.month(day),
   }
   return [
-    [[`t${i}`, engine.timeText(path)]],
-    [[`x${i}`, momentSql(sql.literal(`t${i}`))]],
+    [[`t${i}`, engine.text(path)]],
+    [[`x${i}`, sql`case when ${engine.isTime(text)} then ${momentSql(text)} end`]],
     [[`l${i}`, sql`${moment} + ${engine.offset(moment, zone)}`]],
     [[`g${i}`, numbers[slot]]],
   ]

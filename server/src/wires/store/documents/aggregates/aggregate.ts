@@ -2,6 +2,7 @@ import { errors } from '../../../../base/errors.ts'
 import { parseJson } from '../../../../base/json.ts'
 import type { ScanOptions } from '../../../../db/database.ts'
 import { sql, type Sql, type SqlScalar } from '../../../../db/sql.ts'
+import type { MakeRoom } from '../../../../http/route.ts'
 import { choosePath, type AccessPath } from '../lists/access-path.ts'
 import { listSourceOf, type ListContext, type ListSource } from '../lists/list-source.ts'
 import { gatheredRows } from '../lists/page-rows.ts'
@@ -13,6 +14,7 @@ import { documentsOfEntries, isReadySql } from '../storage/sql/entries-sql.ts'
 import { hitsSql, isSearchable } from '../storage/sql/search-sql.ts'
 import { ACCUMULATORS, type AggregateRequest, type NamedPath, type Accumulator } from './aggregate-request.ts'
 import {
+  ANSWER_BYTES,
   aggregateEngines,
   aggregateSql,
   keyFields,
@@ -25,6 +27,8 @@ import { slotText } from './time-slots.ts'
 // As of lists: indexes may be dropped between a choice and its reads.
 const TRIES_MAX = 3
 const RETRY_AFTER = 1
+// The rows, and the answer that is made of them.
+const COPIES = 2
 
 const NOTHING = sql.literal('')
 
@@ -36,6 +40,8 @@ export type AggregateCall = {
   readonly request: AggregateRequest
   /** For whom the documents are read, and when to stop. */
   readonly options?: ScanOptions
+  /** Called before the groups are read. */
+  readonly makeRoom: MakeRoom
 }
 
 /** What documents of a group have in common, and what is computed of them. */
@@ -61,9 +67,10 @@ export function createAggregates(context: Omit<ListContext, 'parsed'>) {
      */
     aggregate: async (call: AggregateCall): Promise<Aggregates> => {
       const { request } = call
+      await call.makeRoom(COPIES * ANSWER_BYTES)
       const rows = await readGroups(lists, call)
       const groups = rows.slice(0, request.limit).map((row) => groupOf(lists, request, row))
-      return { data: groups, more: rows.length > request.limit }
+      return { data: groups, more: (rows[0]?.fetched ?? rows.length) > groups.length }
     },
   }
 }

@@ -30,7 +30,7 @@ function offsetSql(moment: Sql, { first, changes }: ZoneOffsets): Sql {
 export const postgresAggregates: AggregateEngine = {
   key: keySql,
   shownKey: (key) => key,
-  fence: sql.literal(''),
+  fence: sql.literal('offset 0'),
   numberStages(path, n) {
     const value = valueAt(DOC, path)
     return [[[`v${n}`, sql`case jsonb_typeof(${value}) when 'number' then ${value}::numeric end`]]]
@@ -38,11 +38,9 @@ export const postgresAggregates: AggregateEngine = {
   numbers: (n) => sql`count(${sql.literal(`v${n}`)})`,
   sum: (n) => sql`cast(coalesce(sum(${sql.literal(`v${n}`)}), 0) as text)`,
   sumOf: Number,
-  timeText(path) {
-    const text = valueAt(DOC, path, sql` ->> `)
-    const isTime = sql`jsonb_typeof(${valueAt(DOC, path)}) = 'string' and ${text} ~ ${TIME_FORM}`
-    return sql`case when ${isTime} then ${text} end`
-  },
+  text: (path) =>
+    sql`case when jsonb_typeof(${valueAt(DOC, path)}) = 'string' then ${valueAt(DOC, path, sql` ->> `)} end`,
+  isTime: (text) => sql`${text} ~ ${TIME_FORM}`,
   offset: offsetSql,
   month: (day) =>
     sql`cast(to_char(date '1970-01-01' + cast(${day} - 719468 as integer), 'YYYYMM') as integer)`,

@@ -112,22 +112,25 @@ const CLOCK_FORM = `[Tt][0-2][0-9]:[0-5][0-9]`
 const OFFSET_FORM = `[-+][0-2][0-9]:[0-5][0-9]`
 
 /** GLOB has no optional parts, so it is asked of the day, the time, the seconds and the offset by themselves. */
-function timeTextSql(path: Path): Sql {
-  const at = sql`d.doc, ${jsonPath(path)}`
-  const text = sql`json_extract(${at})`
+function isTimeSql(text: Sql): Sql {
   const part = (from: number, length: number): Sql =>
     sql`substr(${text}, ${sql.literal(`${from}, ${length}`)})`
   const last = sql`substr(${text}, -1)`
   const offset = sql`substr(${text}, -6)`
   const seconds = sql`substr(${text}, 17, length(${text}) - iif(${last} in ('Z', 'z'), 17, 22))`
-  const isDay = sql`(${text} glob ${DAY_FORM} and ${part(6, 2)} between '01' and '12' and ${part(9, 2)} between '01' and '31'
-    and ${part(1, 4)} > '0000')`
+  const isDay = sql`(${text} glob ${DAY_FORM} and ${part(6, 2)} between '01' and '12'
+    and ${part(9, 2)} between '01' and '31' and ${part(1, 4)} > '0000')`
   const isClock = sql`(${part(11, 6)} glob ${CLOCK_FORM} and ${part(12, 2)} < '24')`
   const isOffset = sql`(${last} in ('Z', 'z') or (${offset} glob ${OFFSET_FORM} and substr(${offset}, 2, 2) < '24'))`
-  const areSeconds = sql`(${seconds} = '' or ${seconds} glob ${`:[0-5][0-9]`} or (length(${seconds}) between 5 and 13
-    and ${seconds} glob ${`:[0-5][0-9].*`} and substr(${seconds}, 5) not glob ${'*[^0-9]*'}))`
-  return sql`case when json_type(${at}) = 'text' and length(${text}) between 10 and 35 and ${isDay}
-    and (length(${text}) = 10 or (length(${text}) >= 17 and ${isClock} and ${isOffset} and ${areSeconds})) then ${text} end`
+  const areSeconds = sql`(${seconds} = '' or ${seconds} glob ':[0-5][0-9]' or (length(${seconds}) between 5 and 13
+    and ${seconds} glob ':[0-5][0-9].*' and substr(${seconds}, 5) not glob '*[^0-9]*'))`
+  return sql`length(${text}) between 10 and 35 and ${isDay} and (length(${text}) = 10
+    or (length(${text}) >= 17 and ${isClock} and ${isOffset} and ${areSeconds}))`
+}
+
+function textSql(path: Path): Sql {
+  const at = sql`d.doc, ${jsonPath(path)}`
+  return sql`case when json_type(${at}) = 'text' then json_extract(${at}) end`
 }
 
 /** A search by halves, because a zone has up to hundreds of offsets. */
@@ -149,7 +152,8 @@ export const sqliteAggregates: AggregateEngine = {
   numbers: (n) => sql`count(${column('v', n)})`,
   sum: sumSql,
   sumOf,
-  timeText: timeTextSql,
+  text: textSql,
+  isTime: isTimeSql,
   offset: offsetSql,
   month: (day) => sql`cast(strftime('%Y%m', (${day} - 719468) * 86400, 'unixepoch') as integer)`,
 }
