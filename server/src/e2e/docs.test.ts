@@ -293,14 +293,15 @@ someEngine((engine) => {
         const titles = []
         const console = { log: (title) => void titles.push(title) }
         ${client!}
-        export { data, total, titles }`,
+        export { data, total, titles, authors }`,
     })
-    const { data, total, titles } = await importFile(join(folder, 'try.ts'))
+    const { data, total, titles, authors } = await importFile(join(folder, 'try.ts'))
     assert.deepEqual(
       [(data as { title: string }[]).map(({ title }) => title), total],
       [['Momo', 'The Neverending Story'], 2],
     )
     assert.equal((titles as string[]).length, 6)
+    assert.equal((authors as { data: { count: number }[] }).data[0]!.count, 3)
 
     const body = { title: 'Momo', year: 1973, lang: 'de', author: { name: 'Ende' } }
     await app.request('POST', '/store/others', { token: TOKEN, body })
@@ -323,7 +324,10 @@ someEngine((engine) => {
       return { ...plan, indexes: indexes.map(({ lastUsedAt: _, ...one }: Record<string, unknown>) => one) }
     }
     const explained = async (on: TestApp) => planIn(await shell(`${define}\n${explain}`, on, { TOKEN }))
-    const [scan, index] = (await blocksOf('docs/queries.md', 'json')).map(planIn)
+    const [groups, ...plans] = await blocksOf('docs/queries.md', 'json')
+    const aggregate = blocks.find((block) => block.includes('/store/books/aggregate'))!
+    assert.deepEqual(JSON.parse(await shell(aggregate, app, { TOKEN })), JSON.parse(groups!))
+    const [scan, index] = plans.map(planIn)
     assert.deepEqual(await explained(app), scan)
     await app.stop()
     const config = (await blocksOf('docs/queries.md', 'ts')).find((block) =>

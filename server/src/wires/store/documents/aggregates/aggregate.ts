@@ -45,7 +45,7 @@ export type AggregateCall = {
 }
 
 /** What documents of a group have in common, and what is computed of them. */
-export type DocumentGroup = {
+export type AnsweredGroup = {
   by: Record<string, Json>
   count: number
   sum?: Record<string, number>
@@ -55,7 +55,7 @@ export type DocumentGroup = {
   distinct?: Record<string, number>
 }
 
-export type Aggregates = { data: DocumentGroup[]; more: boolean }
+export type Aggregates = { data: AnsweredGroup[]; more: boolean }
 
 export function createAggregates(context: Omit<ListContext, 'parsed'>) {
   const lists: ListContext = { ...context, parsed: createParsedLists() }
@@ -171,7 +171,7 @@ async function isStillReady({ db }: ListSource, path: AccessPath): Promise<boole
   return (await db.get(sql`select 1 as ready where ${sql.join(conditions, ' and ')}`)) !== undefined
 }
 
-function groupOf({ db }: ListContext, { by, fields, zone }: AggregateRequest, row: GroupRow): DocumentGroup {
+function groupOf({ db }: ListContext, { by, fields, zone }: AggregateRequest, row: GroupRow): AnsweredGroup {
   const { sumOf } = aggregateEngines[db.dialect]
   const keys = by.map(({ name, slot }, i): [string, Json] => {
     const value = row[`by${i}`]
@@ -201,7 +201,7 @@ function groupOf({ db }: ListContext, { by, fields, zone }: AggregateRequest, ro
     by: Object.fromEntries(keys),
     count: row.documents,
     ...Object.fromEntries(computed),
-  } as DocumentGroup
+  } as AnsweredGroup
 }
 
 /** The value of a key, which has the number of its type in front of it, unless it is a number or null. */

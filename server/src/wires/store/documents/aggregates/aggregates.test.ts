@@ -9,7 +9,7 @@ import { sql } from '../../../../db/sql.ts'
 import { until } from '../../../../testing/until.ts'
 import type { JsonObject } from '../language/query/filter.ts'
 import { readyIndexes } from '../storage/indexes/indexes.fixture.ts'
-import type { Aggregates, DocumentGroup } from './aggregate.ts'
+import type { Aggregates, AnsweredGroup } from './aggregate.ts'
 import { groupsOf } from './group.fixture.ts'
 
 const config = {
@@ -65,9 +65,9 @@ eachEngine((engine) => {
     assert.equal(status, 200, text)
     return body
   }
-  const groups = async (...asked: Parameters<typeof aggregate>): Promise<DocumentGroup[]> =>
+  const groups = async (...asked: Parameters<typeof aggregate>): Promise<AnsweredGroup[]> =>
     (await aggregate(...asked)).data
-  const values = (list: readonly DocumentGroup[], field: string) =>
+  const values = (list: readonly AnsweredGroup[], field: string) =>
     list.map(({ by, count }) => [by[field], count])
 
   describe('groups', () => {
@@ -140,7 +140,9 @@ eachEngine((engine) => {
     test('the time of a document is that of the server', async () => {
       const [group] = await groups('orders', { by: 'createdAt:day', min: 'createdAt' })
       const { createdAt } = group!.min!
-      assert.deepEqual(values([group!], 'createdAt'), [[`${String(createdAt).slice(0, 10)}T00:00:00Z`, 5]])
+      assert.deepEqual(values([group!], 'createdAt'), [
+        [`${(createdAt as string).slice(0, 10)}T00:00:00Z`, 5],
+      ])
     })
 
     test('decimals are added as they are written', async () => {
@@ -178,7 +180,7 @@ eachEngine((engine) => {
       ])
       const twice = await groups('hours', { by: 'at:hour', timeZone, limit: 1000 })
       assert.deepEqual(
-        values(twice, 'at').filter(([at]) => String(at).startsWith('2026-10-25T02')),
+        values(twice, 'at').filter(([at]) => (at as string).startsWith('2026-10-25T02')),
         [
           ['2026-10-25T02:00:00+02:00', 1],
           ['2026-10-25T02:00:00+01:00', 1],
@@ -343,7 +345,7 @@ eachEngine((engine) => {
     [{ group: 'a' }, 'group', /is not a parameter/],
   ] as const)
     test(`a mistake is refused at its place: ${JSON.stringify(query).slice(0, 60)}`, async () => {
-      const { status, body, text } = await ask('orders', query as Query)
+      const { status, body, text } = await ask('orders', query)
       assert.equal(status, 400, text)
       const [issue] = body.error.details.issues
       assert.equal(issue.path, `/query/${at}`)
