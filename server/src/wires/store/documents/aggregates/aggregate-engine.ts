@@ -25,8 +25,11 @@ export type AggregateEngine = {
   readonly sumOf: (text: SqlScalar | undefined) => number
   /** The text at a path; null for all other values. */
   readonly text: (path: Path) => Sql
-  /** Whether a text is a day or a time with its offset. */
-  readonly isTime: (text: Sql) => Sql
+  /**
+   * The moment that a text names, a day or a time with its offset, in seconds since the first of March of the year 0; null for
+   * any other text. A day that its month does not have is one of the next month, as for `Date.parse`.
+   */
+  readonly moment: (text: Sql) => Sql
   /** The offset of a zone at a moment. */
   readonly offset: (moment: Sql, zone: ZoneOffsets) => Sql
   /** The month of a day, as `202605`. */

@@ -136,29 +136,10 @@ function groupStages(
   }
   return [
     [[`t${i}`, engine.text(path)]],
-    [[`x${i}`, sql`case when ${engine.isTime(text)} then ${momentSql(text)} end`]],
+    [[`x${i}`, engine.moment(text)]],
     [[`l${i}`, sql`${moment} + ${engine.offset(moment, zone)}`]],
     [[`g${i}`, numbers[slot]]],
   ]
-}
-
-/** The moment that a text names, in seconds since the first of March of the year 0. */
-function momentSql(text: Sql): Sql {
-  const part = (from: string, length: number): Sql =>
-    sql`cast(substr(${text}, ${sql.literal(`${from}, ${length}`)}) as bigint)`
-  const [year, month] = [part('1', 4), part('6', 2)]
-  const years = sql`(${year} - case when ${month} <= 2 then 1 else 0 end)`
-  const days = sql`(365 * ${years} + ${years} / 4 - ${years} / 100 + ${years} / 400
-    + ((${month} + 9) % 12 * 306 + 5) / 10 + ${part('9', 2)} - 1)`
-  const end = sql`length(${text})`
-  const behind = (back: number, length: number): Sql =>
-    sql`cast(substr(${text}, ${end} - ${sql.literal(`${back}, ${length}`)}) as bigint)`
-  const offset = sql`case substr(${text}, ${end} - 5, 1) when '+' then 1 when '-' then -1 else 0 end`
-  const seconds = sql`case when substr(${text}, 17, 1) = ':' then ${part('18', 2)} else 0 end`
-  const clock = sql`case when ${end} = 10 then 0 else ${part('12', 2)} * 3600 + ${part('15', 2)} * 60 + ${seconds} end`
-  const ahead = sql`case when ${end} = 10 or substr(${text}, ${end}, 1) in ('Z', 'z') then 0
-    else ${offset} * (${behind(4, 2)} * 3600 + ${behind(1, 2)} * 60) end`
-  return sql`${days} * 86400 + ${clock} - ${ahead}`
 }
 
 function stagedSql(

@@ -137,6 +137,23 @@ eachEngine((engine) => {
       assert.deepEqual(await groups('nothing', { ...query, by: 'status' }), [])
     })
 
+    test('a time beyond the years of four digits is answered', async () => {
+      await create('forever', [{ at: '9999-12-31T23:59:59Z' }])
+      for (const slot of ['hour', 'day', 'week', 'month']) {
+        const [group] = await groups('forever', { by: `at:${slot}`, timeZone: 'Asia/Tokyo' })
+        assert.equal(group!.count, 1)
+      }
+    })
+
+    test('the values of an answer have 4 MiB at most', async () => {
+      const texts = Array.from({ length: 9 }, (_, n) => ({ text: `${n}`.repeat(600_000) }))
+      for (const one of texts) await create('large', [one])
+      const { data, more } = await aggregate('large', { by: 'text' })
+      assert.deepEqual([data.length, more], [6, true])
+      const smallest = await aggregate('large', { by: 'text', min: 'text', sort: '-by', limit: 1 })
+      assert.deepEqual([smallest.data[0]!.min!['text'] === texts[8]!.text, smallest.more], [true, true])
+    })
+
     test('the time of a document is that of the server', async () => {
       const [group] = await groups('orders', { by: 'createdAt:day', min: 'createdAt' })
       const { createdAt } = group!.min!

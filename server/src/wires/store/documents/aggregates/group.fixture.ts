@@ -36,8 +36,7 @@ function valueAt(document: Json, path: string): Json {
   return value
 }
 
-const TIME =
-  /^(?!0000)\d{4}-\d\d-\d\d(T([01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]([01]\d|2[0-3]):\d\d))?$/i
+const TIME = /^(?!000[01])\d{4}-\d\d-\d\d(T([01]\d|2[0-3]):\d\d(:\d\d(\.\d+)?)?(Z|[+-](0\d|1[0-4]):\d\d))?$/i
 
 const localTimes = new Map<string, Intl.DateTimeFormat>()
 

@@ -2,7 +2,7 @@ import { sql, type Sql, type SqlScalar } from '../../../../db/sql.ts'
 import type { Path } from '../language/query/path.ts'
 import { jsonPath } from '../storage/sql/sqlite/json.ts'
 import type { AggregateEngine, Stages } from './aggregate-engine.ts'
-import type { ZoneOffsets } from './zone-offsets.ts'
+import { EPOCH, type ZoneOffsets } from './zone-offsets.ts'
 
 // Numbers below this one, with at most six decimals, are added as millionths.
 const SIMPLE_MAX = sql.literal('1e9')
@@ -107,25 +107,19 @@ function sumOf(text: SqlScalar | undefined): number {
 }
 
 const DIGITS = (count: number): string => '[0-9]'.repeat(count)
-const DAY_FORM = `${DIGITS(4)}-[01][0-9]-[0-3][0-9]*`
-const CLOCK_FORM = `[Tt][0-2][0-9]:[0-5][0-9]`
-const OFFSET_FORM = `[-+][0-2][0-9]:[0-5][0-9]`
+const DAY_FORM = `${DIGITS(4)}-${DIGITS(2)}-${DIGITS(2)}`
+const TIME_FORM = `${DAY_FORM}[Tt]${DIGITS(2)}:${DIGITS(2)}*`
+const OTHER_CHARACTERS = '*[^-+.:0-9TtZz]*'
 
-/** GLOB has no optional parts, so it is asked of the day, the time, the seconds and the offset by themselves. */
-function isTimeSql(text: Sql): Sql {
-  const part = (from: number, length: number): Sql =>
-    sql`substr(${text}, ${sql.literal(`${from}, ${length}`)})`
+/** `unixepoch` takes more than times with an offset, and rounds what is finer than a millisecond, so fractions are cut. */
+function momentSql(text: Sql): Sql {
   const last = sql`substr(${text}, -1)`
-  const offset = sql`substr(${text}, -6)`
-  const seconds = sql`substr(${text}, 17, length(${text}) - iif(${last} in ('Z', 'z'), 17, 22))`
-  const isDay = sql`(${text} glob ${DAY_FORM} and ${part(6, 2)} between '01' and '12'
-    and ${part(9, 2)} between '01' and '31' and ${part(1, 4)} > '0000')`
-  const isClock = sql`(${part(11, 6)} glob ${CLOCK_FORM} and ${part(12, 2)} < '24')`
-  const isOffset = sql`(${last} in ('Z', 'z') or (${offset} glob ${OFFSET_FORM} and substr(${offset}, 2, 2) < '24'))`
-  const areSeconds = sql`(${seconds} = '' or ${seconds} glob ':[0-5][0-9]' or (length(${seconds}) between 5 and 13
-    and ${seconds} glob ':[0-5][0-9].*' and substr(${seconds}, 5) not glob '*[^0-9]*'))`
-  return sql`length(${text}) between 10 and 35 and ${isDay} and (length(${text}) = 10
-    or (length(${text}) >= 17 and ${isClock} and ${isOffset} and ${areSeconds}))`
+  const minutes = sql`substr(${text}, 1, iif(substr(${text}, 17, 1) = ':', 19, 16))`
+  const whole = sql`${minutes} || iif(${last} in ('Z', 'z'), 'Z', substr(${text}, -6))`
+  const isTime = sql`${text} glob ${TIME_FORM} and substr(${text}, 12, 2) < '24' and ${text} not glob ${OTHER_CHARACTERS}
+    and (${last} in ('Z', 'z') or substr(${text}, -6, 1) in ('+', '-')) and unixepoch(upper(${text})) is not null`
+  return sql`${EPOCH} + case when ${text} < '0002' then null
+    when ${text} glob ${DAY_FORM} then unixepoch(${text}) when ${isTime} then unixepoch(upper(${whole})) end`
 }
 
 function textSql(path: Path): Sql {
@@ -153,7 +147,7 @@ export const sqliteAggregates: AggregateEngine = {
   sum: sumSql,
   sumOf,
   text: textSql,
-  isTime: isTimeSql,
+  moment: momentSql,
   offset: offsetSql,
   month: (day) => sql`cast(strftime('%Y%m', (${day} - 719468) * 86400, 'unixepoch') as integer)`,
 }

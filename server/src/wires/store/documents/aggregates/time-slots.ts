@@ -16,14 +16,14 @@ export const DAY = 86_400
 export function slotText(slot: Slot, number: number, zone: ZoneOffsets): string {
   const moment = slot === 'hour' ? number : momentOfLocal(zone, beginOf(slot, number))
   const offset = offsetOf(zone, moment)
-  const local = new Date((moment - EPOCH + offset) * 1000).toISOString().slice(0, 19)
+  const local = new Date((moment - EPOCH + offset) * 1000).toISOString().slice(0, -5)
   return local + offsetText(offset)
 }
 
 /** The local time at which a day, a week or a month begins. */
 const beginOf = (slot: Slot, number: number): number =>
   slot === 'month'
-    ? EPOCH + Date.parse(`${String(number).padStart(6, '0').replace(/..$/, '-$&')}-01`) / 1000
+    ? EPOCH + new Date(0).setUTCFullYear(Math.floor(number / 100), (number % 100) - 1, 1) / 1000
     : number * DAY
 
 function offsetText(seconds: number): string {
