@@ -154,6 +154,26 @@ eachEngine((engine) => {
       assert.deepEqual([smallest.data[0]!.min!['text'] === texts[8]!.text, smallest.more], [true, true])
     })
 
+    test('as many fields as may be asked are answered, however long their paths are', async () => {
+      await create('deep', [{ n: 1 }])
+      const long = (name: string): string => [name, ...Array.from({ length: 63 }, () => `x"'`)].join('.')
+      const slots = ['a', 'b', 'c'].map((name) => `${long(name)}:month`).join()
+      const fields = Array.from({ length: 5 }, (_, n) => long(`f${n}`)).join()
+      const query = { by: slots, sum: fields, min: fields, timeZone: 'Europe/Berlin' }
+      const [group] = await groups('deep', query)
+      assert.deepEqual([group!.count, Object.values(group!.by)], [1, [null, null, null]])
+      assert.equal(
+        (
+          await groups('deep', {
+            by: fields.split(',').slice(0, 3).join(),
+            average: fields,
+            distinct: fields,
+          })
+        )[0]!.count,
+        1,
+      )
+    })
+
     test('the time of a document is that of the server', async () => {
       const [group] = await groups('orders', { by: 'createdAt:day', min: 'createdAt' })
       const { createdAt } = group!.min!
@@ -175,8 +195,12 @@ eachEngine((engine) => {
         { n: 1e300, kind: 'z' },
         { n: -1e300, kind: 'z' },
       ])
+      await create('decimals', [
+        { n: 1.7e308, kind: 'zz' },
+        { n: 1.7e308, kind: 'zz' },
+      ])
       const sums = (await groups('decimals', { by: 'kind', sum: 'n' })).map(({ sum }) => sum!['n'])
-      assert.deepEqual(sums, [1, 0.8, 2 ** 53 + 2, 0])
+      assert.deepEqual(sums, [1, 0.8, 2 ** 53 + 2, 0, Number.MAX_VALUE])
     })
 
     test('the days on which clocks change have 23 and 25 hours', async () => {

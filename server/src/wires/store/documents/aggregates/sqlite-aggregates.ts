@@ -12,6 +12,8 @@ const INTEGER_DIGITS = 21
 const DECIMALS = 24
 const LIMB_DIGITS = 9
 const LIMBS = (INTEGER_DIGITS + DECIMALS) / LIMB_DIGITS
+const INTEGER_MAX = sql.literal(String(INTEGER_DIGITS))
+const DECIMALS_MAX = sql.literal(String(DECIMALS))
 const ZEROS = sql.literal(`'${'0'.repeat(INTEGER_DIGITS + DECIMALS)}'`)
 
 const column = (name: string, n: number): Sql => sql.literal(`${name}${n}`)
@@ -35,13 +37,11 @@ const shownKeySql = (key: Sql): Sql => sql`case typeof(${key})
  * Of another one `c` are the digits, with the point, and `e` its exponent, and `s` all digits that are added.
  */
 function numberStages(path: Path, n: number): Stages {
-  const [v, j, m, c, e] = ['v', 'j', 'm', 'c', 'e'].map((name) => column(name, n)) as [
-    Sql,
-    Sql,
-    Sql,
-    Sql,
-    Sql,
-  ]
+  const v = column('v', n)
+  const j = column('j', n)
+  const m = column('m', n)
+  const c = column('c', n)
+  const e = column('e', n)
   const at = sql`d.doc, ${jsonPath(path)}`
   const isNumber = sql`json_type(${at}) in ('integer', 'real')`
   const millionths = sql`cast(round(${v} * 1000000.0) as integer)`
@@ -75,9 +75,9 @@ function numberStages(path: Path, n: number): Stages {
     [
       [
         `s${n}`,
-        sql`case when ${integerDigits} <= ${sql.literal(String(INTEGER_DIGITS))} and ${decimals} <= ${sql.literal(String(DECIMALS))}
-          then substr(${ZEROS}, 1, ${sql.literal(String(INTEGER_DIGITS))} - ${integerDigits}) || ${digits}
-            || substr(${ZEROS}, 1, ${sql.literal(String(DECIMALS))} - ${decimals}) end`,
+        sql`case when ${integerDigits} <= ${INTEGER_MAX} and ${decimals} <= ${DECIMALS_MAX}
+          then substr(${ZEROS}, 1, ${INTEGER_MAX} - ${integerDigits}) || ${digits}
+            || substr(${ZEROS}, 1, ${DECIMALS_MAX} - ${decimals}) end`,
       ],
     ],
   ]
@@ -85,7 +85,10 @@ function numberStages(path: Path, n: number): Stages {
 
 /** The sums of units and millionths, of the digits of others, and of numbers that have more digits, which are added as doubles. */
 function sumSql(n: number): Sql {
-  const [v, m, c, s] = ['v', 'm', 'c', 's'].map((name) => column(name, n)) as [Sql, Sql, Sql, Sql]
+  const v = column('v', n)
+  const m = column('m', n)
+  const c = column('c', n)
+  const s = column('s', n)
   const limbs = Array.from({ length: LIMBS }, (_, i) => {
     const digits = sql.literal(`${i * LIMB_DIGITS + 1}, ${LIMB_DIGITS}`)
     return sql`sum(cast(substr(${s}, ${digits}) as integer) * iif(${v} < 0, -1, 1))`
@@ -99,7 +102,7 @@ function sumSql(n: number): Sql {
 
 function sumOf(text: SqlScalar | undefined): number {
   const parts = String(text).split(' ')
-  const far = Number(parts.pop())
+  const far = Number(parts.pop()!.replace('Inf', 'Infinity'))
   const [units, millionths, ...limbs] = parts.map(BigInt) as [bigint, bigint, ...bigint[]]
   let sum = units * 10n ** BigInt(DECIMALS) + millionths * 10n ** BigInt(DECIMALS - 6)
   for (const [i, limb] of limbs.entries()) sum += limb * 10n ** BigInt((LIMBS - 1 - i) * LIMB_DIGITS)
