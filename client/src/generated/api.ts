@@ -1908,6 +1908,8 @@ type CollectionDefinition = {
   /** The version in force, if it is stored. */
   version?: number
   newest?: DefinitionVersion
+  /** Why it cannot be read, so that only administrators use the collection. */
+  fault?: string
   report?: DefinitionReport
 }
 

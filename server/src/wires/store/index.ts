@@ -222,7 +222,8 @@ export const store = defineWire({
         documents: system,
         transfer: openTransfer(documents),
         list: lists.list,
-        decide,
+        // The command line does not start the wire.
+        decide: (request: Parameters<typeof decide>[0]) => definitions.refresh().then(() => decide(request)),
         files,
         fileImports: createFileImports({ upload }),
         fileCheck: createFileCheck(context, { objects, uses: fileUses }),
@@ -252,7 +253,11 @@ export const store = defineWire({
         }
         void logFaultsOf(storages, context.log)
       },
-      ready: (goOn) => indexes.complete(goOn),
+      ready: (goOn) =>
+        indexes.complete(goOn, {
+          // What only a running server can change keeps none from its start.
+          mayFail: ({ collection }) => !Object.hasOwn(options.collections, collection),
+        }),
       exports: storeExport([
         collectionExport({ declaredNow: () => collections.set.options }),
         fileExport({ objects }),

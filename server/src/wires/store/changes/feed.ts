@@ -284,7 +284,7 @@ export class Feed implements PageTaker {
       [...watches, ...sources].map(({ collection }) => collection),
       { caller, ...size },
     )
-    if (follower.resets !== resets) return undefined
+    if (follower.resets !== resets || !this.#isBound(follower)) return undefined
     const reason = resetReason(follower, page)
     if (reason) this.#reset(follower, reason, { generation: page.generation, position: page.next })
     else {
@@ -324,7 +324,7 @@ export class Feed implements PageTaker {
       if (follower.isBlocked) return
       if (performance.now() - began > SLICE_MS) {
         await setImmediate()
-        if (follower.resets !== resets) return
+        if (follower.resets !== resets || !this.#isBound(follower)) return
         began = performance.now()
       }
     }

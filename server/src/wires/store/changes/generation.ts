@@ -1,15 +1,13 @@
 import type { Database, Transaction } from '../../../db/database.ts'
-import { randomToken } from '../../../base/crypto.ts'
 import { sql } from '../../../db/sql.ts'
-import { unloggedSql } from '../documents/storage/sql/unlogged.ts'
+import { newLogSql, unloggedSql } from '../documents/storage/sql/unlogged.ts'
 
 /** Stops the log. For the transaction of a restore, which ends with `beginLog`: its changes are not logged. */
 export const pauseLogSql = sql`insert into store_unlogged (collection) values ('*') on conflict do nothing`
 
-/** Replaces the log by an empty one. Followers of the old log receive `reset`. */
+/** Replaces the log by an empty one, at the end of a restore too. Followers of the old log receive `reset`. */
 export async function beginLog(tx: Pick<Transaction, 'write'>): Promise<void> {
-  await tx.write(sql`delete from store_changes`)
-  await tx.write(sql`update store_feed set generation = ${randomToken()}, floor_xid = 0, floor_seq = 0`)
+  for (const step of newLogSql()) await tx.write(step)
   await tx.write(sql`delete from store_unlogged where collection = '*'`)
 }
 

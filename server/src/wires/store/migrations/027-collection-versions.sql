@@ -6,6 +6,7 @@ create table store_collection_versions (
   definition text,                -- JSON, as in store.collections of the configuration; null: it is defined no more
   report text,                    -- JSON: the documents that were looked at, and why it was refused
   created_by text not null,
+  actor text,                     -- JSON: who made it, and from where, for the audit log; null once it is decided
   created_at bigint not null,
   finished_at bigint,
   primary key (collection, version)

@@ -2,31 +2,30 @@ import { isDeepStrictEqual } from 'node:util'
 
 import { Type } from '../../../../base/schema.ts'
 import { StartError } from '../../../../base/start-error.ts'
-import type { StepWith } from '../../../../db/database.ts'
+import { SYSTEM, type Actor } from '../../../../http/actor.ts'
+import type { AuditEntry } from '../../../../kernel/audit/audit.ts'
 import type { Job, NotYet } from '../../../../kernel/jobs/job.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
-import { unloggedSql } from '../storage/sql/unlogged.ts'
 import { unloggedIn, type Collections, type CollectionSet } from '../definition/collections.ts'
+import { haveSameEntries, type Definition } from '../storage/entries/index-definition.ts'
 import type { Indexes } from '../storage/indexes/indexes.ts'
 import { UnfitIndex } from '../storage/indexes/required-indexes.ts'
+import { newLogSql, unloggedSql } from '../storage/sql/unlogged.ts'
 import { checkDocuments, NOTHING_READ, type DocumentsReport } from './check-documents.ts'
-import { readTogether, type Configured } from './read-definitions.ts'
+import { readChanged, type Configured } from './read-definitions.ts'
 import { definitionIn, readStored, type StoredDefinitions } from './stored-definitions.ts'
 import {
   activateSql,
   progressSql,
   refuseSql,
-  selectPendingSql,
+  selectNowSql,
   selectVersionSql,
-  type StoredDefinition,
   type VersionReport,
   type VersionRow,
 } from './version-rows.ts'
 
 /** How long other servers have for the indexes that only the version before needs. */
 const SETTLE_MS = 1_000
-const RETRY = { firstMs: 1_000, maxMs: 60_000, attempts: Number.MAX_SAFE_INTEGER }
-const SETTLE_JOB = 'store-definitions-settled'
 
 /** A version is not put into force; the report says why. */
 class RefusedVersion extends Error {
@@ -38,98 +37,107 @@ class RefusedVersion extends Error {
   }
 }
 
-/**
- * Puts versions of definitions into force, one after the other over all servers: compares the documents with it, builds the
- * indexes that it needs, and drops those that nothing needs any more.
- */
-export function createVersionJobs(
-  context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
-  nouns: { collections: Collections; indexes: Indexes; stored: StoredDefinitions },
-  options: Configured,
-) {
-  const apply: Apply = { ...context, ...nouns, configured: options }
-  const settled = context.jobs.define(
-    'store.definitions-settled',
-    { payload: Type.Null(), retry: RETRY, neededFor: 'it drops indexes that no definition needs any more' },
-    () => dropUnneeded(apply),
-  )
-  const settleSql = () => settled.enqueueSql(null, { id: SETTLE_JOB, runAt: context.clock.now() + SETTLE_MS })
-  return context.jobs.define(
-    'store.definitions',
-    {
-      payload: Type.Object({ collection: Type.String(), version: Type.Integer() }),
-      lane: () => 'definitions',
-      retry: RETRY,
-      neededFor: 'a definition of a collection waits to be put into force',
-    },
-    ({ payload: { collection, version }, stopping }) =>
-      applyVersion({ ...apply, settleSql }, { collection, version }, stopping),
-  )
-}
+type ApplyContext = Pick<WireContext, 'db' | 'clock' | 'log' | 'audit'>
 
-type Apply = Pick<WireContext, 'db' | 'clock' | 'log'> & {
+type Apply = ApplyContext & {
   readonly collections: Collections
   readonly indexes: Indexes
   readonly stored: StoredDefinitions
   readonly configured: Configured
 }
 
+/**
+ * Puts versions of definitions into force, one after the other over all servers: compares the documents with it, builds the
+ * indexes that it needs, and drops those that nothing needs any more.
+ */
+export function createVersionJobs(
+  context: ApplyContext & Pick<WireContext, 'jobs'>,
+  nouns: { collections: Collections; indexes: Indexes; stored: StoredDefinitions },
+  options: Configured,
+) {
+  const apply: Apply = { ...context, ...nouns, configured: options }
+  return context.jobs.define(
+    'store.definitions',
+    {
+      payload: Type.Object({ collection: Type.String(), version: Type.Integer() }),
+      lane: () => 'definitions',
+      retry: { firstMs: 1_000, maxMs: 60_000, attempts: Number.MAX_SAFE_INTEGER },
+      neededFor: 'a definition of a collection waits to be put into force',
+    },
+    ({ payload: { collection, version }, stopping }) => applyVersion(apply, collection, version, stopping),
+  )
+}
+
 async function applyVersion(
-  apply: Apply & { settleSql: () => StepWith },
-  { collection, version }: Pick<VersionRow, 'collection' | 'version'>,
+  apply: Apply,
+  collection: string,
+  version: number,
   stopping: Job['stopping'],
-): Promise<void> {
-  const { db, clock, log, collections, indexes, stored, settleSql } = apply
+): Promise<NotYet | void> {
+  const { db, clock, log, collections, indexes, stored } = apply
   const [row] = await db.all(selectVersionSql(collection, version))
-  // It was put into force by an attempt that ended before its job did.
-  if (row?.state !== 'pending') return
   await stored.refresh()
+  // It is decided, maybe by an attempt that ended before its job did: what is left are indexes that nothing needs.
+  if (row?.state !== 'pending') return indexes.declare(collections.set.indexes)
+  const now = collections.set
   try {
-    const next = nextSet(apply.configured, await readStored(db), row)
-    const report = await checkVersion(apply, row, next, stopping)
-    await buildIndexes(indexes, collections.set, next, stopping)
-    await db.batch([...activateSql(row, report, clock.now()), ...unloggedSql(unloggedIn(next)), settleSql()])
+    const next = await activate(apply, row, stopping)
+    await stored.refresh()
+    const required = now.indexes.filter(({ requiredBy }) => requiredBy !== undefined)
+    if (!hasAll(next.indexes, required)) return { againInMs: SETTLE_MS }
+    return await indexes.declare(next.indexes)
   } catch (error) {
     if (!(error instanceof RefusedVersion)) throw error
-    await db.write(refuseSql(row, error.report, clock.now()))
+    await db.batch([
+      refuseSql(row, error.report, clock.now()),
+      auditSql(apply, row, { outcome: 'denied', reason: error.report.reason }),
+    ])
     log.info({ collection, version }, `a definition is refused: ${error.report.reason ?? ''}`)
-    return
+    return indexes.declare(now.indexes)
   }
-  await stored.refresh()
 }
 
-/** Drops the indexes that no definition needs any more, when no version is at work on others. */
-async function dropUnneeded({ db, collections, indexes, stored }: Apply): Promise<NotYet | void> {
-  const [waiting] = await db.all(selectPendingSql)
-  if (waiting) return { againInMs: SETTLE_MS }
-  await stored.refresh()
-  await indexes.declare(collections.set.indexes)
+/** @returns the set with the version, which is in force @throws RefusedVersion */
+async function activate(apply: Apply, row: VersionRow, stopping: AbortSignal): Promise<CollectionSet> {
+  const { db, clock, collections } = apply
+  const now = collections.set
+  const next = await nextSet(apply, row)
+  let report = await checkVersion(apply, row, next, stopping)
+  if (await buildIndexes(apply.indexes, now, next, stopping))
+    // What was written while they were built.
+    report = await checkVersion(apply, row, next, stopping)
+  const [before] = await db.all(selectNowSql(row.collection))
+  await db.batch([
+    ...activateSql(row, report, clock.now()),
+    ...unloggedSql(unloggedIn(next)),
+    // Nobody knows what was not logged: all are to list again.
+    ...(unloggedIn(now).every((name) => unloggedIn(next).includes(name)) ? [] : newLogSql()),
+    auditSql(apply, row, {
+      ...(before?.state === 'active' && before.definition !== null && { before: definitionIn(before)! }),
+      ...(row.definition !== null && { after: definitionIn(row)! }),
+    }),
+  ])
+  return next
 }
+
+const auditSql = ({ audit }: Apply, row: VersionRow, entry: Partial<AuditEntry>) =>
+  audit.entrySql(row.actor === null ? SYSTEM : (JSON.parse(row.actor) as Actor), {
+    action: row.definition === null ? 'collection.definition-removed' : 'collection.defined',
+    target: `collection:${row.collection}`,
+    ...entry,
+  })
 
 /** The collections with the version in place of the one before. @throws RefusedVersion */
-function nextSet(
-  configured: Configured,
-  active: readonly StoredDefinition[],
-  row: Pick<VersionRow, 'collection' | 'definition'>,
-): CollectionSet {
+async function nextSet({ db, configured }: Apply, row: VersionRow): Promise<CollectionSet> {
   try {
-    return readTogether(configured, withVersion(active, row))
+    return readChanged(configured, await readStored(db), {
+      collection: row.collection,
+      definition: definitionIn(row),
+    })
   } catch (error) {
     if (error instanceof StartError) throw new RefusedVersion({ reason: error.message })
     throw error
   }
-}
-
-export function withVersion(
-  active: readonly StoredDefinition[],
-  row: Pick<VersionRow, 'collection' | 'definition'>,
-): StoredDefinition[] {
-  const { collection } = row
-  const definition = definitionIn(row)
-  return [
-    ...active.filter((one) => one.collection !== collection),
-    ...(definition ? [{ collection, definition }] : []),
-  ]
 }
 
 /** @throws RefusedVersion if documents do not fit the schema */
@@ -150,21 +158,24 @@ async function checkVersion(
   return report
 }
 
-export const unfitReason = ({ documents, unfit, examples: [first] }: DocumentsReport): string =>
+const unfitReason = ({ documents, unfit, examples: [first] }: DocumentsReport): string =>
   `${unfit} of ${documents} documents do not fit the schema: change them first${first ? `. The first: ${first._id}, ${first.issues[0]?.path} ${first.issues[0]?.message}` : ''}`
 
-/** Builds what the new set needs beside what there is, which is in use until then. @throws RefusedVersion */
+/**
+ * Builds what the new set needs beside what there is, which is in use until then.
+ *
+ * @returns whether there was anything to build
+ * @throws RefusedVersion
+ */
 async function buildIndexes(
   indexes: Indexes,
   now: CollectionSet,
   next: CollectionSet,
   stopping: AbortSignal,
-): Promise<void> {
-  await indexes.declare([...now.indexes, ...next.indexes])
-  // Those of the next set keep no write from its work before it is in force.
-  indexes.require(now.indexes)
+): Promise<boolean> {
+  await indexes.declare([...now.indexes, ...next.indexes], now.indexes)
   try {
-    await indexes.complete(() => stopping.throwIfAborted())
+    await indexes.complete(() => stopping.throwIfAborted(), { only: (one) => !hasAll(now.indexes, [one]) })
   } catch (error) {
     if (error instanceof UnfitIndex)
       throw new RefusedVersion({
@@ -172,4 +183,17 @@ async function buildIndexes(
       })
     throw error
   }
+  return !hasAll(now.indexes, next.indexes)
 }
+
+/** Whether indexes have all that others have. */
+const hasAll = (indexes: readonly Definition[], others: readonly Definition[]): boolean =>
+  others.every((other) =>
+    indexes.some(
+      (one) =>
+        one.collection === other.collection &&
+        one.isUnique === other.isUnique &&
+        one.byOwner === other.byOwner &&
+        haveSameEntries(one, other),
+    ),
+  )

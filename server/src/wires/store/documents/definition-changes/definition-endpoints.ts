@@ -15,12 +15,12 @@ import type { Collections, CollectionSet } from '../definition/collections.ts'
 import { CollectionName } from '../language/collection-name.ts'
 import { etagOf, versionsOf } from '../language/etag.ts'
 import { IfMatch } from '../routes/request-schemas.ts'
-import { withVersion } from './apply-version.ts'
 import { checkDocuments } from './check-documents.ts'
-import { checkSchemaSize, faultOfBody, readTogether, type Configured } from './read-definitions.ts'
+import { checkSchemaSize, faultOfBody, readChanged, type Configured } from './read-definitions.ts'
 import { definitionIn, readStored, type StoredDefinitions } from './stored-definitions.ts'
 import {
   insertVersionSql,
+  refuseSql,
   selectNowSql,
   selectVersionSql,
   selectVersionsSql,
@@ -74,6 +74,11 @@ const Definition = Type.Object(
     definition: VERSION.definition,
     version: Type.Optional(Type.Integer({ description: 'The version in force, if it is stored.' })),
     newest: Type.Optional(Version),
+    fault: Type.Optional(
+      Type.String({
+        description: 'Why it cannot be read, so that only administrators use the collection.',
+      }),
+    ),
     report: Type.Optional(Report),
   },
   { title: 'CollectionDefinition' },
@@ -81,7 +86,7 @@ const Definition = Type.Object(
 
 const OneCollection = Type.Object({ name: CollectionName })
 
-type DefinitionContext = Pick<WireContext, 'clock' | 'audit'> & {
+type DefinitionContext = Pick<WireContext, 'clock'> & {
   /** Refuses writes during a restore. */
   readonly db: WireContext['db']
   readonly collections: Collections
@@ -137,7 +142,8 @@ export function definitionEndpoints(context: DefinitionContext) {
     remove: endpoint(
       {
         summary: 'Remove the definition of a collection',
-        description: 'Its documents stay; the policy alone decides who may use them.',
+        description:
+          'Its documents stay; the policy alone decides who may use them. While a version is being checked, that one is taken back.',
         access: 'operator',
         proof: 'recent',
         params: OneCollection,
@@ -151,7 +157,8 @@ export function definitionEndpoints(context: DefinitionContext) {
         ],
       },
       async ({ params: { name }, headers, actor }) => {
-        const { active } = await readNow(context, name)
+        const { active, newest } = await readNow(context, name)
+        if (newest?.state === 'pending') return takeBack(context, newest)
         if (!isConfigured(context, name) && !definitionOf(active))
           throw errors.not_found({ message: `The collection ${name} has no stored definition.` })
         return change(context, { name, definition: null, ifMatch: headers['if-match'], actor })
@@ -175,6 +182,14 @@ export function definitionEndpoints(context: DefinitionContext) {
       }),
     ),
   }
+}
+
+/** Takes back a version that is not in force yet. @throws CONFLICT if it has just been decided */
+async function takeBack(context: DefinitionContext, row: VersionRow) {
+  const { db, clock } = context
+  const [done] = await db.write(refuseSql(row, { reason: 'It was taken back' }, clock.now()))
+  if (!done) throw errors.conflict({ message: `Version ${row.version} is decided: read it again.` })
+  return answerNow(context, row.collection)
 }
 
 const isConfigured = ({ configured }: DefinitionContext, name: string): boolean =>
@@ -212,6 +227,7 @@ async function answerNow(context: DefinitionContext, name: string, status: 200 |
   }
   const { active, newest } = await readNow(context, name)
   const definition = definitionOf(active)
+  const fault = context.stored.faultOf(name)
   return answer(
     {
       name,
@@ -219,6 +235,7 @@ async function answerNow(context: DefinitionContext, name: string, status: 200 |
       definition,
       ...(active && { version: active.version }),
       ...(newest && newest.state !== 'active' && { newest: shownVersion(newest) }),
+      ...(fault !== undefined && { fault }),
     },
     { status, ...(active && { headers: { etag: etagOf(active.version) } }) },
   )
@@ -234,15 +251,14 @@ async function readNext(
     throw errors.conflict({
       message: `${name} is defined in ${context.configFile}: change it there, and start the server again.`,
     })
-  const text = definition && JSON.stringify(definition)
-  const next = withVersion(await readStored(context.db), { collection: name, definition: text })
+  const stored = await readStored(context.db)
   try {
-    const set = readTogether(context.configured, next)
+    const set = readChanged(context.configured, stored, { collection: name, definition })
     if (definition) checkSchemaSize(set.declared.get(name)!)
     return set
   } catch (error) {
     if (!(error instanceof StartError)) throw error
-    throw definition ? faultOfBody(error, name) : storeErrors.definition_refused({ message: error.message })
+    throw faultOfBody(error, name) ?? storeErrors.definition_refused({ message: error.message })
   }
 }
 
@@ -296,15 +312,15 @@ async function addVersion(
   context: DefinitionContext,
   { name, definition, ifMatch, actor }: Parameters<typeof change>[1],
 ): Promise<number> {
-  const { db, clock, audit, jobs } = context
+  const { db, clock, jobs } = context
   const { active, newest } = await readNow(context, name)
   const base = active?.version ?? 0
-  if (versionsOf(ifMatch)?.includes(base) === false) throw errors.precondition_failed()
+  if (versionsOf(ifMatch)?.includes(base) === false || (ifMatch === '*' && base === 0))
+    throw errors.precondition_failed()
   const otherChange = (): ApiError =>
     errors.conflict({ message: `Another change of ${name} is under way: try again when it is in force.` })
   if (newest?.state === 'pending') throw otherChange()
   const version = (newest?.version ?? 0) + 1
-  const before = definitionOf(active)
   await db.batch([
     insertVersionSql(
       {
@@ -312,17 +328,12 @@ async function addVersion(
         version,
         definition: definition && JSON.stringify(definition),
         created_by: actor.id ?? actor.kind,
+        actor: JSON.stringify(actor),
         created_at: clock.now(),
       },
       base,
       otherChange,
     ),
-    audit.entrySql(actor, {
-      action: definition ? 'collection.defined' : 'collection.definition-removed',
-      target: `collection:${name}`,
-      ...(before && { before }),
-      ...(definition && { after: definition }),
-    }),
     jobs.enqueueSql({ collection: name, version }),
   ])
   return version

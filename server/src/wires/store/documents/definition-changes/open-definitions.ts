@@ -37,5 +37,10 @@ export function openDefinitions(
     stored,
     jobs,
   }
-  return { served, start: () => stored.start(), close: () => stored.close() }
+  return {
+    served,
+    refresh: () => stored.refresh(),
+    start: () => stored.start(),
+    close: () => stored.close(),
+  }
 }

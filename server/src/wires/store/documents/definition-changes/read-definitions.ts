@@ -1,15 +1,14 @@
 import { invalid, type ApiError } from '../../../../base/errors.ts'
 import { boundedPointer } from '../../../../base/json-pointer.ts'
-import type { Logger } from '../../../../base/logger.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import type { PolicyName } from '../../../../kernel/policy/policy.ts'
-import { readCollections, type CollectionSet, type CollectionsOptions } from '../definition/collections.ts'
 import type { CollectionDefinition } from '../definition/collection.ts'
+import { readCollections, type CollectionSet, type CollectionsOptions } from '../definition/collections.ts'
 import type { CollectionDeclaration } from '../definition/collection-option.ts'
 import type { StoredDefinition } from './version-rows.ts'
 
 /** For a definition that cannot be read any more: nobody but an administrator gets what it protects. */
-const CLOSED: CollectionDeclaration = { read: 'admin', create: 'admin', update: 'admin', delete: 'admin' }
+const CLOSED = { read: 'admin', create: 'admin', update: 'admin', delete: 'admin' } as const
 
 /** Of the JSON of a schema. It is compiled within half a second. */
 const SCHEMA_MAX = 65_536
@@ -17,57 +16,72 @@ const SCHEMA_MAX = 65_536
 /** What collections are read with, before any definition that is stored. */
 export type Configured = { readonly policy: PolicyName; readonly options: CollectionsOptions }
 
+/** The collections, and why those are closed to all but administrators whose stored definition cannot be read. */
+export type ReadDefinitions = {
+  readonly set: CollectionSet
+  readonly faults: ReadonlyMap<string, string>
+}
+
 /**
- * The collections of the configuration and the stored definitions together; the configuration has precedence.
+ * The collections of the configuration and the stored definitions together; the configuration has precedence. A stored definition
+ * that cannot be read does not keep the server from its work: the option that is at fault is left out, and the collection is closed.
  *
- * @throws StartError for what cannot work
+ * @param mayFault whether a stored definition may be at fault; default: each
+ * @throws StartError if one is at fault that may not be
  */
 export function readTogether(
-  { policy, options }: Configured,
+  configured: Configured,
   stored: readonly StoredDefinition[],
-): CollectionSet {
-  const definitions = stored.map(({ collection, definition }) => [collection, definition] as const)
-  return readCollections(policy, {
-    ...options,
-    collections: { ...Object.fromEntries(definitions), ...options.collections },
-  })
+  mayFault: (collection: string) => boolean = () => true,
+): ReadDefinitions {
+  const definitions = new Map(stored.map((one) => [one.collection, one.definition]))
+  const faults = new Map<string, string>()
+  for (;;)
+    try {
+      const { policy, options } = configured
+      const collections = { ...Object.fromEntries(definitions), ...options.collections }
+      return { set: readCollections(policy, { ...options, collections }), faults }
+    } catch (error) {
+      if (!(error instanceof StartError)) throw error
+      const { collection = '', option = '' } = placeOf(error) ?? {}
+      const definition = definitions.get(collection)
+      if (!definition || !mayFault(collection)) throw error
+      if (!faults.has(collection)) faults.set(collection, error.message)
+      if (definition === CLOSED) definitions.delete(collection)
+      else definitions.set(collection, closed(definition, option))
+    }
+}
+
+/** What guards data stays as far as it can be read: relations, files, unique fields. */
+function closed(definition: CollectionDeclaration, option: string): CollectionDeclaration {
+  const others = Object.entries(definition).filter(([name]) => name !== option && name !== 'showTo')
+  // A fault of no option, or of several, takes all of them.
+  if (option === '' || definition.read === CLOSED.read) return CLOSED
+  return { ...Object.fromEntries(others), ...CLOSED }
 }
 
 /**
- * The same at a start, and where another server has changed a definition. One that cannot be read does not keep the server from
- * its work: its collection is closed to all but administrators.
+ * The collections with a change of one.
+ *
+ * @throws StartError if what is at fault then was not before
  */
-export function readOrClose(
+export function readChanged(
   configured: Configured,
   stored: readonly StoredDefinition[],
-  log: Pick<Logger, 'error'>,
+  change: { readonly collection: string; readonly definition: CollectionDeclaration | null },
 ): CollectionSet {
-  let taken: readonly StoredDefinition[] = stored
-  for (let fault = faultOf(configured, taken); fault; fault = faultOf(configured, taken)) {
-    const open = taken.filter(({ definition }) => definition !== CLOSED)
-    // Without stored definitions there is no fault, or the start would have been refused.
-    const culprit = open.find((one) => !faultOf(configured, withClosed(taken, one))) ?? open[0]
-    if (!culprit) throw fault
-    log.error(
-      { collection: culprit.collection },
-      `the definition cannot be read, and only administrators use the collection until it is changed: ${fault.message}`,
-    )
-    taken = withClosed(taken, culprit)
-  }
-  return readTogether(configured, taken)
+  const { collection, definition } = change
+  const { faults } = readTogether(configured, stored)
+  const next = [
+    ...stored.filter((one) => one.collection !== collection),
+    ...(definition ? [{ collection, definition }] : []),
+  ]
+  return readTogether(configured, next, (name) => name !== collection && faults.has(name)).set
 }
 
-const withClosed = (stored: readonly StoredDefinition[], culprit: StoredDefinition): StoredDefinition[] =>
-  stored.map((one) => (one === culprit ? { ...one, definition: CLOSED } : one))
-
-function faultOf(configured: Configured, stored: readonly StoredDefinition[]): StartError | undefined {
-  try {
-    readTogether(configured, stored)
-    return undefined
-  } catch (error) {
-    if (error instanceof StartError) return error
-    throw error
-  }
+/** Where in the collections a fault is, as its message begins. */
+function placeOf({ message }: StartError) {
+  return /^store\.collections\.(?<collection>[\w-]+)(?:\.(?<option>\w+))?/.exec(message)?.groups
 }
 
 /**
@@ -90,14 +104,14 @@ export function checkSchemaSize({
   }
 }
 
-/** What is wrong with a definition, as a fault of the body that it came in. */
-export function faultOfBody({ message }: StartError, collection: string): ApiError {
-  const prefix = `store.collections.${collection}`
-  if (!message.startsWith(prefix)) return invalid({ path: '/body', message })
-  const end = message.indexOf(': ', prefix.length)
-  const keys = message
-    .slice(prefix.length, end)
+/** What is wrong with a definition, as a fault of the body that it came in; undefined if another collection is at fault. */
+export function faultOfBody(error: StartError, collection: string): ApiError | undefined {
+  if (placeOf(error)?.['collection'] !== collection) return undefined
+  const at = `store.collections.${collection}`.length
+  const end = error.message.indexOf(': ', at)
+  const keys = error.message
+    .slice(at, end)
     .split(/[.[\]]/)
     .filter((key) => key !== '')
-  return invalid({ path: boundedPointer('/body', keys), message: message.slice(end + 2) })
+  return invalid({ path: boundedPointer('/body', keys), message: error.message.slice(end + 2) })
 }

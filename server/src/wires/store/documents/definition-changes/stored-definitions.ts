@@ -3,7 +3,7 @@ import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import type { Collections } from '../definition/collections.ts'
 import type { CollectionDeclaration } from '../definition/collection-option.ts'
 import type { Indexes } from '../storage/indexes/indexes.ts'
-import { readOrClose, type Configured } from './read-definitions.ts'
+import { readTogether, type Configured } from './read-definitions.ts'
 import { selectActiveSql, selectRevisionSql, type StoredDefinition, type VersionRow } from './version-rows.ts'
 
 /** How often a process looks for definitions that another one has changed. A connection that listens would cost more. */
@@ -27,6 +27,7 @@ export function createStoredDefinitions(
   options: Configured,
 ) {
   let revision = 0
+  let faults: ReadonlyMap<string, string> = new Map()
   /** The revision of the database when it was last looked at. */
   let seen: number | undefined
   let looking: NodeJS.Timeout | undefined
@@ -34,9 +35,15 @@ export function createStoredDefinitions(
   async function load(): Promise<void> {
     const { revision: newest } = (await db.get(selectRevisionSql))!
     if (newest === revision) return
-    const set = readOrClose(options, await readStored(db), log)
-    collections.replace(set)
-    indexes.require(set.indexes)
+    const read = readTogether(options, await readStored(db))
+    for (const [collection, fault] of read.faults)
+      log.error(
+        { collection },
+        `the definition cannot be read, and only administrators use the collection until it is changed: ${fault}`,
+      )
+    faults = read.faults
+    collections.replace(read.set)
+    indexes.require(read.set.indexes)
     // What is committed meanwhile is found by the next load: the revision was read before.
     revision = newest
     follow()
@@ -64,6 +71,8 @@ export function createStoredDefinitions(
   return {
     /** Resolves when what is in force now has taken effect in this process. */
     refresh,
+    /** Why a collection is closed whose definition cannot be read. */
+    faultOf: (collection: string): string | undefined => faults.get(collection),
     async start(): Promise<void> {
       await load()
       looking = setInterval(look, LOOK_MS).unref()

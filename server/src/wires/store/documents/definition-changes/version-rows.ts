@@ -14,6 +14,7 @@ export type VersionRow = {
   readonly definition: string | null
   readonly report: string | null
   readonly created_by: string
+  readonly actor: string | null
   readonly created_at: number
   readonly finished_at: number | null
 }
@@ -24,7 +25,7 @@ export type StoredDefinition = { readonly collection: string; readonly definitio
 /** What became of a version: how far it is, and why it was refused. */
 export type VersionReport = Partial<DocumentsReport> & { readonly reason?: string }
 
-const COLUMNS = sql`collection, version, state, definition, report, created_by, created_at, finished_at`
+const COLUMNS = sql`collection, version, state, definition, report, created_by, actor, created_at, finished_at`
 
 /** Tells sets of definitions apart: every change makes the sum of all versions larger. */
 export const selectRevisionSql: Sql<{ revision: number }> = sql`
@@ -32,10 +33,6 @@ export const selectRevisionSql: Sql<{ revision: number }> = sql`
 
 export const selectActiveSql: Sql<VersionRow> = sql`
   select ${COLUMNS} from store_collection_versions where state = 'active' order by collection`
-
-/** One of the versions that wait. */
-export const selectPendingSql: Sql<Pick<VersionRow, 'collection'>> = sql`
-  select collection from store_collection_versions where state = 'pending' limit 1`
 
 export const selectVersionSql = (collection: string, version: number): Sql<VersionRow> => sql`
   select ${COLUMNS} from store_collection_versions where collection = ${collection} and version = ${version}`
@@ -58,14 +55,14 @@ export const selectVersionsSql = (collection: string, before: number, limit: num
  * @param base the version in force that it was made from; 0 for none
  */
 export const insertVersionSql = (
-  row: Pick<VersionRow, 'collection' | 'version' | 'definition' | 'created_by' | 'created_at'>,
+  row: Pick<VersionRow, 'collection' | 'version' | 'definition' | 'created_by' | 'actor' | 'created_at'>,
   base: number,
   otherwise: () => ApiError,
 ): StepWith<{ version: number }> =>
   requireRow(
     sql`
-      insert into store_collection_versions (collection, version, state, definition, created_by, created_at)
-      select ${row.collection}, cast(${row.version} as bigint), 'pending', ${row.definition}, ${row.created_by},
+      insert into store_collection_versions (collection, version, state, definition, created_by, actor, created_at)
+      select ${row.collection}, cast(${row.version} as bigint), 'pending', ${row.definition}, ${row.created_by}, ${row.actor},
         cast(${row.created_at} as bigint)
       where cast(${base} as bigint) = (
         select coalesce(max(version), 0) from store_collection_versions
@@ -87,7 +84,7 @@ export const activateSql = (
       select 1 from store_collection_versions
       where collection = ${collection} and version = ${version} and state = 'pending')`,
   sql`
-    update store_collection_versions set state = 'active', report = ${JSON.stringify(report)}, finished_at = ${now}
+    update store_collection_versions set state = 'active', report = ${JSON.stringify(report)}, actor = null, finished_at = ${now}
     where collection = ${collection} and version = ${version} and state = 'pending'`,
 ]
 
@@ -95,9 +92,9 @@ export const refuseSql = (
   { collection, version }: Pick<VersionRow, 'collection' | 'version'>,
   report: VersionReport,
   now: number,
-): Sql => sql`
-  update store_collection_versions set state = 'refused', report = ${JSON.stringify(report)}, finished_at = ${now}
-  where collection = ${collection} and version = ${version} and state = 'pending'`
+): Sql<{ version: number }> => sql`
+  update store_collection_versions set state = 'refused', report = ${JSON.stringify(report)}, actor = null, finished_at = ${now}
+  where collection = ${collection} and version = ${version} and state = 'pending' returning version`
 
 export const progressSql = (
   { collection, version }: Pick<VersionRow, 'collection' | 'version'>,

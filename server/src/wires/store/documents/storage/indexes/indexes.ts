@@ -31,6 +31,8 @@ import { replaceEntries, type Replacement } from './replace-entries.ts'
 import { refuseIfDropped, untilComplete } from './required-indexes.ts'
 import { createUpkeep } from './index-upkeep.ts'
 
+type IsOne = (one: Definition) => boolean
+
 const COLLECTIONS_MAX = 10_000
 const RECENT_MS = 1_000
 
@@ -94,14 +96,17 @@ export function createIndexes(
       unique = requiredUnique(wanted)
     },
 
-    /** Adds and drops indexes until they are those that collections declare, and goes on with what was interrupted. */
-    async declare(wanted: readonly Definition[]): Promise<void> {
+    /**
+     * Adds and drops indexes until they are those that collections declare, and goes on with what was interrupted.
+     *
+     * @param required those of which nothing is written without the unique ones; default: all
+     */
+    async declare(wanted: readonly Definition[], required = wanted): Promise<void> {
       const unordered = await db.all(selectUnorderedSql)
       const definitions = mergeDefinitions([
         ...wanted,
         ...unordered.map(({ collection }) => timeIndex(collection, isByOwner(collection))),
       ])
-      unique = requiredUnique(definitions)
       const rows = await db.all(selectIndexesSql())
       const isDeclared = (row: IndexRow): boolean => definitions.some((one) => isSame(one, row))
       /** An automatic index goes if a declared one of its fields does more, or if it was made under another configuration. */
@@ -135,6 +140,7 @@ export function createIndexes(
           builds.kind.retryLaneSql(collection),
           builds.kind.enqueueSql({ collection }, { id: `store-indexes-${collection}` }),
         ])
+      unique = requiredUnique(required)
       incomplete = definitions.filter(
         (one) =>
           one.requiredBy !== undefined && !kept.some((row) => isSame(one, row) && row.state === 'ready'),
@@ -145,12 +151,18 @@ export function createIndexes(
      * Resolves when the declared indexes that an option requires are complete; jobs must be running.
      *
      * @param goOn throws if the server is to close meanwhile
+     * @param options.only those that are waited for; default: all
+     * @param options.mayFail those whose failure is no error
      * @throws StartError if documents do not fit one of them, or two have the same values in a unique one
      */
-    async complete(goOn: () => void): Promise<void> {
-      if (incomplete.length === 0) return
+    async complete(
+      goOn: () => void,
+      { only = () => true, mayFail = () => false }: { only?: IsOne; mayFail?: IsOne } = {},
+    ): Promise<void> {
+      const pending = incomplete.filter(only)
+      if (pending.length === 0) return
       try {
-        await untilComplete(context, incomplete, goOn)
+        await untilComplete(context, pending, { goOn, mayFail })
       } catch (error) {
         if (error instanceof StartError) await withdraw()
         throw error
@@ -195,4 +207,4 @@ function recentSets(
 export type Indexes = ReturnType<typeof createIndexes>
 
 const requiredUnique = (definitions: readonly Definition[]): Definition[] =>
-  definitions.filter(({ isUnique, requiredBy }) => isUnique && requiredBy !== undefined)
+  mergeDefinitions(definitions).filter(({ isUnique, requiredBy }) => isUnique && requiredBy !== undefined)

@@ -27,13 +27,14 @@ export class UnfitIndex extends StartError {
  * Resolves when the indexes that options require are complete. Jobs build them, of this process or of another one. Every five
  * seconds the log tells how far they are.
  *
- * @param goOn throws if the server is to close meanwhile
+ * @param options.goOn throws if the server is to close meanwhile
+ * @param options.mayFail those whose failure is no error
  * @throws StartError if an index has failed
  */
 export async function untilComplete(
   { db, clock, log }: { db: Database; clock: Clock; log: Logger },
   required: readonly Definition[],
-  goOn: () => void,
+  { goOn, mayFail }: { goOn: () => void; mayFail: (one: Definition) => boolean },
 ): Promise<void> {
   const began = clock.elapsed()
   let logged = began
@@ -46,9 +47,9 @@ export async function untilComplete(
         throw new StartError(
           `${one.requiredBy}: the index of ${namesOf(one.fields)} was dropped by a server with another configuration: start this one again`,
         )
-      if (row.state === 'failed') throw new UnfitIndex(one, row.reason ?? '')
+      if (row.state === 'failed' && !mayFail(one)) throw new UnfitIndex(one, row.reason ?? '')
     }
-    pending = pending.filter((one) => rowOf(one)!.state !== 'ready')
+    pending = pending.filter((one) => rowOf(one)!.state === 'building')
     const [next] = pending
     if (!next) return
     goOn()

@@ -1,3 +1,4 @@
+import { randomToken } from '../../../../../base/crypto.ts'
 import { sql, type Sql } from '../../../../../db/sql.ts'
 
 /** The steps that note whose changes are not logged. */
@@ -14,3 +15,9 @@ export function unloggedSql(unlogged: readonly string[]): Sql[] {
       on conflict do nothing`,
   ]
 }
+
+/** The statements that replace the log of changes by an empty one. Followers of the old log receive `reset`. */
+export const newLogSql = (): Sql[] => [
+  sql`delete from store_changes`,
+  sql`update store_feed set generation = ${randomToken()}, floor_xid = 0, floor_seq = 0`,
+]
