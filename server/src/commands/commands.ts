@@ -17,6 +17,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   schedule: async () => (await import('./schedule.ts')).schedule,
   pay: async () => (await import('./pay.ts')).pay,
   transaction: async () => (await import('./transaction.ts')).transaction,
+  collections: async () => (await import('./collections.ts')).collections,
   documents: async () => (await import('./documents.ts')).documents,
   files: async () => (await import('./files.ts')).files,
   import: async () => (await import('./import.ts')).importCommand,

@@ -225,6 +225,7 @@ export const store = defineWire({
         // The command line does not start the wire.
         decide: (request: Parameters<typeof decide>[0]) => definitions.refresh().then(() => decide(request)),
         files,
+        definitions: definitions.service,
         fileImports: createFileImports({ upload }),
         fileCheck: createFileCheck(context, { objects, uses: fileUses }),
         installedFiles: createInstalledFiles(context, { uploads: storages.uploads }),

@@ -1,36 +1,29 @@
 import { isoTime } from '../../../../base/clock.ts'
-import { errors, type ApiError } from '../../../../base/errors.ts'
+import { errors } from '../../../../base/errors.ts'
 import { Type } from '../../../../base/schema.ts'
-import { StartError } from '../../../../base/start-error.ts'
-import type { WireContext } from '../../../../kernel/wire/wire.ts'
-import type { Actor } from '../../../../http/actor.ts'
 import { json } from '../../../../http/bodies.ts'
 import { answer, endpoint } from '../../../../http/route.ts'
-import type { JobKind } from '../../../../kernel/jobs/job.ts'
 import { storeErrors } from '../../errors.ts'
 import type { CollectionDeclaration } from '../definition/collection-option.ts'
-import { DefinitionBody } from './definition-body.ts'
 import { declarationOf } from '../definition/collection.ts'
-import type { Collections, CollectionSet } from '../definition/collections.ts'
 import { CollectionName } from '../language/collection-name.ts'
-import { etagOf, versionsOf } from '../language/etag.ts'
+import { etagOf } from '../language/etag.ts'
 import { IfMatch } from '../routes/request-schemas.ts'
 import { checkDocuments } from './check-documents.ts'
-import { checkSchemaSize, faultOfBody, readChanged, type Configured } from './read-definitions.ts'
-import { definitionIn, readStored, type StoredDefinitions } from './stored-definitions.ts'
 import {
-  insertVersionSql,
-  refuseSql,
-  selectNowSql,
-  selectVersionSql,
-  selectVersionsSql,
-  type VersionReport,
-  type VersionRow,
-} from './version-rows.ts'
+  defineCollection,
+  definitionOf,
+  isConfigured,
+  readNext,
+  readNow,
+  reportIn,
+  type DefinitionChange,
+  type DefinitionContext,
+} from './define-collection.ts'
+import { DefinitionBody } from './definition-body.ts'
+import { definitionIn } from './stored-definitions.ts'
+import { refuseSql, selectVersionsSql, type VersionRow } from './version-rows.ts'
 
-/** How long a call waits until its version is in force: small collections take a tenth of a second. */
-const WAIT_MS = 10_000
-const LOOK_MS = 25
 const VERSIONS_MAX = 100
 
 const Issues = Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))
@@ -85,16 +78,6 @@ const Definition = Type.Object(
 )
 
 const OneCollection = Type.Object({ name: CollectionName })
-
-type DefinitionContext = Pick<WireContext, 'clock'> & {
-  /** Refuses writes during a restore. */
-  readonly db: WireContext['db']
-  readonly collections: Collections
-  readonly configured: Configured
-  readonly configFile: string
-  readonly stored: StoredDefinitions
-  readonly jobs: JobKind<{ collection: string; version: number }>
-}
 
 /** `/store/collections/:name` */
 export function definitionEndpoints(context: DefinitionContext) {
@@ -192,22 +175,8 @@ async function takeBack(context: DefinitionContext, row: VersionRow) {
   return answerNow(context, row.collection)
 }
 
-const isConfigured = ({ configured }: DefinitionContext, name: string): boolean =>
-  Object.hasOwn(configured.options.collections, name)
-
-const definitionOf = (row: VersionRow | undefined): CollectionDeclaration | null =>
-  row ? definitionIn(row) : null
-
-async function readNow(
-  { db }: DefinitionContext,
-  name: string,
-): Promise<{ active: VersionRow | undefined; newest: VersionRow | undefined }> {
-  const rows = await db.all(selectNowSql(name))
-  return { active: rows.find(({ state }) => state === 'active'), newest: rows.at(-1) }
-}
-
 function shownVersion(row: VersionRow) {
-  const report = row.report === null ? undefined : (JSON.parse(row.report) as VersionReport)
+  const report = reportIn(row)
   return {
     version: row.version,
     state: row.state,
@@ -241,27 +210,6 @@ async function answerNow(context: DefinitionContext, name: string, status: 200 |
   )
 }
 
-/** @throws CONFLICT for a collection of the configuration; VALIDATION_ERROR */
-async function readNext(
-  context: DefinitionContext,
-  name: string,
-  definition: CollectionDeclaration | null,
-): Promise<CollectionSet> {
-  if (isConfigured(context, name))
-    throw errors.conflict({
-      message: `${name} is defined in ${context.configFile}: change it there, and start the server again.`,
-    })
-  const stored = await readStored(context.db)
-  try {
-    const set = readChanged(context.configured, stored, { collection: name, definition })
-    if (definition) checkSchemaSize(set.declared.get(name)!)
-    return set
-  } catch (error) {
-    if (!(error instanceof StartError)) throw error
-    throw faultOfBody(error, name) ?? storeErrors.definition_refused({ message: error.message })
-  }
-}
-
 /** What would become of the documents that are there. */
 async function dryRun(
   context: DefinitionContext,
@@ -284,66 +232,13 @@ async function dryRun(
   )
 }
 
-async function change(
-  context: DefinitionContext,
-  asked: {
-    name: string
-    definition: CollectionDeclaration | null
-    ifMatch: string | undefined
-    actor: Actor
-  },
-) {
-  const { name, definition } = asked
-  await readNext(context, name, definition)
-  const version = await addVersion(context, asked)
-  const row = await decided(context, name, version)
-  if (row.state === 'pending') return answerNow(context, name, 202)
-  await context.stored.refresh()
-  if (row.state !== 'refused') return answerNow(context, name)
-  const report = JSON.parse(row.report ?? '{}') as VersionReport
+async function change(context: DefinitionContext, change: DefinitionChange) {
+  const row = await defineCollection(context, change)
+  if (row.state === 'pending') return answerNow(context, change.name, 202)
+  if (row.state !== 'refused') return answerNow(context, change.name)
+  const report = reportIn(row) ?? {}
   throw storeErrors.definition_refused({
     message: `The definition is refused: ${report.reason}.`,
     details: { ...report },
   })
-}
-
-/** @throws PRECONDITION_FAILED; CONFLICT while another version waits */
-async function addVersion(
-  context: DefinitionContext,
-  { name, definition, ifMatch, actor }: Parameters<typeof change>[1],
-): Promise<number> {
-  const { db, clock, jobs } = context
-  const { active, newest } = await readNow(context, name)
-  const base = active?.version ?? 0
-  if (versionsOf(ifMatch)?.includes(base) === false || (ifMatch === '*' && base === 0))
-    throw errors.precondition_failed()
-  const otherChange = (): ApiError =>
-    errors.conflict({ message: `Another change of ${name} is under way: try again when it is in force.` })
-  if (newest?.state === 'pending') throw otherChange()
-  const version = (newest?.version ?? 0) + 1
-  await db.batch([
-    insertVersionSql(
-      {
-        collection: name,
-        version,
-        definition: definition && JSON.stringify(definition),
-        created_by: actor.id ?? actor.kind,
-        actor: JSON.stringify(actor),
-        created_at: clock.now(),
-      },
-      base,
-      otherChange,
-    ),
-    jobs.enqueueSql({ collection: name, version }),
-  ])
-  return version
-}
-
-/** The version once it is decided, or after 10 seconds. */
-async function decided({ db, clock }: DefinitionContext, name: string, version: number): Promise<VersionRow> {
-  for (const end = clock.elapsed() + WAIT_MS; ; await clock.sleep(LOOK_MS)) {
-    const [row] = await db.all(selectVersionSql(name, version))
-    if (!row) throw errors.not_found({ message: `Version ${version} of ${name} is gone.` })
-    if (row.state !== 'pending' || clock.elapsed() >= end) return row
-  }
 }

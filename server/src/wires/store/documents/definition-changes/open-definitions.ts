@@ -3,9 +3,14 @@ import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import type { Collections, CollectionsOptions } from '../definition/collections.ts'
 import type { Indexes } from '../storage/indexes/indexes.ts'
 import { createVersionJobs } from './apply-version.ts'
-import type { definitionEndpoints } from './definition-endpoints.ts'
+import {
+  defineCollection,
+  reportIn,
+  type DefinitionChange,
+  type DefinitionContext,
+} from './define-collection.ts'
 import type { Configured } from './read-definitions.ts'
-import { createStoredDefinitions } from './stored-definitions.ts'
+import { createStoredDefinitions, readStored } from './stored-definitions.ts'
 
 /**
  * Opens the definitions that are made while the server runs.
@@ -28,7 +33,7 @@ export function openDefinitions(
   const configured: Configured = { policy: policy.name, options }
   const stored = createStoredDefinitions(context, nouns, configured)
   const jobs = createVersionJobs(context, { ...nouns, stored }, configured)
-  const served: Parameters<typeof definitionEndpoints>[0] = {
+  const served: DefinitionContext = {
     ...context,
     db: nouns.db,
     collections,
@@ -39,6 +44,14 @@ export function openDefinitions(
   }
   return {
     served,
+    /** For the command line, which does not start the wire. */
+    service: {
+      list: () => readStored(context.db),
+      async define(change: DefinitionChange) {
+        const row = await defineCollection(served, change)
+        return { state: row.state, report: reportIn(row) }
+      },
+    },
     refresh: () => stored.refresh(),
     start: () => stored.start(),
     close: () => stored.close(),

@@ -1,0 +1,187 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+
+import type { App } from '../app.ts'
+import { ApiError } from '../base/errors.ts'
+import { parseStrictJson } from '../base/json.ts'
+import { StartError } from '../base/start-error.ts'
+import { COMMAND_LINE } from '../http/actor.ts'
+import { isCollectionName, type CollectionDeclaration } from '../wires/store/index.ts'
+import { defineAction, type CommandGroup } from './command.ts'
+import { JSON_OPTION } from './option.ts'
+import { plural, print } from './print.ts'
+import { withApp } from './with-app.ts'
+
+const EXTENSION = '.json'
+
+/** Definitions by the names of their collections. */
+type Definitions = ReadonlyMap<string, CollectionDeclaration>
+
+/** A collection whose file has another definition than the database; undefined where there is none. */
+type Difference = {
+  name: string
+  stored: CollectionDeclaration | undefined
+  file: CollectionDeclaration | undefined
+}
+
+const DELETE_OPTION = {
+  delete: { description: 'remove the definitions of which there is no file; documents stay' },
+}
+
+export const collections: CommandGroup = {
+  summary: 'Take definitions of collections into files, and put those of files into force',
+  actions: {
+    pull: defineAction({
+      summary: 'Write each definition that is stored in the database into a file',
+      words: ['DIR'],
+      run: ({ words: [folder] }) => unstarted((app) => pull(app, folder)),
+    }),
+    diff: defineAction({
+      summary: 'Show how the files differ from the database; exits with 1 if they do',
+      words: ['DIR'],
+      options: JSON_OPTION,
+      async run({ words: [folder], options: { json } }) {
+        const found = await unstarted((app) => differences(app, folder))
+        print(json, found, () => textOf(found) || 'There is no difference.')
+        return found.length > 0 ? 1 : 0
+      },
+    }),
+    push: defineAction({
+      summary: 'Put the definitions of the files into force, which a running server does',
+      words: ['DIR'],
+      options: {
+        yes: { description: 'do it; without this option the differences are shown only' },
+        ...DELETE_OPTION,
+      },
+      run: ({ words: [folder], options }) => unstarted((app) => push(app, folder, options)),
+    }),
+  },
+  details: `A file is named by its collection, DIR/books.json, and has what store.collections of the configuration has for it. Collections of
+the configuration are not among them.`,
+}
+
+/** A start would drop the indexes of a version that is being built. */
+const unstarted = <T>(work: (app: App) => Promise<T>): Promise<T> => withApp(work, { isStarted: false })
+
+const storedDefinitions = async (app: App): Promise<Definitions> =>
+  new Map(
+    (await app.service('store').definitions.list()).map(({ collection, definition }) => [
+      collection,
+      definition,
+    ]),
+  )
+
+async function pull(app: App, folder: string): Promise<number> {
+  const stored = await storedDefinitions(app)
+  await mkdir(folder, { recursive: true })
+  for (const [name, definition] of stored)
+    await writeFile(join(folder, name + EXTENSION), `${JSON.stringify(definition, null, 2)}\n`)
+  console.log(`${plural(stored.size, 'definition')} in ${folder}`)
+  for (const name of (await readDefinitions(folder)).keys())
+    if (!stored.has(name))
+      console.log(`${join(folder, name + EXTENSION)}: the database has no such definition`)
+  return 0
+}
+
+/** @throws StartError for a file that is no definition */
+async function readDefinitions(folder: string): Promise<Definitions> {
+  const files = await readdir(folder).catch((error: unknown) => {
+    throw new StartError(`${folder}: the folder can't be read: ${(error as Error).message}`)
+  })
+  const names = files.filter((one) => one.endsWith(EXTENSION)).map((one) => one.slice(0, -EXTENSION.length))
+  return new Map(
+    await Promise.all(names.toSorted().map(async (name) => [name, await readOne(folder, name)] as const)),
+  )
+}
+
+async function readOne(folder: string, name: string): Promise<CollectionDeclaration> {
+  const file = join(folder, name + EXTENSION)
+  if (!isCollectionName(name)) throw new StartError(`${file}: ${name} is no name of a collection`)
+  try {
+    const value: unknown = parseStrictJson(await readFile(file, 'utf8'), { at: '' })
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  } catch (error) {
+    throw new StartError(`${file}: ${(error as Error).message}`)
+  }
+  throw new StartError(`${file}: it must be a JSON object`)
+}
+
+async function differences(app: App, folder: string): Promise<Difference[]> {
+  const [files, stored] = [await readDefinitions(folder), await storedDefinitions(app)]
+  return [...new Set([...files.keys(), ...stored.keys()])]
+    .toSorted()
+    .map((name) => ({ name, stored: stored.get(name), file: files.get(name) }))
+    .filter((one) => !isDeepStrictEqual(one.stored, one.file))
+}
+
+const textOf = (found: readonly Difference[]): string => found.flatMap(linesOf).join('\n')
+
+/** The options that differ, each in a line. */
+function linesOf({ name, stored = {}, file = {} }: Difference): string[] {
+  const options = [
+    ...new Set([...Object.keys(stored), ...Object.keys(file)]),
+  ] as (keyof CollectionDeclaration)[]
+  const line = (mark: string, of: CollectionDeclaration, option: keyof CollectionDeclaration): string[] =>
+    of[option] === undefined ? [] : [`  ${mark} ${option}: ${JSON.stringify(of[option])}`]
+  return [
+    name,
+    ...options
+      .filter((option) => !isDeepStrictEqual(stored[option], file[option]))
+      .flatMap((option) => [...line('-', stored, option), ...line('+', file, option)]),
+  ]
+}
+
+async function push(
+  app: App,
+  folder: string,
+  { yes, delete: deletes }: { yes: boolean; delete: boolean },
+): Promise<number> {
+  const found = (await differences(app, folder)).filter(({ file }) => file !== undefined || deletes)
+  if (found.length === 0) {
+    console.log('There is no difference.')
+    return 0
+  }
+  console.log(textOf(found))
+  if (!yes) {
+    console.log(`\n${plural(found.length, 'definition')} would change: --yes puts them into force`)
+    return 1
+  }
+  return (await pushAll(app, found)) ? 0 : 1
+}
+
+/** Relations may lead to a definition that comes later: what is refused is tried again, as long as another one is taken. */
+async function pushAll(app: App, found: readonly Difference[]): Promise<boolean> {
+  const refused = new Map<Difference, string>()
+  for (
+    let left = found, before = Infinity;
+    left.length > 0 && left.length < before;
+    left = [...refused.keys()]
+  ) {
+    before = left.length
+    refused.clear()
+    for (const one of left) {
+      const reason = await pushOne(app, one)
+      if (reason !== undefined) refused.set(one, reason)
+    }
+  }
+  for (const [{ name }, reason] of refused) console.error(`${name}: ${reason}`)
+  return refused.size === 0
+}
+
+/** @returns why it is refused */
+async function pushOne(app: App, { name, file }: Difference): Promise<string | undefined> {
+  const { definitions } = app.service('store')
+  try {
+    const change = { name, definition: file ?? null, ifMatch: undefined, actor: COMMAND_LINE }
+    const { state, report } = await definitions.define(change)
+    if (state === 'refused') return `refused: ${report?.reason}`
+    console.log(
+      `${name}: ${state === 'active' ? 'in force' : 'waits until a server that runs has checked it'}`,
+    )
+    return undefined
+  } catch (error) {
+    if (error instanceof ApiError) return error.message.replace('/body', '')
+    throw error
+  }
+}
