@@ -57,8 +57,8 @@ export const collections: CommandGroup = {
       run: ({ words: [folder], options }) => unstarted((app) => push(app, folder, options)),
     }),
   },
-  details: `A file is named by its collection, DIR/books.json, and has what store.collections of the configuration has for it. Collections of
-the configuration are not among them.`,
+  details: `A file is named by its collection, DIR/books.json, and has what store.collections of the configuration has
+for it. Collections of the configuration are not among them.`,
 }
 
 /** A start would drop the indexes of a version that is being built. */

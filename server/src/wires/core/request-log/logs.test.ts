@@ -232,6 +232,8 @@ eachEngine((engine) => {
         await app.request('GET', `/till/open/${amount}`, { headers: { 'x-request-id': `open-${amount}` } })
       await one.request('GET', '/till/close')
       const problems = await entriesOf(one, key, 'kind=problem&q=coins', (all) => all.length >= 3)
+      // Each replica writes on its own.
+      await until(async () => (await faultsOf('?q=the till has'))[0]?.lastRequestId === 'open-3')
       const fault = (await faultsOf('?q=the till has'))[0]!
       assert.equal(await faultsOf('?q=it is closed').then((all) => all.length), 1)
       assert.ok(fault.count >= 3)
