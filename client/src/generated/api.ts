@@ -1903,7 +1903,7 @@ type CollectionDefinition = {
   source: 'configuration' | 'stored' | 'none'
   /** The file of the configuration that defines it. */
   file?: string
-  /** As in store.collections of the configuration; null: it is defined no more. */
+  /** As in store.collections of the configuration; null: the definition was removed. */
   definition: unknown
   /** The version in force, if it is stored. */
   version?: number
@@ -1918,7 +1918,7 @@ type DefinitionVersion = {
   version: number
   /** Whether it is being checked, in force, was in force, or was refused. */
   state: 'pending' | 'active' | 'past' | 'refused'
-  /** As in store.collections of the configuration; null: it is defined no more. */
+  /** As in store.collections of the configuration; null: the definition was removed. */
   definition: unknown
   report?: DefinitionReport
   /** The _id of the account or service key. */
@@ -2028,7 +2028,7 @@ type DocumentGroups = {
 }
 
 type DocumentGroup = {
-  /** The values of the group, by field; null stands for a missing one too. Of a time, the beginning of its slot. */
+  /** The values of the group, by field. A missing value is null. A time is the beginning of its hour, day, week or month. */
   by: Record<string, unknown>
   /** How many documents the group has. */
   count: number

@@ -35,14 +35,14 @@ export const collections: CommandGroup = {
     pull: defineAction({
       summary: 'Write each definition that is stored in the database into a file',
       words: ['DIR'],
-      run: ({ words: [folder] }) => unstarted((app) => pull(app, folder)),
+      run: ({ words: [folder] }) => withoutStart((app) => pull(app, folder)),
     }),
     diff: defineAction({
       summary: 'Show how the files differ from the database; exits with 1 if they do',
       words: ['DIR'],
       options: JSON_OPTION,
       async run({ words: [folder], options: { json } }) {
-        const found = await unstarted((app) => differences(app, folder))
+        const found = await withoutStart((app) => differences(app, folder))
         print(json, found, () => textOf(found) || 'There is no difference.')
         return found.length > 0 ? 1 : 0
       },
@@ -54,7 +54,7 @@ export const collections: CommandGroup = {
         yes: { description: 'do it; without this option the differences are shown only' },
         ...DELETE_OPTION,
       },
-      run: ({ words: [folder], options }) => unstarted((app) => push(app, folder, options)),
+      run: ({ words: [folder], options }) => withoutStart((app) => push(app, folder, options)),
     }),
   },
   details: `A file is named by its collection, DIR/books.json, and has what store.collections of the configuration has
@@ -62,7 +62,7 @@ for it. Collections of the configuration are not among them.`,
 }
 
 /** A start would drop the indexes of a version that is being built. */
-const unstarted = <T>(work: (app: App) => Promise<T>): Promise<T> => withApp(work, { isStarted: false })
+const withoutStart = <T>(work: (app: App) => Promise<T>): Promise<T> => withApp(work, { isStarted: false })
 
 const storedDefinitions = async (app: App): Promise<Definitions> =>
   new Map(

@@ -381,7 +381,7 @@ export class Feed implements PageTaker {
   }
 }
 
-/** Who may not follow any more what was asked for is told to list again, which answers why; nothing else is sent. */
+/** A follower that has lost its access gets `reset` and no other event. Its next list answers why. */
 function nothingIfRefused(error: unknown): Following {
   if (!(error instanceof ApiError) || error.status >= 500) throw error
   return { watches: [], sources: [], audience: '' }

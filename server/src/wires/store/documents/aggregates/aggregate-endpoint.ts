@@ -71,7 +71,7 @@ const Aggregates = Type.Object(
         {
           by: Type.Record(Type.String(), Type.Unknown(), {
             description:
-              'The values of the group, by field; null stands for a missing one too. Of a time, the beginning of its slot.',
+              'The values of the group, by field. A missing value is null. A time is the beginning of its hour, day, week or month.',
           }),
           count: Type.Integer({ description: 'How many documents the group has.' }),
           sum: Numbers('By field.'),

@@ -38,7 +38,7 @@ export function aggregateSql(
   const engine = aggregateEngines[dialect]
   const { by, limit, sort } = request
   const groups = by.map((_, i) => sql.literal(`g${i}`))
-  const shown = by.map(({ slot }, i) => named(`by${i}`, slot ? groups[i]! : engine.shownKey(groups[i]!)))
+  const shown = by.map(({ slot }, i) => asColumn(`by${i}`, slot ? groups[i]! : engine.shownKey(groups[i]!)))
   const columns = [...shown, sql`count(*) as documents`, ...computedColumns(engine, request)]
   const staged = sql`select ${sql.join(columns)} from (${stagedSql(engine, stagesOf(engine, request), rows)}) as staged`
   if (by.length === 0) return sql.once(sql<GroupRow>`${rows.ctes} ${staged}`)
@@ -65,7 +65,7 @@ function measuredSql(grouped: Sql, { by, fields }: AggregateRequest): Sql {
     where bytes_so_far <= ${ANSWER_BYTES} or place = 1 order by place`
 }
 
-const named = (name: string, value: Sql): Sql => sql`${value} as ${sql.literal(name)}`
+const asColumn = (name: string, value: Sql): Sql => sql`${value} as ${sql.literal(name)}`
 
 function orderSql(sort: AggregateSort, groups: readonly Sql[]): Sql {
   const isBackward = sort === '-by'
@@ -79,13 +79,13 @@ function computedColumns(engine: AggregateEngine, { fields }: AggregateRequest):
   const key = (n: number): Sql => sql.literal(`k${n}`)
   return [
     ...numberFields(fields).flatMap((_, n) => [
-      named(`sum${n}`, engine.sum(n)),
-      named(`numbers${n}`, engine.numbers(n)),
+      asColumn(`sum${n}`, engine.sum(n)),
+      asColumn(`numbers${n}`, engine.numbers(n)),
     ]),
     ...keyFields(fields).flatMap(({ name }, n) => [
-      ...(includes(fields.min, name) ? [named(`min${n}`, engine.shownKey(sql`min(${key(n)})`))] : []),
-      ...(includes(fields.max, name) ? [named(`max${n}`, engine.shownKey(sql`max(${key(n)})`))] : []),
-      ...(includes(fields.distinct, name) ? [named(`distinct${n}`, sql`count(distinct ${key(n)})`)] : []),
+      ...(includes(fields.min, name) ? [asColumn(`min${n}`, engine.shownKey(sql`min(${key(n)})`))] : []),
+      ...(includes(fields.max, name) ? [asColumn(`max${n}`, engine.shownKey(sql`max(${key(n)})`))] : []),
+      ...(includes(fields.distinct, name) ? [asColumn(`distinct${n}`, sql`count(distinct ${key(n)})`)] : []),
     ]),
   ]
 }
@@ -95,13 +95,13 @@ const includes = (fields: readonly NamedPath[], name: string): boolean =>
 
 /** The fields whose numbers are added up, each once. */
 export const numberFields = ({ sum, average }: AggregateRequest['fields']): readonly NamedPath[] =>
-  once([...sum, ...average])
+  withoutRepeats([...sum, ...average])
 
 /** The fields whose values of all types are compared, each once. */
 export const keyFields = ({ min, max, distinct }: AggregateRequest['fields']): readonly NamedPath[] =>
-  once([...min, ...max, ...distinct])
+  withoutRepeats([...min, ...max, ...distinct])
 
-const once = (fields: readonly NamedPath[]): readonly NamedPath[] => [
+const withoutRepeats = (fields: readonly NamedPath[]): readonly NamedPath[] => [
   ...new Map(fields.map((one) => [one.name, one])).values(),
 ]
 
@@ -147,10 +147,10 @@ function stagedSql(
   [first, ...others]: Stages,
   { from, where }: AggregateRows,
 ): Sql {
-  const columns = first!.map(([name, value]) => named(name, value))
+  const columns = first!.map(([name, value]) => asColumn(name, value))
   let staged = sql`select ${sql.join([sql`1 as one`, ...columns])} from ${from} where ${where} ${fence}`
   for (const stage of others) {
-    const more = stage.map(([name, value]) => named(name, value))
+    const more = stage.map(([name, value]) => asColumn(name, value))
     staged = sql`select ${sql.join([sql`staged.*`, ...more])} from (${staged}) as staged ${fence}`
   }
   return staged

@@ -1,9 +1,8 @@
-import { errors } from '../../../../base/errors.ts'
 import { parseJson } from '../../../../base/json.ts'
 import type { ScanOptions } from '../../../../db/database.ts'
 import { sql, type Sql, type SqlScalar } from '../../../../db/sql.ts'
 import type { MakeRoom } from '../../../../http/route.ts'
-import { choosePath, type AccessPath } from '../lists/access-path.ts'
+import { choosePath, TRIES_MAX, wordsNotReady, type AccessPath } from '../lists/access-path.ts'
 import { listSourceOf, type ListContext, type ListSource } from '../lists/list-source.ts'
 import { gatheredRows } from '../lists/page-rows.ts'
 import { createParsedLists, type ListAccess } from '../lists/parsed-list.ts'
@@ -24,9 +23,6 @@ import {
 } from './aggregate-sql.ts'
 import { slotText } from './time-slots.ts'
 
-// As of lists: indexes may be dropped between a choice and its reads.
-const TRIES_MAX = 3
-const RETRY_AFTER = 1
 // The rows, and the answer that is made of them.
 const COPIES = 2
 
@@ -97,11 +93,7 @@ async function readGroups(lists: ListContext, call: AggregateCall): Promise<read
     }
     set = await indexes.reload(collection)
     if (tries < TRIES_MAX) continue
-    if (list.search)
-      throw errors.unavailable({
-        message: `The words of ${collection} are still being indexed: search again later.`,
-        retryAfter: RETRY_AFTER,
-      })
+    if (list.search) throw wordsNotReady(collection)
     // A scan asks for none.
     set = undefined
   }

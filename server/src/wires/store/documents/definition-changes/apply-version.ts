@@ -85,7 +85,7 @@ async function applyVersion(
     await stored.refresh()
     const required = now.indexes.filter(({ requiredBy }) => requiredBy !== undefined)
     if (!hasAll(next.indexes, required)) return { againInMs: SETTLE_MS }
-    return await indexes.declare(next.indexes)
+    return await indexes.declare(collections.set.indexes)
   } catch (error) {
     if (!(error instanceof RefusedVersion)) throw error
     await db.batch([
@@ -110,7 +110,7 @@ async function activate(apply: Apply, row: VersionRow, stopping: AbortSignal): P
   await db.batch([
     ...activateSql(row, report, clock.now()),
     ...unloggedSql(unloggedIn(next)),
-    // Nobody knows what was not logged: all are to list again.
+    // Changes were made that are not in the log: followers must list again.
     ...(unloggedIn(now).every((name) => unloggedIn(next).includes(name)) ? [] : newLogSql()),
     auditSql(apply, row, {
       ...(before?.state === 'active' && before.definition !== null && { before: definitionIn(before)! }),

@@ -5,7 +5,7 @@ import type { JobKind } from '../../../../kernel/jobs/job.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import { storeErrors } from '../../errors.ts'
 import type { CollectionDeclaration } from '../definition/collection-option.ts'
-import type { Collections, CollectionSet } from '../definition/collections.ts'
+import type { CollectionSet } from '../definition/collections.ts'
 import { versionsOf } from '../language/etag.ts'
 import { checkSchemaSize, faultOfBody, readChanged, type Configured } from './read-definitions.ts'
 import { definitionIn, readStored, type StoredDefinitions } from './stored-definitions.ts'
@@ -24,14 +24,13 @@ const LOOK_MS = 25
 export type DefinitionContext = Pick<WireContext, 'clock'> & {
   /** Refuses writes during a restore. */
   readonly db: WireContext['db']
-  readonly collections: Collections
   readonly configured: Configured
   readonly configFile: string
   readonly stored: StoredDefinitions
   readonly jobs: JobKind<{ collection: string; version: number }>
 }
 
-/** What somebody wants a definition to be; null: none. */
+/** A requested change of a definition. `definition` is null to remove it. */
 export type DefinitionChange = {
   readonly name: string
   readonly definition: CollectionDeclaration | null
@@ -52,7 +51,7 @@ export async function defineCollection(
   const { name, definition } = change
   await readNext(context, name, definition)
   const version = await addVersion(context, change)
-  const row = await decided(context, name, version)
+  const row = await waitUntilDecided(context, name, version)
   if (row.state !== 'pending') await context.stored.refresh()
   return row
 }
@@ -129,7 +128,11 @@ async function addVersion(
 }
 
 /** The version once it is decided, or after 10 seconds. */
-async function decided({ db, clock }: DefinitionContext, name: string, version: number): Promise<VersionRow> {
+async function waitUntilDecided(
+  { db, clock }: DefinitionContext,
+  name: string,
+  version: number,
+): Promise<VersionRow> {
   for (const end = clock.elapsed() + WAIT_MS; ; await clock.sleep(LOOK_MS)) {
     const [row] = await db.all(selectVersionSql(name, version))
     if (!row) throw errors.not_found({ message: `Version ${version} of ${name} is gone.` })

@@ -47,7 +47,7 @@ const VERSION = {
     description: 'Whether it is being checked, in force, was in force, or was refused.',
   }),
   definition: Type.Unknown({
-    description: 'As in store.collections of the configuration; null: it is defined no more.',
+    description: 'As in store.collections of the configuration; null: the definition was removed.',
     examples: [{ read: 'public', create: 'admin' }],
   }),
   report: Type.Optional(Report),
@@ -170,8 +170,7 @@ export function definitionEndpoints(context: DefinitionContext) {
 /** Takes back a version that is not in force yet. @throws CONFLICT if it has just been decided */
 async function takeBack(context: DefinitionContext, row: VersionRow) {
   const { db, clock } = context
-  const [done] = await db.write(refuseSql(row, { reason: 'It was taken back' }, clock.now()))
-  if (!done) throw errors.conflict({ message: `Version ${row.version} is decided: read it again.` })
+  await db.batch([refuseSql(row, { reason: 'It was taken back' }, clock.now())])
   return answerNow(context, row.collection)
 }
 

@@ -11,6 +11,7 @@ import { eachEngine, temporaryFolder } from '../../../../testing/engines.ts'
 import { TEST_SECRET } from '../../../../testing/templates.ts'
 import { until } from '../../../../testing/until.ts'
 import { upload } from '../../files/files.fixture.ts'
+import { activateSql } from './version-rows.ts'
 
 const put = (app: TestApp, token: string, name: string, body: unknown) =>
   app.request('PUT', `/store/collections/${name}`, { token, body })
@@ -161,6 +162,10 @@ eachEngine((engine) => {
       [back.status, back.body.source, back.body.newest.report.reason],
       [200, 'none', 'It was taken back'],
     )
+    // The job that is about to put it into force writes nothing, not even an entry of the audit log.
+    const late = activateSql({ collection: 'books', version: 1 }, {}, app.clock.now())
+    await assert.rejects(app.app.db.batch(late), { code: 'CONFLICT' })
+    assert.equal((await get(app, token, 'books')).body.source, 'none')
     assert.equal((await put(app, token, 'books', {})).status, 200)
   })
 

@@ -29,14 +29,12 @@ export function openDefinitions(
   options: CollectionsOptions,
 ) {
   const { policy, settings } = context
-  const { collections } = nouns
   const configured: Configured = { policy: policy.name, options }
   const stored = createStoredDefinitions(context, nouns, configured)
   const jobs = createVersionJobs(context, { ...nouns, stored }, configured)
   const served: DefinitionContext = {
     ...context,
     db: nouns.db,
-    collections,
     configured,
     configFile: configFileName(settings.appDir) ?? 'the configuration',
     stored,

@@ -48,12 +48,15 @@ export function readTogether(
       if (!definition || !mayFault(collection)) throw error
       if (!faults.has(collection)) faults.set(collection, error.message)
       if (definition === CLOSED) definitions.delete(collection)
-      else definitions.set(collection, closed(definition, option))
+      else definitions.set(collection, closeRules(definition, option))
     }
 }
 
-/** What guards data stays as far as it can be read: relations, files, unique fields. */
-function closed(definition: CollectionDeclaration, option: string): CollectionDeclaration {
+/**
+ * The definition with the option at fault removed and all rules set to `admin`. Relations, files and unique fields stay, because
+ * they protect data.
+ */
+function closeRules(definition: CollectionDeclaration, option: string): CollectionDeclaration {
   const others = Object.entries(definition).filter(([name]) => name !== option && name !== 'showTo')
   // A fault of no option, or of several, takes all of them.
   if (option === '' || definition.read === CLOSED.read) return CLOSED

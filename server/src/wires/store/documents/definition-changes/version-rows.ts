@@ -1,6 +1,6 @@
-import { requireRow, type StepWith } from '../../../../db/database.ts'
+import { requireRow, type Step, type StepWith } from '../../../../db/database.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
-import type { ApiError } from '../../../../base/errors.ts'
+import { errors, type ApiError } from '../../../../base/errors.ts'
 import type { CollectionDeclaration } from '../definition/collection-option.ts'
 import type { DocumentsReport } from './check-documents.ts'
 
@@ -72,29 +72,44 @@ export const insertVersionSql = (
     otherwise,
   )
 
-/** Puts a version into force that waited. The one before becomes a past one first: only one is active. */
+/** A version was decided meanwhile: put into force, refused, or taken back. */
+const isDecided = (): ApiError =>
+  errors.conflict({ message: 'The version is decided already: read it again.' })
+
+/**
+ * Puts a version into force that waited. The one before becomes a past one first: only one is active. Its batch fails with CONFLICT
+ * if the version waits no more.
+ */
 export const activateSql = (
   { collection, version }: Pick<VersionRow, 'collection' | 'version'>,
   report: VersionReport,
   now: number,
-): Sql[] => [
+): Step[] => [
   sql`
     update store_collection_versions set state = 'past'
     where collection = ${collection} and state = 'active' and exists (
       select 1 from store_collection_versions
       where collection = ${collection} and version = ${version} and state = 'pending')`,
-  sql`
+  requireRow(
+    sql`
     update store_collection_versions set state = 'active', report = ${JSON.stringify(report)}, actor = null, finished_at = ${now}
-    where collection = ${collection} and version = ${version} and state = 'pending'`,
+    where collection = ${collection} and version = ${version} and state = 'pending' returning version`,
+    isDecided,
+  ),
 ]
 
+/** Refuses a version that waited, or takes it back. Its batch fails with CONFLICT if the version waits no more. */
 export const refuseSql = (
   { collection, version }: Pick<VersionRow, 'collection' | 'version'>,
   report: VersionReport,
   now: number,
-): Sql<{ version: number }> => sql`
+): StepWith<{ version: number }> =>
+  requireRow(
+    sql`
   update store_collection_versions set state = 'refused', report = ${JSON.stringify(report)}, actor = null, finished_at = ${now}
-  where collection = ${collection} and version = ${version} and state = 'pending' returning version`
+  where collection = ${collection} and version = ${version} and state = 'pending' returning version`,
+    isDecided,
+  )
 
 export const progressSql = (
   { collection, version }: Pick<VersionRow, 'collection' | 'version'>,

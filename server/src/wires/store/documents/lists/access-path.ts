@@ -1,3 +1,4 @@
+import { errors, type ApiError } from '../../../../base/errors.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { Index, IndexSet } from '../storage/entries/index-definition.ts'
 import type { ListSource } from './list-source.ts'
@@ -7,6 +8,10 @@ import type { SearchQuery } from '../language/search/search-query.ts'
 import { allDocuments, documentsInOrder, documentsOfOwner } from '../storage/sql/document-rows.ts'
 import { countEntriesSql, entriesSql, entryOrderOf, type EntryOrder } from '../storage/sql/entries-sql.ts'
 import { countHitsSql, type SearchOf } from '../storage/sql/search-sql.ts'
+
+/** How often a path is chosen: indexes may be dropped between a choice and its reads, and others be complete. */
+export const TRIES_MAX = 3
+const RETRY_AFTER = 1
 
 /** To find a document by its id costs as much as to pass over so many. */
 const LOOKUP_COST = 8
@@ -22,6 +27,13 @@ const PLANS_MAX = 4
 const HITS_MAX = 10_000
 // Above this share of a collection, to find an owner's documents by their index costs more than to pass over the others.
 const OWNER_SHARE = 0.4
+
+/** A search is asked of a collection before its index is complete. */
+export const wordsNotReady = (collection: string): ApiError =>
+  errors.unavailable({
+    message: `The words of ${collection} are still being indexed: search again later.`,
+    retryAfter: RETRY_AFTER,
+  })
 
 const ANY_ORDER = { order: { keys: [], idDescending: false }, isIdOrdered: false }
 

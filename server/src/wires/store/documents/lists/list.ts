@@ -1,6 +1,5 @@
-import { errors } from '../../../../base/errors.ts'
 import { parseJson } from '../../../../base/json.ts'
-import { choosePath } from './access-path.ts'
+import { choosePath, TRIES_MAX, wordsNotReady } from './access-path.ts'
 import type { DocumentRow, Fields } from '../language/document-json.ts'
 import { explanationOf, type Explanation, type ReadList } from './explain.ts'
 import { selectIndexesSql } from '../storage/sql/index-rows.ts'
@@ -13,10 +12,6 @@ import type { Json } from '../language/query/filter.ts'
 import type { IndexSet } from '../storage/entries/index-definition.ts'
 import { createParsedLists } from './parsed-list.ts'
 import { cursorBehind, encodeCursor } from '../language/query/cursor.ts'
-
-// Indexes may be dropped between a choice and its reads, and others be complete.
-const TRIES_MAX = 3
-const RETRY_AFTER = 1
 
 /** A document of a page; its `body` is what was read of it. */
 export type ListedDocument = Omit<DocumentRow, 'collection' | 'version'> & {
@@ -100,11 +95,7 @@ async function read(
     set = await indexes.reload(collection)
     source = listSourceOf(lists, request, set)
     if (tries < TRIES_MAX) continue
-    if (list.search)
-      throw errors.unavailable({
-        message: `The words of ${collection} are still being indexed: search again later.`,
-        retryAfter: RETRY_AFTER,
-      })
+    if (list.search) throw wordsNotReady(collection)
     // A scan asks for none.
     set = undefined
   }
