@@ -72,7 +72,15 @@ export function createFrame({
 /** What is known once all wires are set up. */
 export type DeferredStatus = Pick<
   ServerStatus,
-  'state' | 'health' | 'diagnoses' | 'screens' | 'figures' | 'settings'
+  | 'state'
+  | 'health'
+  | 'diagnoses'
+  | 'screens'
+  | 'figures'
+  | 'settings'
+  | 'settableOptions'
+  | 'stored'
+  | 'changes'
 > & {
   scopes: () => readonly string[]
 }

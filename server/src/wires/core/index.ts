@@ -2,6 +2,7 @@ import { defineWire } from '../../kernel/wire/wire.ts'
 import { createStorageProbe } from './health.ts'
 import { coreRoutes } from './routes.ts'
 import type { CoreContext } from './server-status.ts'
+import { settingsDiagnosis } from './settings/settings-diagnosis.ts'
 import { webhookDiagnosis } from './webhooks/webhook-diagnosis.ts'
 
 export { ACTOR_KINDS, createAuditLog, type AuditLog, type LoggedEntry } from './audit/audit-log.ts'
@@ -10,7 +11,7 @@ export { ACTOR_KINDS, createAuditLog, type AuditLog, type LoggedEntry } from './
 export const core = defineWire({
   name: 'core',
   description: 'Health, readiness, version and metrics of the server, and webhooks.',
-  setup({ db, clock, status, settings, metrics }: CoreContext) {
+  setup({ db, clock, audit, status, settings, metrics }: CoreContext) {
     const readStorage = createStorageProbe({ db, clock })
     metrics.gauge(
       {
@@ -21,9 +22,9 @@ export const core = defineWire({
       async () => [{ labels: {}, value: (await readStorage()) === 'writable' ? 1 : 0 }],
     )
     return {
-      routes: coreRoutes({ db, readStorage, status, settings }),
+      routes: coreRoutes({ db, clock, audit, readStorage, status, settings }),
       service: undefined,
-      diagnoses: [webhookDiagnosis(status.webhooks)],
+      diagnoses: [webhookDiagnosis(status.webhooks), settingsDiagnosis(status.changes)],
     }
   },
 })
