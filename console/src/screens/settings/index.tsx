@@ -1,97 +1,93 @@
-import type { Api } from '../../../../client/src/index.ts'
-import { List } from '../../parts/list.tsx'
-import { place } from '../../parts/router.tsx'
+import { Late } from '../../parts/late.tsx'
+import { Pane } from '../../parts/list.tsx'
+import { Show, useLoad } from '../../parts/load.tsx'
+import { href, Link, place } from '../../parts/router.tsx'
 import { six } from '../../parts/session.ts'
-import { Badge, Facts, Json, Text } from '../../parts/text.tsx'
+import { Badge, Text } from '../../parts/text.tsx'
+import { sectionsOf, stateOf, wordsOf, type Group, type Settings } from './groups.ts'
 
-type Setting = Api['GET /core/config']['reply']['settings'][number]
+const load = (signal: AbortSignal) => six.call('GET /core/settings', { signal })
 
-const DEFAULT = 'default'
-
-const textOf = (value: unknown): string =>
-  value === null || value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value)
-
-async function loadSettings({ signal }: { signal: AbortSignal }) {
-  const { settings } = await six.call('GET /core/config', { signal })
-  const q = (place.value.query.get('q') ?? '').toLowerCase()
-  const from = place.value.query.get('from') ?? ''
-  const isShown = ({ option, variable, value, source }: Setting): boolean =>
-    (from === '' || (source === DEFAULT) === (from === DEFAULT)) &&
-    `${option} ${variable ?? ''} ${textOf(value)} ${source}`.toLowerCase().includes(q)
-  return { rows: settings.filter(isShown) }
+/** What administrators set while the server runs, in groups; the versions before; and all that is in force. */
+export default function SettingsScreen() {
+  if (place.value.path[0] === 'all') return <Late load={() => import('./in-force.tsx')} props={{}} />
+  return <SettingGroups />
 }
 
-const Source = ({ of: source }: { of: string }) => (
-  <Badge tone={source === DEFAULT ? 'plain' : 'good'}>
-    <Text>{source}</Text>
-  </Badge>
-)
-
-/** What is in force, and where each value is from. It is changed in the configuration file or the environment. */
-export default function Settings() {
+function SettingGroups() {
+  const settings = useLoad(load, [])
+  const [group] = place.value.path
   return (
-    <List<Setting>
-      title="Settings"
-      at={['settings']}
-      idOf={({ option }) => option}
-      load={loadSettings}
-      filters={[
-        { kind: 'search', name: 'q', label: 'Option, variable or value' },
-        {
-          kind: 'choice',
-          name: 'from',
-          label: 'From',
-          options: [
-            ['set', 'What is set'],
-            [DEFAULT, 'Defaults'],
-          ],
-        },
-      ]}
-      columns={[
-        { name: 'option', title: 'Option', cell: ({ option }) => <Text>{option}</Text> },
-        {
-          name: 'value',
-          title: 'Value',
-          cell: ({ value }) => (
-            <code>
-              <Text>{textOf(value)}</Text>
-            </code>
-          ),
-        },
-        { name: 'source', title: 'From', cell: ({ source }) => <Source of={source} />, width: '170px' },
-        {
-          name: 'variable',
-          title: 'Variable',
-          cell: ({ variable }) => (variable === null ? '' : <code>{variable}</code>),
-          isMinor: true,
-        },
-      ]}
-      empty={<p>There are no settings.</p>}
-      pane={(id, setting) => <SettingPane id={id} setting={setting} />}
-    />
+    <div class={group ? 'screen list with-pane' : 'screen list'}>
+      <section class="records" aria-label="Settings">
+        <div class="bar">
+          <h1 tabIndex={-1}>Settings</h1>
+          <Link to={href(['settings', 'all'])}>All settings and where they are from</Link>
+        </div>
+        <div class="setting-groups" tabIndex={-1}>
+          <Show of={settings}>{(value) => <Groups of={value} chosen={group} again={settings.again} />}</Show>
+        </div>
+      </section>
+      {group && settings.value && (
+        <Pane at={['settings']} key={`${group} ${settings.value.version}`}>
+          <Late
+            load={() => import('./group.tsx')}
+            props={{ group, settings: settings.value, again: settings.again }}
+          />
+        </Pane>
+      )}
+    </div>
   )
 }
 
-function SettingPane({ id, setting }: { id: string; setting: Setting | undefined }) {
-  if (!setting) return <h2 tabIndex={-1}>This setting is not among those that are shown.</h2>
-  const { value, source, variable } = setting
-  return (
-    <>
-      <h2 tabIndex={-1}>
-        <Text>{id}</Text>
-      </h2>
-      <Facts
-        of={[
-          ['From', <Source of={source} />],
-          ['Variable', variable === null ? undefined : <code>{variable}</code>],
-        ]}
-      />
-      <Json value={value} label="The value" />
-      <p class="soft">
-        It is read at a start: change it in sixwire.config.ts
-        {variable === null ? '' : ' or by its variable, which takes precedence'}, and start again. Secrets are
-        masked.
+const Groups = ({
+  of: settings,
+  chosen,
+  again,
+}: {
+  of: Settings
+  chosen: string | undefined
+  again: () => void
+}) => (
+  <>
+    {settings.fault !== undefined && (
+      <p class="notice bad" role="alert">
+        <strong>The newest settings are not in force.</strong> <Text>{settings.fault}</Text>
       </p>
-    </>
+    )}
+    {!settings.canChange && (
+      <p class="notice">They are locked: SIXWIRE_SETTINGS is off. Change them where the server is started.</p>
+    )}
+    {sectionsOf(settings).map(([section, groups]) => (
+      <section key={section} aria-label={section}>
+        <h2>{section}</h2>
+        <ul class="setting-cards">
+          {groups.map((one) => (
+            <Card key={one.name} group={one} isChosen={one.name === chosen} />
+          ))}
+        </ul>
+      </section>
+    ))}
+    {settings.versions.length > 0 && (
+      <Late load={() => import('./versions.tsx')} props={{ settings, again }} />
+    )}
+  </>
+)
+
+function Card({ group, isChosen }: { group: Group; isChosen: boolean }) {
+  const [, title, about] = wordsOf(group.name)
+  const { tone, text } = stateOf(group)
+  return (
+    <li>
+      <Link to={href(['settings', group.name])} current={isChosen}>
+        <strong>
+          <Text>{title}</Text>
+        </strong>{' '}
+        <Badge tone={tone}>
+          <Text>{text}</Text>
+        </Badge>
+        <span class="soft">{about}</span>
+      </Link>
+    </li>
   )
 }

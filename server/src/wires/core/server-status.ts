@@ -1,18 +1,15 @@
 import type { Stage } from '../../kernel/lifecycle/lifecycle.ts'
 import type { Diagnosis } from '../../kernel/wire/diagnosis.ts'
 import type { Figure } from '../../kernel/wire/figure.ts'
-import type { SettableOption } from '../../kernel/settings/settable-options.ts'
-import type { StoredSettings } from '../../kernel/settings/stored-settings.ts'
 import type { WireContext } from '../../kernel/wire/wire.ts'
 import type { JobOperations } from './jobs/job-operations.ts'
 import type { LogOperations } from './request-log/log-operations.ts'
 import type { ShownScreen } from './screens/shown-screen.ts'
-import type { SettingChanges } from './settings/setting-changes.ts'
-import type { SettingInForce } from './settings/settings-in-force.ts'
+import type { SettingsStatus } from './settings/setting-changes.ts'
 import type { WebhookOperations } from './webhooks/webhooks.ts'
 
 /** The state of the whole server, and what operators do with it. */
-export type ServerStatus = {
+export type ServerStatus = SettingsStatus & {
   /** `starting` until migrations ran and every wire started; `draining` from the signal to end. */
   state(): Stage
   /** Seconds since the start. */
@@ -33,13 +30,6 @@ export type ServerStatus = {
   figures(): readonly { readonly wire: string; readonly figure: Figure }[]
   /** The checks of the frame and of all wires. */
   diagnoses(): readonly Diagnosis[]
-  /** The settings that are in force. */
-  settings(): readonly SettingInForce[]
-  /** The options that administrators may set. */
-  settableOptions(): readonly SettableOption[]
-  /** What they have set, as it is in force. */
-  stored(): StoredSettings
-  changes: SettingChanges
   /** The screens that the wires declare for the console. */
   screens(): readonly ShownScreen[]
 }

@@ -12,7 +12,7 @@ import {
   readStoredSettings,
   type StoredOptions,
 } from '../../../kernel/settings/stored-settings.ts'
-import type { ServerStatus } from '../server-status.ts'
+import type { SettingsStatus } from './setting-changes.ts'
 
 export const settingsErrors = defineErrors({
   settings_refused: [
@@ -27,7 +27,7 @@ export type SettingsContext = {
   clock: Clock
   audit: Audit
   secret: string
-  status: Pick<ServerStatus, 'settableOptions' | 'changes'>
+  status: Pick<SettingsStatus, 'settableOptions' | 'changes'>
 }
 
 /** What is to change: values by the paths of options; null: as if it had never been set. */

@@ -1,4 +1,6 @@
+import type { SettableOption } from '../../../kernel/settings/settable-options.ts'
 import type { StoredSettings } from '../../../kernel/settings/stored-settings.ts'
+import type { SettingInForce } from './settings-in-force.ts'
 
 /** A provider that did not answer as it should. */
 export type FailedCheck = { check: string; fault: string }
@@ -22,4 +24,15 @@ export type SettingChanges = {
   inForce(): number
   /** Why the newest settings are not in force. */
   fault(): string | undefined
+}
+
+/** The settings of a server. */
+export type SettingsStatus = {
+  /** Those that are in force. */
+  settings(): readonly SettingInForce[]
+  /** The options that administrators may set. */
+  settableOptions(): readonly SettableOption[]
+  /** What they have set, as it is in force. */
+  stored(): StoredSettings
+  changes: SettingChanges
 }

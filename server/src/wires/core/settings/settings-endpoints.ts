@@ -5,7 +5,7 @@ import { json } from '../../../http/bodies.ts'
 import { endpoint } from '../../../http/route.ts'
 import type { SettableOption } from '../../../kernel/settings/settable-options.ts'
 import { listVersions, readVersion, type StoredOptions } from '../../../kernel/settings/stored-settings.ts'
-import type { ServerStatus } from '../server-status.ts'
+import type { SettingsStatus } from './setting-changes.ts'
 import { Time } from '../schemas.ts'
 import { changeSettings, settingsErrors, type SettingsContext } from './change-settings.ts'
 
@@ -74,7 +74,7 @@ const Force = Type.Object({
 })
 
 type Context = SettingsContext & {
-  status: Pick<ServerStatus, 'settings' | 'stored' | 'settableOptions' | 'changes'>
+  status: SettingsStatus
   canChange: boolean
 }
 

@@ -192,7 +192,7 @@ eachEngine((engine) => {
         change(app, admin, 0, { name: 'One' }),
         change(app, admin, 0, { name: 'Two' }),
       ])
-      assert.deepEqual([one.status, two.status].toSorted(), [200, 412])
+      assert.deepEqual(new Set([one.status, two.status]), new Set([200, 412]))
       const first = one.status === 200 ? 'One' : 'Two'
       await change(app, admin, 1, { name: 'Three', 'auth.registration': 'closed' })
       assert.equal((await app.request('POST', '/auth/register', { body: {} })).status, 400)
