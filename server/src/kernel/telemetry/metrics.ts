@@ -1,3 +1,4 @@
+import { once } from '../../base/once.ts'
 import { errors } from '../../base/errors.ts'
 import { StartError } from '../../base/start-error.ts'
 import { within } from '../../base/within.ts'
@@ -243,7 +244,7 @@ function shared<T>(read: () => Promise<T>): () => Promise<T> {
 }
 
 async function openRegistry(declared: readonly Declared[]) {
-  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('prom-client')
+  const { Counter, Gauge, Histogram, Registry } = await import('prom-client')
   const registry = new Registry()
   for (const one of declared) {
     const { name, help, labels } = one
@@ -264,15 +265,22 @@ async function openRegistry(declared: readonly Declared[]) {
       },
     })
   }
-  let isWatching = false
   return {
     async read() {
-      if (!isWatching) {
-        collectDefaultMetrics({ register: registry })
-        for (const name of MISNAMED) registry.removeSingleMetric(name)
+      const ofNode = await openNodeMetrics()
+      return {
+        text: `${await registry.metrics()}${await ofNode.metrics()}`,
+        contentType: registry.contentType,
       }
-      isWatching = true
-      return { text: await registry.metrics(), contentType: registry.contentType }
     },
   }
 }
+
+/** Of the process, from the first read on: they watch it until it ends, whatever settings change meanwhile. */
+const openNodeMetrics = once(async () => {
+  const { collectDefaultMetrics, Registry } = await import('prom-client')
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  for (const name of MISNAMED) registry.removeSingleMetric(name)
+  return registry
+})

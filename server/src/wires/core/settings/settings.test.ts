@@ -1,6 +1,8 @@
 // Settings that administrators change while the server runs, through HTTP: with a real mail server, on two replicas.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 
 import { sql } from '../../../db/sql.ts'
 import { Type } from '../../../base/schema.ts'
@@ -36,6 +38,9 @@ const change = (
   values: Record<string, unknown>,
   query = '',
 ) => as(app, admin, `PATCH /core/settings${query}`, { version, values })
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 /** A wire with a call that lasts until the test ends it. */
 function slowWire() {
@@ -122,8 +127,23 @@ eachEngine((engine) => {
           statuses.set(status, (statuses.get(status) ?? 0) + 1)
         }
       })()
+      const collected = async () => {
+        const { text } = await app.request('GET', '/metrics')
+        return [...text.matchAll(/^nodejs_gc_duration_seconds_count.* (\d+)$/gm)].reduce(
+          (sum, [, count]) => sum + Number(count),
+          0,
+        )
+      }
+      await until(async () => {
+        collectGarbage()
+        return (await collected()) > 0
+      })
       for (let version = 0; version < 5; version++)
         assert.equal((await change(app, admin, version, { name: `Shop ${version}` })).status, 200)
+      assert.ok(
+        (await collected()) > 0,
+        'what watches the process is not made anew, and kept, for each change',
+      )
       isOver = true
       await asking
       assert.deepEqual([...statuses.keys()], [200])
