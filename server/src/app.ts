@@ -2,7 +2,7 @@ import { Coalescer } from './base/coalesce.ts'
 import { oneLine } from './base/one-line.ts'
 import { within } from './base/within.ts'
 import { createInstance, type App, type AppOptions, type Instance } from './instance.ts'
-import type { StoredSettings } from './kernel/settings/stored-settings.ts'
+import { newestVersion, type StoredSettings } from './kernel/settings/stored-settings.ts'
 import type { FailedCheck, SettingChanges } from './wires/core/settings/setting-changes.ts'
 
 export type { App, AppOptions } from './instance.ts'
@@ -131,12 +131,17 @@ class LiveApp {
     if (!this.#isListening || this.#closing) return
     const before = this.current
     try {
+      // An instance that is about to end still sees that there are newer ones.
+      if ((await newestVersion(before.db)) === before.stored.version) return void (this.#fault = undefined)
       if (before.settings.sandbox) await this.#replaceAlone(before)
       else await this.#replace(before)
       this.#fault = undefined
     } catch (error) {
-      this.#fault = oneLine((error as Error).message, 500)
-      before.log.error({ err: error }, 'the settings of the console could not be put into force')
+      const fault = oneLine((error as Error).message, 500)
+      // It is tried again every other second.
+      if (fault !== this.#fault)
+        before.log.error({ err: error }, 'the settings of the console could not be put into force')
+      this.#fault = fault
       throw error
     }
   }
@@ -144,14 +149,7 @@ class LiveApp {
   /** The next instance answers before the one before ends. */
   async #replace(before: Instance): Promise<void> {
     const next = await this.#create()
-    try {
-      if (next.stored.version === before.stored.version) return await next.end()
-      await next.takeOver()
-    } catch (error) {
-      await next.end()
-      throw error
-    }
-    this.#become(next)
+    await this.#takeOver(next)
     this.#leaving.add(before)
     before
       .end(LEAVING_MS)
@@ -174,7 +172,12 @@ class LiveApp {
   }
 
   async #takeOver(next: Instance): Promise<void> {
-    await next.takeOver()
+    try {
+      await next.takeOver()
+    } catch (error) {
+      await next.end()
+      throw error
+    }
     this.#become(next)
   }
 

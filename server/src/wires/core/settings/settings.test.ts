@@ -152,6 +152,55 @@ eachEngine((engine) => {
       assert.deepEqual((await running).body, { name: before })
     })
 
+    test('what keeps the next server from starting is stored and said; the one before goes on, and is replaced once', async (t) => {
+      const [begun, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      t.after(() => mayEnd.resolve())
+      let setups = 0
+      const strict = defineWire({
+        name: 'strict',
+        setup: ({ settings }) => {
+          setups++
+          return {
+            service: undefined,
+            routes: [
+              route(
+                'GET /strict',
+                { summary: 'Takes its time', access: 'public', reply: { 200: Type.Object({}) } },
+                async () => {
+                  begun.resolve()
+                  await mayEnd.promise
+                  return {}
+                },
+              ),
+            ] as const,
+            async start() {
+              if (settings.name === 'Broken') throw new Error('there is no such shop')
+            },
+          }
+        },
+      })
+      const { app, admin } = await started(t, { config: { wires: [strict()] } })
+      const running = app.request('GET', '/strict')
+      await begun.promise
+      const broken = await change(app, admin, 0, { name: 'Broken' })
+      assert.deepEqual([broken.status, broken.body], [200, { version: 1, inForce: false }])
+      const { version, inForce, fault } = await settingsOf(app, admin)
+      assert.deepEqual([version, inForce, fault], [1, false, 'there is no such shop'])
+
+      assert.deepEqual((await change(app, admin, 1, { name: 'Good' })).body, { version: 2, inForce: true })
+      assert.equal((await settingsOf(app, admin)).fault, undefined)
+      // The server before waits for its request, and sees every other second that there are newer settings.
+      const before = setups
+      for (let beat = 0; beat < 3; beat++) {
+        app.clock.advance(2_000)
+        for (let read = 0; read < 5; read++) await settingsOf(app, admin)
+      }
+      mayEnd.resolve()
+      assert.equal((await running).status, 200)
+      await app.stop()
+      assert.equal(setups, before)
+    })
+
     test('what the environment or the file sets is locked, and a provider as a whole', async (t) => {
       const { app, admin } = await started(t, {
         environment: { APP_URL: 'https://shop.example', STRIPE_SECRET_KEY: 'sk_test_1' },
