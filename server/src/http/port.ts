@@ -101,7 +101,9 @@ export function createPort(log: Logger): Port {
       servers.add(server)
       current = server
       isHeld = false
-      for (const [request, response] of held.splice(0)) server.handle(request, response)
+      for (const [request, response] of held.splice(0))
+        // A client that is gone closes no answer any more: its request would count as running for ever.
+        if (!response.destroyed) server.handle(request, response)
     },
     hold() {
       isHeld = true
