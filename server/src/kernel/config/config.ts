@@ -291,11 +291,17 @@ export const FRAME_SETTABLE: Readonly<Record<string, TSchema>> = {
   name: Type.String({
     minLength: 1,
     maxLength: 100,
+    pattern: '^[^\\x00-\\x1f\\x7f]*$',
     description: 'The name of the application, in mails and pages.',
   }),
-  appUrl: Type.String({ minLength: 1, format: 'uri', description: VARIABLES['APP_URL']!.description }),
-  publicUrl: Type.String({ minLength: 1, format: 'uri', description: VARIABLES['PUBLIC_URL']!.description }),
-  origins: Type.Array(Type.String({ minLength: 1 }), {
+  appUrl: Type.String({ minLength: 1, maxLength: 2_000, description: VARIABLES['APP_URL']!.description }),
+  publicUrl: Type.String({
+    minLength: 1,
+    maxLength: 2_000,
+    description: VARIABLES['PUBLIC_URL']!.description,
+  }),
+  origins: Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
+    maxItems: 100,
     description: VARIABLES['SIXWIRE_ORIGINS']!.description,
   }),
   rateLimits: Type.Boolean({ description: VARIABLES['SIXWIRE_RATE_LIMITS']!.description }),

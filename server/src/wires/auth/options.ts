@@ -5,8 +5,11 @@ const DAY_SECONDS = 86_400
 const CLIENT_ID = 'The client ID that the provider gave to this application.'
 const CLIENT_SECRET = 'The client secret to this ID.'
 
+/** A hundred years: a time much later cannot be stored, and nobody could sign in. */
+const LONGEST_SECONDS = 36_500 * DAY_SECONDS
+
 const seconds = (value: number, description: string) =>
-  Type.Integer({ minimum: 1, default: value, description })
+  Type.Integer({ minimum: 1, maximum: LONGEST_SECONDS, default: value, description })
 
 /** The options of accounts and sessions. */
 export const AuthOptions = Type.Object({
@@ -28,7 +31,12 @@ export const AuthOptions = Type.Object({
         default: 5,
         description: 'Failed attempts that lock an address.',
       }),
-      lockDuration: Type.Integer({ minimum: 1, default: 900_000, description: 'In milliseconds.' }),
+      lockDuration: Type.Integer({
+        minimum: 1,
+        maximum: LONGEST_SECONDS * 1000,
+        default: 900_000,
+        description: 'In milliseconds.',
+      }),
     },
     { default: {} },
   ),
@@ -44,6 +52,7 @@ export const AuthOptions = Type.Object({
   ),
   secondFactorGraceDays: Type.Integer({
     minimum: 0,
+    maximum: 36_500,
     default: 7,
     description:
       'How many days after the first sign-in to which this applies an account without one can still be used.',

@@ -1,8 +1,9 @@
 import type { Clock } from '../../../base/clock.ts'
-import { defineErrors, errors, invalid, type Issue } from '../../../base/errors.ts'
+import { defineErrors, errors, invalid, type ApiError, type Issue } from '../../../base/errors.ts'
 import { StartError } from '../../../base/start-error.ts'
 import { requireRow, type Database } from '../../../db/database.ts'
 import type { Actor } from '../../../http/actor.ts'
+import { createValidation } from '../../../http/validation.ts'
 import type { Audit } from '../../../kernel/audit/audit.ts'
 import { masked } from '../../../kernel/config/masked.ts'
 import type { SettableOption } from '../../../kernel/settings/settable-options.ts'
@@ -52,7 +53,7 @@ export async function changeSettings(context: SettingsContext, change: SettingsC
   const { db, clock, audit, secret, status } = context
   const { version, values, force, actor } = change
   const settable = new Map(status.settableOptions().map((one) => [one.path, one]))
-  const issues = Object.keys(values).flatMap((path) => issueOf(path, settable.get(path)))
+  const issues = Object.entries(values).flatMap(([path, value]) => issuesOf(path, value, settable.get(path)))
   if (issues.length > 0) throw invalid(...issues)
   const before = await readStoredSettings(db, secret)
   if (before.version !== version) throw errors.precondition_failed()
@@ -92,11 +93,19 @@ export async function changeSettings(context: SettingsContext, change: SettingsC
   return { version: next.version, inForce: status.changes.inForce() === next.version }
 }
 
-function issueOf(path: string, option: SettableOption | undefined): Issue[] {
+const validation = createValidation()
+
+function issuesOf(path: string, value: unknown, option: SettableOption | undefined): Issue[] {
   const at = `/body/values/${path}`
   if (!option) return [{ path: at, message: 'no such option can be set here: GET /core/settings lists them' }]
-  if (option.lockedBy === undefined) return []
-  return [{ path: at, message: `it is set by ${option.lockedBy}: change it there` }]
+  if (option.lockedBy !== undefined)
+    return [{ path: at, message: `it is set by ${option.lockedBy}: change it there` }]
+  // Those of a wire are checked with its other options.
+  if (option.wire !== undefined || value === null) return []
+  const result = validation('body', option.schema)(value)
+  if (!('error' in result)) return []
+  const issues = (result.error as ApiError).details!['issues'] as readonly Issue[]
+  return issues.map((one) => ({ ...one, path: one.path.replace('/body', at) }))
 }
 
 function withValues(options: StoredOptions, values: SettingsChange['values']): StoredOptions {

@@ -226,9 +226,14 @@ eachEngine((engine) => {
         [{ 'store.uploadLimit': 'much' }, 'store.uploadLimit', /pattern/],
         [{ 'messaging.smtp.url': 'mail.example' }, 'messaging.smtp.url', /smtp/],
         [{ publicUrl: 'shop' }, 'publicUrl', /address/],
+        [{ name: 'x'.repeat(101) }, 'name', /more than 100/],
+        [{ name: 'Shop\r\nBcc: eve@example.com' }, 'name', /pattern/],
+        [{ auditDays: true }, 'auditDays', /integer/],
+        [{ origins: { a: 1 } }, 'origins', /array/],
+        [{ 'auth.sessionSeconds': 1e300 }, 'auth.sessionSeconds', /must be <=/],
         [{ databaseUrl: 'sqlite:x.db' }, 'databaseUrl', /no such option/],
         [{ 'store.collections': {} }, 'store.collections', /no such option/],
-        [{ constructor: 1 }, 'constructor', /no such option/],
+        [{ constructor: 1 }, 'constructor', /may not be named/],
       ] as const) {
         const refused = await change(app, admin, 0, values)
         assert.equal(refused.status, 400, refused.text)
