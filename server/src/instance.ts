@@ -46,7 +46,7 @@ import {
   SETTINGS_SEALED,
   type StoredSettings,
 } from './kernel/settings/stored-settings.ts'
-import { withStoredOptions } from './kernel/settings/with-stored-options.ts'
+import { withStoredCause, withStoredOptions } from './kernel/settings/with-stored-options.ts'
 import type { Tables } from './kernel/move/copy-tables.ts'
 import { refuseMoved } from './kernel/move/closed-source.ts'
 import { FRAME_EXPORT } from './kernel/export/frame-export.ts'
@@ -213,17 +213,16 @@ export async function createInstance(options: AppOptions, context: InstanceConte
   processes.onEnd((ended) => [jobs.releaseSql(ended)])
   const running: Running[] = []
   let standIns: StandIns | undefined
+  let explainStored = (error: unknown): unknown => error
   try {
     const { secret } = environment['SIXWIRE_SECRET']
       ? written.settings
       : await finishRotation(written.settings, db, clock)
     const stored = context.stored ?? (await readStoredSettings(db, secret))
     const elsewhere = { config: file, environment, configFile: configFileName(folder) ?? 'sixwire.config.ts' }
-    const { config, inForce } = withStoredOptions(
-      file,
-      settableOptions(written.chosen, elsewhere),
-      stored.options,
-    )
+    const settable = settableOptions(written.chosen, elsewhere)
+    const { config, inForce } = withStoredOptions(file, settable, stored.options)
+    if (!context.stored) explainStored = (error) => withStoredCause(error, settable, inForce)
     const configured = inForce.size === 0 ? written : await configure(config, { environment, folder, clock })
     const { all, chosen, webhooks, schedules } = configured
     const settings = { ...configured.settings, secret, audience: written.settings.audience }
@@ -271,7 +270,7 @@ export async function createInstance(options: AppOptions, context: InstanceConte
     await endWires(running, log.log)
     await standIns?.close()
     if (!context.shared) await db.close()
-    throw error
+    throw explainStored(error)
   }
 }
 

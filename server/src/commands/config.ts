@@ -15,11 +15,15 @@ import {
   readStoredSettings,
   type StoredOptions,
 } from '../kernel/settings/stored-settings.ts'
-import { withStoredOptions } from '../kernel/settings/with-stored-options.ts'
+import { withStoredCause, withStoredOptions } from '../kernel/settings/with-stored-options.ts'
 import { checkOptions } from '../kernel/wire/options.ts'
 import { checkWebhooks } from '../kernel/events/webhook-option.ts'
 import { checkSchedules } from '../kernel/schedule/schedule-option.ts'
-import { settingsInForce, type SettingInForce } from '../wires/core/settings/settings-in-force.ts'
+import {
+  settingsInForce,
+  type CheckedConfig,
+  type SettingInForce,
+} from '../wires/core/settings/settings-in-force.ts'
 import { chooseWires, configuredWires, type Config } from '../wires.ts'
 import { defineAction } from './command.ts'
 import { SETTING_OPTIONS, withSettings, type Environment } from './environment.ts'
@@ -101,7 +105,9 @@ async function forgetOption(db: Database, secret: string, option: string): Promi
     throw new StartError(`--forget: nothing is set of ${option} in the console`)
   const version = (await newestVersion(db)) + 1
   const entry = { version, changed: [option], createdAt: Date.now(), createdBy: 'command line' }
-  await db.write(insertVersionSql(entry, others, secret))
+  const written = await db.write(insertVersionSql(entry, others, secret))
+  if (written.length === 0)
+    throw new StartError('--forget: somebody has changed the settings at this moment: try it again')
   return true
 }
 
@@ -117,21 +123,24 @@ async function inForce(
     configFile,
   })
   const { config: input, inForce: paths } = withStoredOptions(file, settable, stored)
-  const settings = await readSettings(input, variables, folder)
-  return settingsInForce(
-    {
+  const check = async (): Promise<CheckedConfig> => {
+    const settings = await readSettings(input, variables, folder)
+    return {
       settings,
       input,
       wireOptions: checkOptions(chooseWires(configuredWires(input), settings), variables),
       schedules: await checkSchedules(input.schedule, Date.now()),
       webhooks: checkWebhooks(input.webhooks, settings),
-    },
-    {
-      sourceOf: (name) => environment.sourceOf(name),
-      configFile,
-      isStored: (path) => paths.has(path),
-    },
-  )
+    }
+  }
+  const checked = await check().catch((error: unknown) => {
+    throw withStoredCause(error, settable, paths)
+  })
+  return settingsInForce(checked, {
+    sourceOf: (name) => environment.sourceOf(name),
+    configFile,
+    isStored: (path) => paths.has(path),
+  })
 }
 
 function rowOf({ option, variable, value, source }: SettingInForce): string[] {

@@ -104,6 +104,17 @@ function lockOfProvider(
   return Object.keys(provider.variables).find((name) => environment[name]) ?? configFile
 }
 
+/** The option that an error of the configuration names, by its path or variable; undefined if it names none of these. */
+export function optionNamedBy(
+  message: string,
+  options: readonly SettableOption[],
+): { option: SettableOption; reason: string } | undefined {
+  // `SMTP_URL, or the url of smtp(): …`
+  const [, name = '', reason = ''] = /^([\w.]+)(?:, or [^:]*)?: (.*)$/s.exec(message) ?? []
+  const option = options.find(({ path, variable }) => path === name || variable === name)
+  return option && { option, reason }
+}
+
 type ObjectSchema = TSchema & {
   readonly type?: unknown
   readonly properties?: Readonly<Record<string, TSchema>>

@@ -1,6 +1,7 @@
+import { StartError } from '../../base/start-error.ts'
 import { isPlain } from '../config/fields.ts'
 import { setAt } from '../config/option-path.ts'
-import type { SettableOption } from './settable-options.ts'
+import { optionNamedBy, type SettableOption } from './settable-options.ts'
 import type { StoredOptions } from './stored-settings.ts'
 
 /**
@@ -21,6 +22,22 @@ export function withStoredOptions<C extends object>(
     inForce.add(path)
   }
   return { config: copy, inForce }
+}
+
+/** An error of a configuration with stored options; if it names one of them, it says how to go on without it. */
+export function withStoredCause(
+  error: unknown,
+  settable: readonly SettableOption[],
+  inForce: ReadonlySet<string>,
+): unknown {
+  if (!(error instanceof StartError)) return error
+  const stored = settable.filter(({ path }) => inForce.has(path))
+  const path = optionNamedBy(error.message, stored)?.option.path
+  if (path === undefined) return error
+  return new StartError(
+    `${error.message} (it is set in the console: sixwire config --forget ${path} gives it up)`,
+    { cause: error },
+  )
 }
 
 /** A copy of what is written as plain objects; what an application has made stays the same. */

@@ -6,7 +6,7 @@ import type { Actor } from '../../../http/actor.ts'
 import { createValidation } from '../../../http/validation.ts'
 import type { Audit } from '../../../kernel/audit/audit.ts'
 import { masked } from '../../../kernel/config/masked.ts'
-import type { SettableOption } from '../../../kernel/settings/settable-options.ts'
+import { optionNamedBy, type SettableOption } from '../../../kernel/settings/settable-options.ts'
 import {
   forgetVersionsSql,
   insertVersionSql,
@@ -138,11 +138,9 @@ function refuseMovedSecrets(
 
 /** What keeps a server from starting, at the option that it names. */
 function refusedBy({ message }: StartError, settable: ReadonlyMap<string, SettableOption>) {
-  // `SMTP_URL, or the url of smtp(): …`
-  const [, name = '', reason] = /^([\w.]+)(?:, or [^:]*)?: (.*)$/s.exec(message) ?? []
-  const option = [...settable.values()].find(({ path, variable }) => path === name || variable === name)
+  const named = optionNamedBy(message, [...settable.values()])
   return invalid({
-    path: option ? `/body/values/${option.path}` : '/body/values',
-    message: option ? reason! : message,
+    path: named ? `/body/values/${named.option.path}` : '/body/values',
+    message: named?.reason ?? message,
   })
 }

@@ -309,8 +309,10 @@ eachEngine((engine) => {
       await again.stop()
       await assert.rejects(
         startApp(t, engine, { databaseUrl }),
-        /StartError: auth.sessionSeconds: must be >= 1/,
+        /StartError: auth.sessionSeconds: must be >= 1 .*sixwire config --forget auth\.sessionSeconds/,
       )
+      const faulty = await runHere(['config'], { folder, environment })
+      assert.match(faulty.errors, /auth\.sessionSeconds: must be >= 1 .*--forget auth\.sessionSeconds/)
       const forgotten = await runHere(['config', '--forget', 'auth.sessionSeconds'], { folder, environment })
       assert.equal(forgotten.code, 0, forgotten.errors)
       await startApp(t, engine, { databaseUrl })
