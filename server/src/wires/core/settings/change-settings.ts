@@ -5,7 +5,7 @@ import { requireRow, type Database } from '../../../db/database.ts'
 import type { Actor } from '../../../http/actor.ts'
 import { createValidation } from '../../../http/validation.ts'
 import type { Audit } from '../../../kernel/audit/audit.ts'
-import { masked } from '../../../kernel/config/masked.ts'
+import { MASK, masked } from '../../../kernel/config/masked.ts'
 import { optionNamedBy, type SettableOption } from '../../../kernel/settings/settable-options.ts'
 import {
   forgetVersionsSql,
@@ -40,6 +40,9 @@ export type SettingsChange = {
   force: boolean
   actor: Actor
 }
+
+/** Of a value as JSON, in characters. */
+const LONGEST = 20_000
 
 /** Where a provider's secrets are sent. */
 const ADDRESS = /(url|endpoint|issuer)$/i
@@ -100,6 +103,11 @@ function issuesOf(path: string, value: unknown, option: SettableOption | undefin
   if (!option) return [{ path: at, message: 'no such option can be set here: GET /core/settings lists them' }]
   if (option.lockedBy !== undefined)
     return [{ path: at, message: `it is set by ${option.lockedBy}: change it there` }]
+  const text = JSON.stringify(value)
+  // Before anything searches them.
+  if (text.length > LONGEST) return [{ path: at, message: `must NOT have more than ${LONGEST} characters` }]
+  if (text.includes(MASK))
+    return [{ path: at, message: `write it whole: ${MASK} stands for what is never answered` }]
   // Those of a wire are checked with its other options.
   if (option.wire !== undefined || value === null) return []
   const result = validation('body', option.schema)(value)

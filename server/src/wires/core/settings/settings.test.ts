@@ -230,6 +230,12 @@ eachEngine((engine) => {
         [{ name: 'Shop\r\nBcc: eve@example.com' }, 'name', /pattern/],
         [{ auditDays: true }, 'auditDays', /integer/],
         [{ origins: { a: 1 } }, 'origins', /array/],
+        [{ 'messaging.smtp.from': 'x'.repeat(20_000) }, 'messaging.smtp.from', /more than 20000/],
+        [
+          { 'onchain.chains.base.rpcUrls': ['https://base.example/v2/***'] },
+          'onchain.chains.base.rpcUrls',
+          /write it whole/,
+        ],
         [{ 'auth.sessionSeconds': 1e300 }, 'auth.sessionSeconds', /must be <=/],
         [{ databaseUrl: 'sqlite:x.db' }, 'databaseUrl', /no such option/],
         [{ 'store.collections': {} }, 'store.collections', /no such option/],
