@@ -2,6 +2,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { defineErrors, errors, invalid, type ApiError, type Issue } from '../../../base/errors.ts'
 import { StartError } from '../../../base/start-error.ts'
 import { requireRow, type Database } from '../../../db/database.ts'
+import type { Caller } from '../../../http/access.ts'
 import type { Actor } from '../../../http/actor.ts'
 import { createValidation } from '../../../http/validation.ts'
 import type { Audit } from '../../../kernel/audit/audit.ts'
@@ -39,6 +40,7 @@ export type SettingsChange = {
   /** Whether providers that do not answer keep nothing from being stored. */
   force: boolean
   actor: Actor
+  caller: Caller
 }
 
 /** Of a value as JSON, in characters. */
@@ -50,14 +52,18 @@ const ADDRESS = /(url|endpoint|issuer)$/i
 /**
  * Stores settings that could be in force, and puts them into force in this process; others follow within seconds.
  *
- * @throws VALIDATION_ERROR with the options that cannot be set, PRECONDITION_FAILED if there is a newer version, SETTINGS_REFUSED
+ * @throws VALIDATION_ERROR with the options that cannot be set, FORBIDDEN to a service key without the scopes of their wires, PRECONDITION_FAILED if there is a newer version, SETTINGS_REFUSED
  */
 export async function changeSettings(context: SettingsContext, change: SettingsChange) {
   const { db, clock, audit, secret, status } = context
-  const { version, values, force, actor } = change
+  const { version, values, force, actor, caller } = change
   const settable = new Map(status.settableOptions().map((one) => [one.path, one]))
   const issues = Object.entries(values).flatMap(([path, value]) => issuesOf(path, value, settable.get(path)))
   if (issues.length > 0) throw invalid(...issues)
+  refuseWithoutScope(
+    caller,
+    Object.keys(values).map((path) => settable.get(path)!),
+  )
   const before = await readStoredSettings(db, secret)
   if (before.version !== version) throw errors.precondition_failed()
   const options = withValues(before.options, values)
@@ -114,6 +120,16 @@ function issuesOf(path: string, value: unknown, option: SettableOption | undefin
   if (!('error' in result)) return []
   const issues = (result.error as ApiError).details!['issues'] as readonly Issue[]
   return issues.map((one) => ({ ...one, path: one.path.replace('/body', at) }))
+}
+
+/** A service key of core alone must not open sign-up, or send the links in mails elsewhere: the frame's options concern all wires. */
+function refuseWithoutScope(caller: Caller, options: readonly SettableOption[]): void {
+  if (caller.kind !== 'key' || caller.scopes.includes('*')) return
+  const missing = options.find(({ wire = '*' }) => !caller.scopes.includes(wire))
+  if (!missing) return
+  throw errors.forbidden({
+    message: `This service key lacks the scope "${missing.wire ?? '*'}", which ${missing.path} takes.`,
+  })
 }
 
 function withValues(options: StoredOptions, values: SettingsChange['values']): StoredOptions {

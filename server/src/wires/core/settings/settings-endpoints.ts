@@ -95,7 +95,7 @@ export const settingsEndpoints = (context: Context) => ({
     {
       summary: 'Change settings while the server runs',
       description:
-        'They are checked first, by a connection to each provider of a wire whose options change; then they are stored, encrypted, and in force without a restart: on this server with the answer, on others within three seconds. What the environment or the configuration file sets cannot be changed here. An option that says where a provider is can be changed only together with the provider’s secrets.',
+        'They are checked first, by a connection to each provider of a wire whose options change; then they are stored, encrypted, and in force without a restart: on this server with the answer, on others within three seconds. What the environment or the configuration file sets cannot be changed here. An option that says where a provider is can be changed only together with the provider’s secrets. A service key also needs the scopes of the wires whose options it changes, and `*` for those of no wire.',
       access: 'operator',
       proof: 'recent',
       query: Force,
@@ -115,9 +115,9 @@ export const settingsEndpoints = (context: Context) => ({
       reply: { 200: Changed },
       errors: [errors.precondition_failed, settingsErrors.settings_refused],
     },
-    async ({ body: { version, values }, query: { force }, actor }) => {
+    async ({ body: { version, values }, query: { force }, actor, caller }) => {
       refuseIfOff(context)
-      return changeSettings(context, { version, values, force, actor })
+      return changeSettings(context, { version, values, force, actor, caller })
     },
   ),
   restore: endpoint(
@@ -131,7 +131,7 @@ export const settingsEndpoints = (context: Context) => ({
       reply: { 200: Changed },
       errors: [errors.not_found, errors.precondition_failed, settingsErrors.settings_refused],
     },
-    async ({ params, query: { force }, actor }) => {
+    async ({ params, query: { force }, actor, caller }) => {
       refuseIfOff(context)
       const { db, secret } = context
       const [newest] = await listVersions(db)
@@ -146,6 +146,7 @@ export const settingsEndpoints = (context: Context) => ({
         values: valuesBetween(now, then),
         force,
         actor,
+        caller,
       })
     },
   ),

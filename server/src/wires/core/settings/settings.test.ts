@@ -266,6 +266,26 @@ eachEngine((engine) => {
       assert.equal(moved.body.error.details.issues[0].path, '/body/values/store.s3.secretAccessKey')
     })
 
+    test('a service key needs the scopes of the wires whose options it changes', async (t) => {
+      const { app, admin } = await started(t)
+      const changeBy = async (scopes: string[], values: Record<string, unknown>) => {
+        const { key } = (await as(app, admin, 'POST /auth/keys', { name: 'backend', scopes })).body
+        const { version } = await settingsOf(app, admin)
+        return (await app.request('PATCH', '/core/settings', { token: key, body: { version, values } }))
+          .status
+      }
+      const [open, named] = [{ 'auth.registration': 'open' }, { name: 'Shop' }]
+      assert.deepEqual(
+        [
+          await changeBy(['core'], open),
+          await changeBy(['core', 'auth'], open),
+          await changeBy(['core', 'auth'], named),
+          await changeBy(['*'], named),
+        ],
+        [403, 200, 403, 200],
+      )
+    })
+
     test('of two administrators the second is told; versions are listed, and one is restored', async (t) => {
       const { app, admin } = await started(t)
       const [one, two] = await Promise.all([
