@@ -4,12 +4,15 @@ import { isError } from '../../../../client/src/index.ts'
 import { openLate } from '../../parts/late.tsx'
 import { withProof } from '../../parts/dialog.tsx'
 import { Choice, Field, Form } from '../../parts/form.tsx'
+import { messageOf } from '../../parts/load.tsx'
 import { canWrite, six } from '../../parts/session.ts'
 import { Text } from '../../parts/text.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { labelOf, wordsOf, type Option, type Settings } from './groups.ts'
 
-type Refusal = { check: string; fault: string }
+type Check = { check: string; fault: string }
+/** What was not saved, and why. */
+type Refused = { checks: readonly Check[]; values: Record<string, unknown> }
 
 /** How often, in milliseconds, and how many times it is asked whether settings are in force. */
 const LOOK_MS = 300
@@ -25,62 +28,62 @@ export default function SettingGroup({
   settings: Settings
   again: () => void
 }) {
-  const [refusals, setRefusals] = useState<readonly Refusal[]>([])
+  const [refused, setRefused] = useState<Refused>()
   const [, title, about] = wordsOf(group)
   const options = settings.options.filter((one) => one.group === group)
   const mayChange =
     canWrite.value && settings.canChange && options.some(({ lockedBy }) => lockedBy === undefined)
 
-  async function save(values: Record<string, unknown>): Promise<void> {
+  async function save(values: Record<string, unknown>, force = false): Promise<void> {
     if (Object.keys(values).length === 0) return void toast('Nothing was changed.')
+    setRefused(undefined)
     try {
       const body = { version: settings.version, values }
-      const changed = await withProof(() =>
-        six.call('PATCH /core/settings', { query: { force: refusals.length > 0 }, body }),
-      )
+      const changed = await withProof(() => six.call('PATCH /core/settings', { query: { force }, body }))
       if (!changed.inForce) await untilInForce(changed.version)
       toast('Saved, and in force.')
       again()
     } catch (error) {
-      setRefusals(refusalsOf(error))
-      throw error
+      const checks = checksOf(error)
+      if (checks.length === 0) throw error
+      setRefused({ checks, values })
+      throw new Error('Nothing was saved: a provider does not answer as it should.', { cause: error })
     }
   }
+  const orTell = (saved: Promise<void>): void =>
+    void saved.catch((error: unknown) => toast(messageOf(error), { tone: 'bad' }))
 
   return (
     <>
       <h2 tabIndex={-1}>{title}</h2>
       <p class="soft">{about}.</p>
-      <Form
-        label={title}
-        submit={refusals.length > 0 ? 'Save nevertheless' : 'Check and save'}
-        disabled={!mayChange}
-        send={(value) => save(changesOf(options, value))}
-        buttons={
-          options.some(({ source }) => source === 'console') && (
-            <button
-              type="button"
-              disabled={!mayChange}
-              onClick={() =>
-                void save(allUnset(options)).catch((error: unknown) =>
-                  toast(String((error as Error).message), { tone: 'bad' }),
-                )
-              }
-            >
-              Back to the defaults
-            </button>
-          )
-        }
-      >
-        {refusals.length > 0 && (
-          <ul class="notice warning">
-            {refusals.map(({ check, fault }) => (
+      {refused && (
+        <div class="notice warning">
+          <ul>
+            {refused.checks.map(({ check, fault }) => (
               <li key={check}>
                 <Text>{`${check}: ${fault}`}</Text>
               </li>
             ))}
           </ul>
-        )}
+          <button type="button" onClick={() => orTell(save(refused.values, true))}>
+            Save nevertheless
+          </button>
+        </div>
+      )}
+      <Form
+        label={title}
+        submit="Check and save"
+        disabled={!mayChange}
+        send={(value) => save(changesOf(options, value))}
+        buttons={
+          options.some(({ source }) => source === 'console') && (
+            <button type="button" disabled={!mayChange} onClick={() => orTell(save(allUnset(options)))}>
+              Back to the defaults
+            </button>
+          )
+        }
+      >
         {options.map((one) => (
           <OptionField key={one.option} option={one} isLocked={!mayChange || one.lockedBy !== undefined} />
         ))}
@@ -98,8 +101,8 @@ export default function SettingGroup({
   )
 }
 
-const refusalsOf = (error: unknown): readonly Refusal[] =>
-  isError(error, 'SETTINGS_REFUSED') ? ((error.details as { checks: Refusal[] }).checks ?? []) : []
+const checksOf = (error: unknown): readonly Check[] =>
+  isError(error, 'SETTINGS_REFUSED') ? (error.details as { checks: Check[] }).checks : []
 
 /** With the sandbox a server answers again only after a moment. */
 async function untilInForce(version: number): Promise<void> {
