@@ -1,6 +1,7 @@
 import { isError } from '../../../../client/src/index.ts'
 import { Late } from '../../parts/late.tsx'
 import { List } from '../../parts/list.tsx'
+import { Provider } from '../../parts/names.tsx'
 import type { LoadRows } from '../../parts/rows.ts'
 import { messageOf } from '../../parts/load.tsx'
 import { href, Link } from '../../parts/router.tsx'
@@ -85,8 +86,8 @@ export default function Payments() {
         {
           name: 'provider',
           title: 'Provider',
-          cell: ({ provider }) => provider,
-          width: '95px',
+          cell: ({ provider }) => <Provider of={provider} />,
+          width: '150px',
           isMinor: true,
         },
         { name: 'at', title: 'Created', cell: (one) => <Time at={one.createdAt} />, width: '120px' },
