@@ -17,7 +17,7 @@ export const areasOf = (screens: readonly Screen[]): readonly Area[] =>
     screens: screens.filter(({ area }) => area === name),
   })).filter((one) => one.screens.length > 0)
 
-/** How many places a phone has beside "More". */
+/** How many places a phone has beside "Menu". */
 const UNDER_THUMB = 4
 
 /** Where the reader was last in each place, as long as the page is open. It can hold filters, so it is stored nowhere. */
@@ -51,7 +51,7 @@ export function Navigation({ areas, showKeys }: { areas: readonly Area[]; showKe
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
       >
-        <Icon of="more" /> More
+        <Icon of="more" /> Menu
       </button>
       <div class="other-places">
         <Areas of={others} current={current} />
@@ -82,9 +82,10 @@ function addressOf(area: Area, current: Area | undefined): string {
 /** Who is signed in, and what belongs to no place. */
 const Foot = ({ showKeys }: { showKeys: () => void }) => (
   <div class="foot">
-    <a class="who" href={href(['account'])} title={user.value?.email}>
+    <p class="who" title={user.value?.email}>
       {user.value?.email}
-    </a>
+    </p>
+    <Link to={href(['account'])}>Your account</Link>
     <a href={`${serverUrl}/docs`} target="_blank" rel="noopener">
       API reference
     </a>

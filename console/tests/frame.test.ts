@@ -70,7 +70,7 @@ describe('the frame of the console', { skip: withoutChromium }, () => {
       const { page } = await openConsole(ending, app(), { at: '#/users', width: 320 })
       const menu = page.getByRole('navigation', { name: 'Screens' })
       await menu.waitFor()
-      const more = menu.getByRole('button', { name: 'More' })
+      const more = menu.getByRole('button', { name: 'Menu' })
       for (const target of [...(await menu.getByRole('link').all()), more]) {
         const { y, width, height } = (await target.boundingBox())!
         assert.ok(width >= 44 && height >= 44 && y > 700, `${width} by ${height} at ${y}`)
