@@ -136,6 +136,7 @@ describe('the frame of the console', { skip: withoutChromium }, () => {
       await create.click()
       const dialog = page.getByRole('dialog', { name: 'Create a key' })
       await dialog.getByLabel('Name').fill('backend')
+      await dialog.getByText('auth (accounts and sign-in): everything').waitFor()
       await dialog.getByRole('checkbox', { name: 'auth', exact: true }).check()
       await dialog.getByLabel('Type shop to continue').fill('shops')
       await dialog.getByRole('button', { name: 'Create', exact: true }).click()
