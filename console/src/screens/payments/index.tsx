@@ -62,7 +62,7 @@ export default function Payments() {
           width: '160px',
           isNumber: true,
         },
-        { name: 'status', title: 'Status', cell: (one) => <State of={one.status} />, width: '172px' },
+        { name: 'status', title: 'Status', cell: (one) => <State of={one.status} />, width: '160px' },
         {
           name: 'back',
           title: 'Refunded',
@@ -81,6 +81,7 @@ export default function Payments() {
           name: 'reference',
           title: 'Reference',
           cell: ({ merchantReference, reference }) => <Text>{merchantReference ?? reference ?? '–'}</Text>,
+          width: '140px',
           isMinor: true,
         },
         {
