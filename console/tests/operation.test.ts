@@ -152,7 +152,7 @@ describe('the console of an operator', { skip: withoutChromium }, () => {
       await page.getByRole('link', { name: /^TypeError/ }).click()
       const pane = page.getByRole('region', { name: 'Details' })
       await pane.getByText('U+202E').first().waitFor()
-      assert.equal(await page.locator('img').count(), 0)
+      assert.equal(await page.locator('main img').count(), 0)
       await checkLooks(page, 'a fault')
       await pane.getByRole('button', { name: 'Resolve' }).click()
       await pane.getByText('resolved', { exact: true }).waitFor()

@@ -311,6 +311,7 @@ async function assemble(parts: ServerParts, changes: SettingChanges): Promise<In
   const { delivery, requestLog } = frame
   const policy = createPolicy(settings, {
     requireVerifiedEmail: () => running.some((one) => one.requiresVerifiedEmail?.()),
+    accountOfEmail: async (email) => running.find((one) => one.accountOfEmail)?.accountOfEmail?.(email),
   })
   // What the wires ask for before it is there, as they do in a request only.
   const deferred: DeferredStatus = {

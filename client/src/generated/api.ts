@@ -2554,7 +2554,7 @@ export interface Api {
       status?: 'queued' | 'sending' | 'sent' | 'failed' | 'delivered' | 'bounced' | undefined
       /** Text within the recipient, the subject or the name of the template; or an id. */
       q?: string | undefined
-      /** The id of a user: only what is theirs. For operators. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
       /** At most 1000; a larger value counts as 1000. */
       limit?: number | undefined
@@ -2672,7 +2672,7 @@ export interface Api {
     query: {
       /** Text within the name or the address; or an id. */
       q?: string | undefined
-      /** The id of a user: only what is theirs. For operators. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
       /** At most 1000; a larger value counts as 1000. */
       limit?: number | undefined
@@ -2758,7 +2758,7 @@ export interface Api {
       chain?: string | undefined
       /** stuck: pending, and in no block for longer than onchain.stuckSeconds. */
       status?: 'pending' | 'stuck' | 'confirmed' | 'failed' | undefined
-      /** The id of a user: only what is theirs. For operators. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
     }
     reply: OnchainTransactionPage
@@ -3427,6 +3427,8 @@ export interface Api {
       /** `viewer` reads what an administrator reads, nothing sealed, and changes nothing. With `SIXWIRE_ADMINS`. */
       role?: 'user' | 'viewer' | 'admin' | undefined
       state?: 'active' | 'disabled' | 'unverified' | 'locked' | undefined
+      /** The _ids of up to 100 users, separated by commas; those of no user are left out. */
+      ids?: string | undefined
     }
     reply: UserPage
     errors: never
@@ -3588,7 +3590,7 @@ export interface Api {
       total?: 'count' | 'none' | undefined
       /** An action, or all of a noun. */
       action?: string | undefined
-      /** The id of a user or a service key, or one of user, key, command, system, stranger. */
+      /** The id of a user or a service key, the email address of a user, or one of user, key, command, system, stranger. */
       actor?: string | undefined
       target?: string | undefined
       /** At this time or later. */
@@ -3777,7 +3779,7 @@ export interface Api {
       token?: string | undefined
       /** The receiver address, in any case. */
       address?: string | undefined
-      /** To whom it belongs; for operators only. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
       /** Created at this time or later. */
       from?: string | undefined
@@ -3812,7 +3814,7 @@ export interface Api {
       email?: string | undefined
       /** To whom it belongs. */
       userId?: string | undefined
-      /** As userId; for operators only. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
       /** Of the payment, in upper case, or the symbol of a token. */
       currency?: string | undefined
@@ -3841,7 +3843,7 @@ export interface Api {
       email?: string | undefined
       /** To whom it belongs. */
       userId?: string | undefined
-      /** As userId; for operators only. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
       /** Of the payment, in upper case, or the symbol of a token. */
       currency?: string | undefined
@@ -3880,7 +3882,7 @@ export interface Api {
       email?: string | undefined
       /** To whom it belongs. */
       userId?: string | undefined
-      /** As userId; for operators only. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
       /** Of the payment, in upper case, or the symbol of a token. */
       currency?: string | undefined
@@ -4036,7 +4038,7 @@ export interface Api {
       name?: string | undefined
       /** A media type, or all of a kind: image/*. */
       contentType?: string | undefined
-      /** The id of the user, or of the service key, that uploaded them. For administrators and service keys. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
     }
     reply: StoredFilePage
@@ -4056,7 +4058,7 @@ export interface Api {
         name?: string | undefined
         /** A media type, or all of a kind: image/*. */
         contentType?: string | undefined
-        /** The id of the user, or of the service key, that uploaded them. For administrators and service keys. */
+        /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
         owner?: string | undefined
       } | undefined
       /** Only counts them. */
@@ -4089,7 +4091,7 @@ export interface Api {
       name?: string | undefined
       /** A media type, or all of a kind: image/*. */
       contentType?: string | undefined
-      /** The id of the user, or of the service key, that uploaded them. For administrators and service keys. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
     }
     reply: Blob

@@ -242,6 +242,7 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
   }),
   archives: optional(ANYTHING),
   personOf: optional(FUNCTION),
+  accountOfEmail: optional(FUNCTION),
   close: optional(FUNCTION),
   authenticate: optional(FUNCTION),
   callers: optional({

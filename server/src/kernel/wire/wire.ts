@@ -144,6 +144,8 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
   archives?: ArchiveStorage
   /** By what records know the person of an account. The wire that has the accounts defines it. */
   personOf?: (account: string) => Promise<DataSubject | undefined>
+  /** The id of the account with an email address; undefined if there is none. The wire that has the accounts defines it. */
+  accountOfEmail?: (email: string) => Promise<string | undefined>
   /** Releases the wire's resources after the last answer. */
   close?: () => Promise<void>
   /** Finds the sender of a bearer token. The wire that has the accounts defines it. */

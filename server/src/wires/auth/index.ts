@@ -138,6 +138,7 @@ export const auth = defineWire({
       sealed: [SIGNING_KEYS_SEALED, ...TOTP_SEALED],
       exports: authExport({ openTotp: (sealed) => parts.totp.open(sealed) }),
       personalTables: AUTH_TABLES,
+      accountOfEmail: async (email) => (await accounts.find(email))?.id,
       personOf: (account) => personOf(context.db, account, context.clock.now()),
       // Users can't verify an address if no mail can be sent.
       requiresVerifiedEmail: () => options.local.requireEmailVerification && mails.areSent,
