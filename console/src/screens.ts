@@ -85,6 +85,14 @@ export const screens: readonly Screen[] = [
     load: () => import('./screens/application/index.tsx'),
   },
   {
+    name: 'api',
+    title: 'API',
+    group: 'Data',
+    key: 'i',
+    search: 'q',
+    load: () => import('./screens/api/index.tsx'),
+  },
+  {
     name: 'users',
     title: 'Users',
     group: 'People',

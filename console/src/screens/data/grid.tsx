@@ -201,6 +201,7 @@ function Tools({ collection, query, columns, fields, choose, again }: ToolsProps
         }),
       true,
     ],
+    ['API', () => openLate(() => import('./api.tsx'), { collection, again })],
     ['Why is it slow?', () => openLate(() => import('./explain.tsx'), { collection, query })],
     ['About', () => openLate(() => import('./about.tsx'), { collection, query, again })],
   ]
