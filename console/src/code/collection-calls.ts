@@ -111,7 +111,7 @@ export function collectionCalls(
       call: needsFile ? withFile! : { ...all, method: 'POST', body: document },
     },
     { name: 'change', title: 'Change', call: { ...one, method: 'PUT', body: changeOf(document) } },
-    { name: 'delete', title: 'Delete', call: { ...one, method: 'DELETE', answer: 'nothing' } },
+    { name: 'delete', title: 'Delete', call: { ...one, method: 'DELETE' } },
     {
       name: 'follow',
       title: 'Follow',

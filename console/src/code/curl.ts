@@ -8,7 +8,7 @@ const word = (text: string): string =>
 /** A parameter that curl encodes, unless it has what no argument can have. */
 const parameter = (name: string, value: string): string =>
   value.includes('\0')
-    ? `-d ${encodeURIComponent(name)}=${encodeURIComponent(value)}`
+    ? `-d ${word(`${encodeURIComponent(name)}=${encodeURIComponent(value)}`)}`
     : `--data-urlencode ${word(`${encodeURIComponent(name)}=${value}`)}`
 
 const OUTPUTS: Partial<Record<SampleCall['answer'], string>> = {

@@ -5,7 +5,7 @@ const text = (value: string): string => quoted(value, '"', '$')
 
 /** JSON in a raw string, in which only `$` means something: JSON never has three quotes in a row. */
 export const rawJson = (value: Json, depth: number): string => {
-  const json = jsonLiteral(value, 24, depth).replaceAll('$', "${'$'}")
+  const json = jsonLiteral(value, 24, depth).replaceAll('$', () => "${'$'}")
   return `"""${json.startsWith('"') ? ` ${json} ` : json}"""`
 }
 

@@ -1,7 +1,10 @@
-import { type Json, type JsonObject, type SampleCall } from './call.ts'
+import { queryText, type Json, type JsonObject, type SampleCall } from './call.ts'
 import { literal, quoted, type ValueSyntax } from './literal.ts'
 
 const text = (value: string): string => quoted(value, "'")
+
+/** A value of the path: `fetch` refuses half a surrogate pair. */
+const segment = (value = ''): string => text(value.toWellFormed())
 
 /** `{ '__proto__': … }` would set the prototype. */
 const keyOf = (name: string): string =>
@@ -31,7 +34,22 @@ const has = (of: JsonObject, ...names: string[]): boolean =>
 const shown = (name: string, expression: string): string =>
   `const ${name} = await ${expression}\nconsole.log(${name.startsWith('{') ? name.slice(2, -2) : name})`
 
-const collection = ({ params }: SampleCall): string => `six.collection(${text(params['collection'] ?? '')})`
+const collection = ({ params }: SampleCall): string => `six.collection(${segment(params['collection'])})`
+
+const OF_SERVER = new Set(['_id', 'createdAt', 'updatedAt'])
+
+/** The type of the fields that a query names, so that it compiles without the types of the server. */
+function fieldTypes({ filter, sort, fields }: JsonObject): string {
+  const named = [sort, fields].flatMap((of) => (typeof of === 'string' ? of.split(',') : []))
+  const types = new Map<string, string>(named.map((name) => [name.replace(/^-/, ''), 'unknown']))
+  for (const [name, one] of isObject(filter) ? Object.entries(filter) : []) {
+    const compared = isObject(one) ? Object.values(one)[0] : one
+    const type = typeof compared
+    types.set(name, ['string', 'number', 'boolean'].includes(type) ? type : 'unknown')
+  }
+  const own = [...types].filter(([name]) => !OF_SERVER.has(name) && !/^\$|\./.test(name))
+  return own.length > 0 ? `<{ ${own.map(([name, type]) => `${keyOf(name)}: ${type}`).join('; ')} }>` : ''
+}
 
 const HANDLERS = `{
   ready: () => console.log('ready'),
@@ -40,24 +58,41 @@ const HANDLERS = `{
   reset: () => console.log('reset'),
 }`
 
-/** The query of a list, whose filter is an object and whose fields are a list. */
-function listQuery({ collection: _, ...query }: JsonObject): string {
+/** The query of a list, whose filter is an object and whose fields are a list; undefined if the filter is none. */
+function listQuery(query: JsonObject): { types: string; text: string } | undefined {
   const list = (of: Json) => (typeof of === 'string' && of.includes(',') ? of.split(',') : of)
-  const { filter, sort, fields } = query
+  const { sort, fields } = query
+  const filter = typeof query['filter'] === 'string' ? parsed(query['filter']) : query['filter']
+  if ('filter' in query && !isObject(filter)) return undefined
   const all: JsonObject = {
-    ...query,
-    ...(typeof filter === 'string' && { filter: JSON.parse(filter) as Json }),
+    ...queryOf(query),
+    ...(filter !== undefined && { filter }),
     ...(sort !== undefined && { sort: list(sort) }),
     ...(typeof fields === 'string' && { fields: fields.split(',') }),
   }
-  return Object.keys(all).length > 0 ? value(all, 52) : ''
+  return {
+    types: fieldTypes({ ...query, ...(filter !== undefined && { filter }) }),
+    text: Object.keys(all).length > 0 ? value(all, 52) : '',
+  }
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
 }
 
 /** The functions of the client that are shorter than a call of the route, if they take what the call has. */
 const FUNCTIONS: Readonly<Record<string, (call: SampleCall) => string | undefined>> = {
-  'GET /store/:collection': (call) => shown('{ data }', `${collection(call)}.list(${listQuery(call.query)})`),
+  'GET /store/:collection': (call) => {
+    const query = listQuery(call.query)
+    const name = segment(call.params['collection'])
+    return query && shown('{ data }', `six.collection${query.types}(${name}).list(${query.text})`)
+  },
   'GET /store/:collection/:id': (call) =>
-    has(call.query) ? shown('document', `${collection(call)}.get(${text(call.params['id']!)})`) : undefined,
+    shown('document', `${collection(call)}.get(${segment(call.params['id'])})`),
   'POST /store/:collection': (call) => {
     const { body, file } = call
     if (file) {
@@ -67,18 +102,20 @@ const FUNCTIONS: Readonly<Record<string, (call: SampleCall) => string | undefine
     return isObject(body) ? shown('document', `${collection(call)}.create(${value(body)})`) : undefined
   },
   'PUT /store/:collection/:id': (call) =>
-    isObject(call.body) && has(call.query)
-      ? shown('document', `${collection(call)}.update(${text(call.params['id']!)}, ${value(call.body, 40)})`)
+    isObject(call.body)
+      ? shown('document', `${collection(call)}.update(${segment(call.params['id'])}, ${value(call.body, 40)})`)
       : undefined,
   'PATCH /store/:collection/:id': (call) =>
     isObject(call.body)
-      ? shown('document', `${collection(call)}.patch(${text(call.params['id']!)}, ${value(call.body, 40)})`)
+      ? shown('document', `${collection(call)}.patch(${segment(call.params['id'])}, ${value(call.body, 40)})`)
       : undefined,
-  'DELETE /store/:collection/:id': (call) => `await ${collection(call)}.remove(${text(call.params['id']!)})`,
-  'GET /store/changes': ({ query }) =>
-    typeof query['collection'] === 'string'
-      ? `six.collection(${text(query['collection'])}).watch(${listQuery(query) || '{}'}, ${HANDLERS})`
-      : undefined,
+  'DELETE /store/:collection/:id': (call) => `await ${collection(call)}.remove(${segment(call.params['id'])})`,
+  'GET /store/changes': ({ query: { collection: name, ...query } }) => {
+    const watched = listQuery(query)
+    return typeof name === 'string' && watched
+      ? `six.collection${watched.types}(${text(name)}).watch(${watched.text || '{}'}, ${HANDLERS})`
+      : undefined
+  },
   'POST /store/upload': ({ file }) =>
     file && has(file.fields) ? shown('record', 'six.upload(file)') : undefined,
   'POST /auth/register': ({ body }) =>
@@ -93,12 +130,15 @@ const FUNCTIONS: Readonly<Record<string, (call: SampleCall) => string | undefine
       : undefined,
 }
 
+/** The other functions take no query. */
+const WITH_QUERY = new Set(['GET /store/:collection', 'GET /store/changes'])
+
 /** A query of a route is text, where it is no number or boolean. */
 const queryOf = (query: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(query).map(([name, one]) => [
       name,
-      typeof one === 'object' && one !== null ? JSON.stringify(one) : one,
+      typeof one === 'object' || typeof one === 'string' ? queryText(one) : one,
     ]),
   )
 
@@ -108,7 +148,7 @@ function general(call: SampleCall): string {
   const names = Array.from(path.matchAll(/:(\w+)/g), ([, name]) => name!)
   const input = [
     ...(names.length > 0
-      ? [`params: ${value(Object.fromEntries(names.map((name) => [name, params[name] ?? ''])))}`]
+      ? [`params: ${value(Object.fromEntries(names.map((name) => [name, (params[name] ?? '').toWellFormed()])))}`]
       : []),
     ...(Object.keys(query).length > 0 ? [`query: ${value(queryOf(query))}`] : []),
     ...(body === undefined ? [] : [`body: ${value(body)}`]),
@@ -143,7 +183,8 @@ export default function typescript(call: SampleCall): string {
     const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(call.params[name] ?? ''))
     return `location.href = ${text(baseUrl + filled + (query && `?${query}`))}`
   }
-  const own = FUNCTIONS[`${method} ${path}`]?.(call)
+  const route = `${method} ${path}`
+  const own = has(call.query) || WITH_QUERY.has(route) ? FUNCTIONS[route]?.(call) : undefined
   const needsForm = file && own === undefined
   return `${file ? "import { readFile } from 'node:fs/promises'\n" : ''}import { createClient } from 'sixwire-client'
 
