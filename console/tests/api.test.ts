@@ -22,6 +22,8 @@ const schema = {
   },
 }
 
+const ALL = ['List', 'Get', 'Create', 'Change', 'Delete', 'Follow', 'Upload']
+
 describe('the API in the console', { skip: withoutChromium }, () => {
   someEngine((engine) => {
     const ending = endOfSuite()
@@ -34,6 +36,7 @@ describe('the API in the console', { skip: withoutChromium }, () => {
         config: {
           store: {
             collections: {
+              shelves: 'shared',
               books: {
                 schema,
                 files: { cover: { types: ['image/*'] } },
@@ -65,13 +68,14 @@ describe('the API in the console', { skip: withoutChromium }, () => {
 
     test('a collection shows each call with its own fields, in a language that is kept, to be copied', async () => {
       await open('books')
-      assert.deepEqual(await page.getByRole('tab').allInnerTexts(), [
-        ...['List', 'Get', 'Create', 'Change', 'Delete', 'Follow', 'Upload'],
-      ])
+      assert.deepEqual(await page.getByRole('tab').allInnerTexts(), ALL)
       assert.match(await code(), /^curl -sG .*\/store\/books/)
       assert.match(await code(), /filter=\{"kind":"novel"\}/)
       await tab('Create').click()
-      assert.match(await code(), /"title": "A title",\s+"shelf": "\w{26}",\s+"year": 2027,\s+"kind": "novel"\s+\}'$/)
+      assert.match(
+        await code(),
+        /"title": "A title",\s+"shelf": "\w{26}",\s+"year": 2027,\s+"kind": "novel"\s+\}'$/,
+      )
       await checkLooks(page, 'the API of a collection')
       await button('Python').click()
       await page.getByLabel('Code for Python').waitFor()
@@ -93,7 +97,10 @@ describe('the API in the console', { skip: withoutChromium }, () => {
       await button('Try it').focus()
       await page.keyboard.press('Enter')
       const question = page.getByRole('dialog', { name: 'Send POST /store/books?' })
-      assert.equal((await app.request('GET', '/store/books', { token: (await app.register()).token })).body.total, 0)
+      assert.equal(
+        (await app.request('GET', '/store/books', { token: (await app.register()).token })).body.total,
+        0,
+      )
       await question.getByRole('button', { name: 'Send' }).focus()
       await page.keyboard.press('Enter')
       await page.getByRole('status').getByText('201').waitFor()
@@ -109,7 +116,10 @@ describe('the API in the console', { skip: withoutChromium }, () => {
       await tab('Delete').click()
       await page.getByLabel('Document', { exact: true }).fill(id)
       await button('Try it').click()
-      await page.getByRole('dialog', { name: `Send DELETE /store/books/${id}?` }).getByRole('button', { name: 'Send' }).click()
+      await page
+        .getByRole('dialog', { name: `Send DELETE /store/books/${id}?` })
+        .getByRole('button', { name: 'Send' })
+        .click()
       await page.getByRole('status').getByText('200').waitFor()
       await button('Close').click()
       await page.getByText('This collection has no documents.').waitFor()
@@ -150,7 +160,11 @@ describe('the API in the console', { skip: withoutChromium }, () => {
       await page.getByRole('link', { name: 'POST /auth/login' }).click()
       const pane = page.getByRole('region', { name: 'Details' })
       await pane.getByRole('heading', { name: 'Sign in with email and password' }).waitFor()
-      await pane.getByText("--data", { exact: false }).or(pane.getByText('"password": "correct horse battery"')).first().waitFor()
+      await pane
+        .getByText('--data', { exact: false })
+        .or(pane.getByText('"password": "correct horse battery"'))
+        .first()
+        .waitFor()
       await checkLooks(page, 'a route')
       await pane.getByRole('button', { name: 'Try it' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click()

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 
 import fc from 'fast-check'
 
-import { queryText, type Json, type SampleCall } from '../src/code/call.ts'
+import { queryText, type SampleValue, type SampleCall } from '../src/code/call.ts'
 import { temporaryFolder } from '../../server/src/testing/engines.ts'
 import { isLongRun } from '../../server/src/testing/long-run.ts'
 import { json, startScriptedServer } from '../../server/src/testing/scripted-http.ts'
@@ -30,17 +30,17 @@ const number = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }),
   fc.constantFrom(0, -0, 1e21, 1e22, 123456789012345680000, 5e-324, 0.1, -1),
 )
-const { value } = fc.letrec<{ value: Json; object: Json }>((tie) => ({
+const { value } = fc.letrec<{ value: SampleValue; object: SampleValue }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
     hostile,
     number,
     fc.boolean(),
     fc.constant(null),
-    fc.array(tie('value') as fc.Arbitrary<Json>, { maxLength: 3 }),
-    tie('object') as fc.Arbitrary<Json>,
+    fc.array(tie('value'), { maxLength: 3 }),
+    tie('object'),
   ),
-  object: fc.dictionary(fc.oneof(hostile, fc.constantFrom('__proto__', 'a', '')), tie('value') as fc.Arbitrary<Json>, {
+  object: fc.dictionary(fc.oneof(hostile, fc.constantFrom('__proto__', 'a', '')), tie('value'), {
     maxKeys: 4,
   }),
 }))
@@ -57,16 +57,18 @@ const queries = fc.dictionary(
 )
 
 const calls = (baseUrl: string): fc.Arbitrary<SampleCall> =>
-  fc.record({
-    baseUrl: fc.constant(baseUrl),
-    method: fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE'),
-    path: fc.constantFrom('/store/:collection', '/store/:collection/:id', '/a/:id'),
-    params: fc.record({ collection: segment, id: segment }),
-    query: queries.map(plain),
-    body: fc.oneof(bodies, value.map(plain)),
-    hasToken: fc.boolean(),
-    answer: fc.constant('json' as const),
-  }).map((call) => (call.method === 'GET' || call.method === 'DELETE' ? { ...call, body: undefined } : call))
+  fc
+    .record({
+      baseUrl: fc.constant(baseUrl),
+      method: fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE'),
+      path: fc.constantFrom('/store/:collection', '/store/:collection/:id', '/a/:id'),
+      params: fc.record({ collection: segment, id: segment }),
+      query: queries.map(plain),
+      body: fc.oneof(bodies, value.map(plain)),
+      hasToken: fc.boolean(),
+      answer: fc.constant('json' as const),
+    })
+    .map((call) => (call.method === 'GET' || call.method === 'DELETE' ? { ...call, body: undefined } : call))
 
 /** What a call is to a server. */
 const sent = ({ method, path, params, query, body, hasToken }: SampleCall) => ({
@@ -95,7 +97,9 @@ describe('the text of a call', () => {
       const samples = fc.sample(calls(`http://127.0.0.1:${server.port}`), CALLS)
       const texts = await Promise.all(samples.map((one) => codeOf(runner.language, one)))
       // Each in a file or function of its own, all in one process.
-      const modules = texts.map((text) => `data:text/javascript;base64,${Buffer.from(withClient(text)).toString('base64')}`)
+      const modules = texts.map(
+        (text) => `data:text/javascript;base64,${Buffer.from(withClient(text)).toString('base64')}`,
+      )
       const whole =
         runner.language === 'typescript'
           ? modules.map((one) => `await import(${JSON.stringify(one)})`).join('\n')
@@ -121,7 +125,7 @@ describe('the text of a call', () => {
 
 // Kotlin, Dart and Swift do not run here: their texts are read by the rules of the languages.
 describe('the text of a call, read as', () => {
-  const bodyOf = (body: Json): SampleCall => ({
+  const bodyOf = (body: SampleValue): SampleCall => ({
     baseUrl: 'http://localhost:3000',
     method: 'POST',
     path: '/a',
@@ -155,10 +159,14 @@ describe('the text of a call, read as', () => {
   test('Dart, has the body as literals without an interpolation', () =>
     holds('dart', (text) => {
       const [, literal = ''] = /jsonEncode\((.*)\),\n {2}\);/s.exec(text)!
-      const asJson = literal.replaceAll(/'((?:[^'\\$\n\r]|\\['\\$nrtbf]|\\u[\da-f]{4})*)'|,(?=\s*[}\]])|[$\\]/g, (all, one?: string) =>
-        one === undefined
-          ? all.startsWith(',') ? '' : assert.fail(`${all} is outside of a text: ${literal}`)
-          : `"${one.replaceAll(/\\(['$])|"/g, (found, escaped?: string) => escaped ?? `\\${found}`)}"`,
+      const asJson = literal.replaceAll(
+        /'((?:[^'\\$\n\r]|\\['\\$nrtbf]|\\u[\da-f]{4})*)'|,(?=\s*[}\]])|[$\\]/g,
+        (all, one?: string) =>
+          one === undefined
+            ? all.startsWith(',')
+              ? ''
+              : assert.fail(`${all} is outside of a text: ${literal}`)
+            : `"${one.replaceAll(/\\(['$])|"/g, (found, escaped?: string) => escaped ?? `\\${found}`)}"`,
       )
       return JSON.parse(asJson)
     }))

@@ -7,7 +7,7 @@ import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import type { JsonObject, SampleCall } from '../src/code/call.ts'
+import type { SampleFields, SampleCall } from '../src/code/call.ts'
 import { collectionCalls, exampleDocument, type SampleCollection } from '../src/code/collection-calls.ts'
 import { describedRoutes, type DescribedRoute } from '../src/code/route-calls.ts'
 import { startApp, type TestApp } from '../../server/src/testing/app.ts'
@@ -69,7 +69,13 @@ const SCHEMAS: Readonly<Record<string, object>> = {
     },
   },
   nested: {
-    $defs: { line: { type: 'object', required: ['part', 'count'], properties: { part: { type: 'string' }, count: { type: 'integer', minimum: 1 } } } },
+    $defs: {
+      line: {
+        type: 'object',
+        required: ['part', 'count'],
+        properties: { part: { type: 'string' }, count: { type: 'integer', minimum: 1 } },
+      },
+    },
     type: 'object',
     required: ['lines', 'tags', 'pair', 'either'],
     additionalProperties: false,
@@ -77,7 +83,9 @@ const SCHEMAS: Readonly<Record<string, object>> = {
       lines: { type: 'array', minItems: 2, items: { $ref: '#/$defs/line' } },
       tags: { type: 'array', items: { enum: ['new', 'old'] }, minItems: 2, uniqueItems: true },
       pair: { type: 'array', prefixItems: [{ type: 'string' }, { type: 'boolean' }], minItems: 2 },
-      either: { anyOf: [{ type: 'null' }, { type: 'object', required: ['x'], properties: { x: { default: 4 } } }] },
+      either: {
+        anyOf: [{ type: 'null' }, { type: 'object', required: ['x'], properties: { x: { default: 4 } } }],
+      },
       odd: { type: 'string', pattern: '^zz-[0-9]+$' },
     },
   },
@@ -106,8 +114,14 @@ anyEngine((engine) => {
           store: {
             collections: {
               books: { ...open, schema: BOOKS.schema!, files: { cover: { types: ['image/*'] } } },
-              reviews: { ...open, schema: { type: 'object', required: ['book'], properties: { book: { type: 'string' } } }, relations: { book: { to: 'books' } } },
-              ...Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, { ...open, schema }])),
+              reviews: {
+                ...open,
+                schema: { type: 'object', required: ['book'], properties: { book: { type: 'string' } } },
+                relations: { book: { to: 'books' } },
+              },
+              ...Object.fromEntries(
+                Object.entries(SCHEMAS).map(([name, schema]) => [name, { ...open, schema }]),
+              ),
             },
           },
         },
@@ -135,7 +149,7 @@ anyEngine((engine) => {
       test(`works with documents and files in ${runner.language}`, { skip: runner.skip }, async () => {
         const own = await folderOf(runner.language)
         const { token } = await app.register()
-        const books = async (): Promise<(JsonObject & { _id: string })[]> =>
+        const books = async (): Promise<(SampleFields & { _id: string })[]> =>
           (await app.request('GET', '/store/books?sort=_id&limit=1000', { token })).body.data
         const actionOf = (name: string, id = '') =>
           collectionCalls(app.url, BOOKS, id).find((one) => one.name === name)!.call
@@ -170,8 +184,11 @@ anyEngine((engine) => {
 
         assert.match(await answer(actionOf('upload')), /A title/)
         const { cover } = (await books()).at(-1)!
-        const file = await app.request('GET', `/store/files/${String(cover)}`, { token })
-        assert.partialDeepStrictEqual(file.body, { originalName: 'photo.jpg', size: Buffer.from(PIXELS, 'base64').length })
+        const file = await app.request('GET', `/store/files/${cover as string}`, { token })
+        assert.partialDeepStrictEqual(file.body, {
+          originalName: 'photo.jpg',
+          size: Buffer.from(PIXELS, 'base64').length,
+        })
         assert.match(await answer(routeOf('POST /store/upload')), /notes\.txt/)
       })
 
@@ -186,7 +203,7 @@ anyEngine((engine) => {
         }
         /** The same call for another account, since an address is registered once. */
         const withEmail = (address: string) => (call: SampleCall) => ({
-          body: { ...(call.body as JsonObject), email: address },
+          body: { ...(call.body as SampleFields), email: address },
         })
         const address = `${runner.language}@example.com`
         assert.match(await answer('POST /auth/register', withEmail(address)), new RegExp(address))
@@ -225,7 +242,9 @@ anyEngine((engine) => {
         }),
       ) // prettier-ignore
       const tsc = join(PACKAGES, '.bin/tsc')
-      const { stdout } = await run(process.execPath, [tsc, '-p', own]).catch((error: { stdout: string }) => error)
+      const { stdout } = await run(process.execPath, [tsc, '-p', own]).catch(
+        (error: unknown) => error as { stdout: string },
+      )
       assert.equal(stdout, '')
     })
 
@@ -238,12 +257,25 @@ anyEngine((engine) => {
       }
       const book = await app.request('POST', '/store/books', { token, body: exampleDocument(BOOKS) })
       const schema = { type: 'object', required: ['book'], properties: { book: { type: 'string' } } }
-      const review = exampleDocument({ name: 'reviews', schema, files: {}, guarded: [], related: { book: book.body._id } })
+      const review = exampleDocument({
+        name: 'reviews',
+        schema,
+        files: {},
+        guarded: [],
+        related: { book: book.body._id },
+      })
       assert.equal((await app.request('POST', '/store/reviews', { token, body: review })).status, 201)
     })
 
     test('takes the fields of the newest document where there is no schema, and cuts what is long', () => {
-      const document = { _id: 'a', createdAt: 'b', updatedAt: 'c', $preview: {}, n: [1, 2, 3, 4], text: 'x'.repeat(500) }
+      const document = {
+        _id: 'a',
+        createdAt: 'b',
+        updatedAt: 'c',
+        $preview: {},
+        n: [1, 2, 3, 4],
+        text: 'x'.repeat(500),
+      }
       assert.deepEqual(exampleDocument({ name: 'notes', files: {}, guarded: [], related: {}, document }), {
         n: [1, 2, 3],
         text: 'x'.repeat(80),

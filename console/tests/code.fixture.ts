@@ -11,7 +11,12 @@ import { until } from '../../server/src/testing/until.ts'
 
 const CLIENT = new URL('../../client/src/index.ts', import.meta.url).href
 
-type Runner = { readonly language: string; readonly skip: string | false; readonly command: readonly string[]; readonly file: string }
+type Runner = {
+  readonly language: string
+  readonly skip: string | false
+  readonly command: readonly string[]
+  readonly file: string
+}
 
 const missing = (program: string): string | false =>
   spawnSync(program, ['--version'], { stdio: 'ignore' }).error ? `there is no ${program} here` : false
@@ -19,7 +24,12 @@ const missing = (program: string): string | false =>
 /** What runs each language here, and why one is skipped. */
 export const runners: readonly Runner[] = [
   { language: 'curl', skip: missing('curl'), command: ['sh'], file: 'call.sh' },
-  { language: 'typescript', skip: false, command: [process.execPath, '--conditions=sixwire-source'], file: 'call.ts' },
+  {
+    language: 'typescript',
+    skip: false,
+    command: [process.execPath, '--conditions=sixwire-source'],
+    file: 'call.ts',
+  },
   { language: 'python', skip: missing('python3'), command: ['python3'], file: 'call.py' },
 ]
 
@@ -30,7 +40,8 @@ export async function codeOf(language: string, call: SampleCall): Promise<string
 }
 
 /** A TypeScript text that finds the client of this checkout. */
-export const withClient = (text: string): string => text.replaceAll("'sixwire-client'", JSON.stringify(CLIENT))
+export const withClient = (text: string): string =>
+  text.replaceAll("'sixwire-client'", JSON.stringify(CLIENT))
 
 export type RunningCode = {
   output: () => string

@@ -1,12 +1,12 @@
-export type Json =
+export type SampleValue =
   | string
   | number
   | boolean
   | null
-  | readonly Json[]
-  | { readonly [name: string]: Json | undefined }
+  | readonly SampleValue[]
+  | { readonly [name: string]: SampleValue | undefined }
 
-export type JsonObject = Readonly<Record<string, Json>>
+export type SampleFields = Readonly<Record<string, SampleValue>>
 
 /** What comes back: JSON, text, bytes, nothing, events without an end, or a redirection that a browser has to follow. */
 export type SampleAnswer = 'json' | 'text' | 'bytes' | 'nothing' | 'events' | 'page'
@@ -20,9 +20,9 @@ export type SampleCall = {
   readonly path: string
   readonly params: Readonly<Record<string, string>>
   /** What is no text is sent as its JSON. */
-  readonly query: JsonObject
+  readonly query: SampleFields
   /** Sent as JSON. */
-  readonly body?: Json | undefined
+  readonly body?: SampleValue | undefined
   /** Sent as multipart/form-data in place of the body: a file, and the fields before it. */
   readonly file?: SampleFile | undefined
   /** Whether it is sent with an access token. */
@@ -36,11 +36,11 @@ export type SampleFile = {
   /** The name of the file on the disk. */
   readonly name: string
   readonly type: string
-  readonly fields: JsonObject
+  readonly fields: SampleFields
 }
 
 /** A value of the query as it is sent. */
-export const queryText = (value: Json): string =>
+export const queryText = (value: SampleValue): string =>
   (typeof value === 'string' ? value : JSON.stringify(value)).toWellFormed()
 
 /** The address without its query. */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject, SampleCall } from './call.ts'
+import type { SampleValue, SampleFields, SampleCall } from './call.ts'
 import { exampleValue, shortened, type ExampleSchema } from './example.ts'
 
 /** A collection, as its calls need it. */
@@ -12,7 +12,7 @@ export type SampleCollection = {
   /** The ids of documents to which its relations may lead, by their paths; undefined if there is none. */
   readonly related: Readonly<Record<string, string | undefined>>
   /** The newest document, for a collection without a schema. */
-  readonly document?: JsonObject | undefined
+  readonly document?: SampleFields | undefined
 }
 
 export type CollectionAction = { readonly name: string; readonly title: string; readonly call: SampleCall }
@@ -42,26 +42,26 @@ export function exampleDocument({
   guarded,
   related,
   document,
-}: SampleCollection): JsonObject {
+}: SampleCollection): SampleFields {
   const isRequired = (path: string) => (schema?.['required'] as string[] | undefined)?.includes(path) ?? false
   const left = [...Object.keys(files), ...guarded.filter((path) => !isRequired(path))]
-  const values: Record<string, Json | undefined> = {
+  const values: Record<string, SampleValue | undefined> = {
     ...related,
     ...Object.fromEntries(left.map((path) => [path, undefined])),
   }
   const made = schema && exampleValue(schema, values)
-  if (typeof made === 'object' && made !== null && Object.keys(made).length > 0) return made as JsonObject
+  if (typeof made === 'object' && made !== null && Object.keys(made).length > 0) return made as SampleFields
   if (schema) return {}
   const fields = Object.entries(document ?? {}).filter(
     ([name]) => !OF_SERVER.has(name) && !name.startsWith('$') && !left.includes(name),
   )
-  return fields.length > 0 ? (shortened(Object.fromEntries(fields)) as JsonObject) : { title: 'A title' }
+  return fields.length > 0 ? (shortened(Object.fromEntries(fields)) as SampleFields) : { title: 'A title' }
 }
 
 /** A filter that finds a document with these fields, by a choice if there is one. */
-function exampleFilter(fields: JsonObject, schema: ExampleSchema | undefined): JsonObject | undefined {
+function exampleFilter(fields: SampleFields, schema: ExampleSchema | undefined): SampleFields | undefined {
   const properties = (schema?.['properties'] ?? {}) as Readonly<Record<string, ExampleSchema | boolean>>
-  const isChoice = ([name, value]: readonly [string, Json]): boolean =>
+  const isChoice = ([name, value]: readonly [string, SampleValue]): boolean =>
     typeof value === 'boolean' || Object.hasOwn(Object(properties[name]) as object, 'enum')
   const entries = Object.entries(fields).filter(
     ([name, value]) => ['string', 'number', 'boolean'].includes(typeof value) && !/[.$]/.test(name),
@@ -97,7 +97,8 @@ export function collectionCalls(
           method: 'POST',
           file: { field, name: fileName, type, fields: { _json: document } },
         }
-  const needsFile = field !== undefined && ((schema?.['required'] as string[] | undefined)?.includes(field) ?? false)
+  const needsFile =
+    field !== undefined && ((schema?.['required'] as string[] | undefined)?.includes(field) ?? false)
   return [
     {
       name: 'list',
@@ -115,11 +116,19 @@ export function collectionCalls(
     {
       name: 'follow',
       title: 'Follow',
-      call: { ...of, method: 'GET', path: '/store/changes', params: {}, query: { collection: name }, answer: 'events' },
+      call: {
+        ...of,
+        method: 'GET',
+        path: '/store/changes',
+        params: {},
+        query: { collection: name },
+        answer: 'events',
+      },
     },
     ...(withFile ? [{ name: 'upload', title: 'Upload', call: withFile }] : []),
   ]
 }
 
 /** One field of a document, that a change sets. */
-const changeOf = (document: JsonObject): JsonObject => Object.fromEntries(Object.entries(document).slice(0, 1))
+const changeOf = (document: SampleFields): SampleFields =>
+  Object.fromEntries(Object.entries(document).slice(0, 1))

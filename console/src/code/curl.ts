@@ -28,9 +28,7 @@ export default function curl(call: SampleCall): string {
     `curl ${flags} ${hasOwnMethod ? `-X ${method} ` : ''}${url}`,
     ...(hasToken ? ['-H "Authorization: Bearer $TOKEN"'] : []),
     ...parameters.map(([name, value]) => parameter(name, queryText(value))),
-    ...(body === undefined
-      ? []
-      : ["-H 'Content-Type: application/json'", `-d ${word(jsonLiteral(body))}`]),
+    ...(body === undefined ? [] : ["-H 'Content-Type: application/json'", `-d ${word(jsonLiteral(body))}`]),
     ...Object.entries(file?.fields ?? {}).map(
       ([name, value]) =>
         `--form-string ${word(`${name}=${typeof value === 'string' ? value : jsonLiteral(value)}`)}`,

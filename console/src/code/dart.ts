@@ -1,4 +1,4 @@
-import { addressOf, queryText, type Json, type SampleCall, type SampleFile } from './call.ts'
+import { addressOf, queryText, type SampleValue, type SampleCall, type SampleFile } from './call.ts'
 import { literal, quoted, type ValueSyntax } from './literal.ts'
 
 const text = (value: string): string => quoted(value, "'", '$')
@@ -14,10 +14,10 @@ const SYNTAX: ValueSyntax = {
   isSpaced: false,
 }
 
-const encoded = (value: Json, depth: number): string =>
+const encoded = (value: SampleValue, depth: number): string =>
   `jsonEncode(${literal(value, SYNTAX, 24, depth)})`
 
-const field = (value: Json, depth: number): string =>
+const field = (value: SampleValue, depth: number): string =>
   typeof value === 'object' ? encoded(value, depth) : text(queryText(value))
 
 function urlOf(call: SampleCall): string {

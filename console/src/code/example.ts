@@ -1,4 +1,4 @@
-import type { Json } from './call.ts'
+import type { SampleValue } from './call.ts'
 
 /** A JSON schema. */
 export type ExampleSchema = Readonly<Record<string, unknown>>
@@ -51,7 +51,21 @@ const NUMBERS: readonly (readonly [RegExp, number])[] = [
 ]
 
 /** What a pattern may match: the words of the field come first. */
-const GUESSES = ['a', 'A', 'abc', 'ABC', '1', '123', 'a-1', 'A-1', 'ABC-123', 'AB', '#0f6a5b', '2027-01-31', '12345']
+const GUESSES = [
+  'a',
+  'A',
+  'abc',
+  'ABC',
+  '1',
+  '123',
+  'a-1',
+  'A-1',
+  'ABC-123',
+  'AB',
+  '#0f6a5b',
+  '2027-01-31',
+  '12345',
+]
 
 /**
  * A value that fits a schema, as far as can be told: its default or first example, or what its type, enum, format, bounds and
@@ -63,13 +77,13 @@ const GUESSES = ['a', 'A', 'abc', 'ABC', '1', '123', 'a-1', 'A-1', 'ABC-123', 'A
  */
 export const exampleValue = (
   schema: ExampleSchema,
-  values: Readonly<Record<string, Json | undefined>> = {},
+  values: Readonly<Record<string, SampleValue | undefined>> = {},
   root: ExampleSchema = schema,
-): Json | undefined => valueOf({ root, values }, schema, '', 0)
+): SampleValue | undefined => valueOf({ root, values }, schema, '', 0)
 
-type Reading = { root: ExampleSchema; values: Readonly<Record<string, Json | undefined>> }
+type Reading = { root: ExampleSchema; values: Readonly<Record<string, SampleValue | undefined>> }
 
-function valueOf(reading: Reading, given: unknown, path: string, depth: number): Json | undefined {
+function valueOf(reading: Reading, given: unknown, path: string, depth: number): SampleValue | undefined {
   if (given === true) return 'text'
   if (typeof given !== 'object' || given === null || depth > DEPTH_MAX) return undefined
   const schema = merged(reading.root, given as ExampleSchema)
@@ -78,10 +92,12 @@ function valueOf(reading: Reading, given: unknown, path: string, depth: number):
     const value = values[path]
     return value !== undefined && isList(schema) ? [value] : value
   }
-  const own = (schema['examples'] as readonly Json[] | undefined)?.[0] ?? (schema['default'] as Json | undefined)
+  const own =
+    (schema['examples'] as readonly SampleValue[] | undefined)?.[0] ??
+    (schema['default'] as SampleValue | undefined)
   if (own !== undefined) return own
-  if (Object.hasOwn(schema, 'const')) return schema['const'] as Json
-  const choices = schema['enum'] as readonly Json[] | undefined
+  if (Object.hasOwn(schema, 'const')) return schema['const'] as SampleValue
+  const choices = schema['enum'] as readonly SampleValue[] | undefined
   if (choices) return choices[0]
   switch (typeOf(schema)) {
     case 'string':
@@ -102,7 +118,13 @@ function valueOf(reading: Reading, given: unknown, path: string, depth: number):
 
 /** A schema with what it refers to, all of allOf, and the first alternative of anyOf or oneOf that is not null. */
 function merged(root: ExampleSchema, schema: ExampleSchema, depth = 0): ExampleSchema {
-  const { $ref, allOf = [], anyOf, oneOf, ...own } = schema as {
+  const {
+    $ref,
+    allOf = [],
+    anyOf,
+    oneOf,
+    ...own
+  } = schema as {
     $ref?: string
     allOf?: readonly ExampleSchema[]
     anyOf?: readonly ExampleSchema[]
@@ -119,7 +141,7 @@ function merged(root: ExampleSchema, schema: ExampleSchema, depth = 0): ExampleS
     ...all,
     ...one,
     ...(all['properties'] && one['properties']
-      ? { properties: { ...(all['properties'] as object), ...(one['properties'] as object) } }
+      ? { properties: { ...all['properties'], ...one['properties'] } }
       : {}),
     ...(all['required'] && one['required']
       ? { required: [...(all['required'] as string[]), ...(one['required'] as string[])] }
@@ -135,7 +157,7 @@ function referred(root: ExampleSchema, reference: string): ExampleSchema {
   return typeof found === 'object' && found !== null ? (found as ExampleSchema) : {}
 }
 
-function typeOf(schema: ExampleSchema): string | undefined {
+function typeOf(schema: ExampleSchema): string {
   const { type } = schema
   if (Array.isArray(type)) return (type as string[]).find((one) => one !== 'null') ?? 'null'
   if (typeof type === 'string') return type
@@ -158,7 +180,12 @@ const wordsOf = (name: string): string =>
     .toLowerCase()
 
 function textOf(schema: ExampleSchema, path: string): string | undefined {
-  const { format, pattern, minLength = 0, maxLength = Infinity } = schema as {
+  const {
+    format,
+    pattern,
+    minLength = 0,
+    maxLength = Infinity,
+  } = schema as {
     format?: string
     pattern?: string
     minLength?: number
@@ -173,10 +200,11 @@ function textOf(schema: ExampleSchema, path: string): string | undefined {
     words.charAt(0).toUpperCase() + words.slice(1),
     ...GUESSES,
   ]
-  const fitted = byFormat === undefined ? candidates.flatMap((one) => [one, sized(one, minLength, maxLength)]) : candidates
+  const fitted =
+    byFormat === undefined ? candidates.flatMap((one) => [one, sized(one, minLength, maxLength)]) : candidates
   const expression = pattern === undefined ? undefined : expressionOf(pattern)
   return fitted.find(
-    (one) => [...one].length >= minLength && [...one].length <= maxLength && (expression?.test(one) ?? true),
+    (one) => one.length >= minLength && one.length <= maxLength && (expression?.test(one) ?? true),
   )
 }
 
@@ -210,13 +238,34 @@ function numberOf(schema: ExampleSchema, path: string): number | undefined {
   const whole = (value: number): number => (step > 0 ? Math.ceil(value / step) * step : value)
   const down = (value: number): number => (step > 0 ? Math.floor(value / step) * step : value)
   const byName = NUMBERS.filter(([known]) => known.test(lastName(path))).map(([, value]) => value)
-  return [...byName, 1, 10, whole(least), whole(least) + (step || 1), (least + most) / 2, down(most), down(most) - (step || 1), 0]
+  return [
+    ...byName,
+    1,
+    10,
+    whole(least),
+    whole(least) + (step || 1),
+    (least + most) / 2,
+    down(most),
+    down(most) - (step || 1),
+    0,
+  ]
     .map((value) => (step > 0 ? whole(value) : value))
     .find(isFit)
 }
 
-function listOf(reading: Reading, schema: ExampleSchema, path: string, depth: number): Json | undefined {
-  const { items = true, prefixItems, minItems = 0, maxItems = Infinity, uniqueItems } = schema as {
+function listOf(
+  reading: Reading,
+  schema: ExampleSchema,
+  path: string,
+  depth: number,
+): SampleValue | undefined {
+  const {
+    items = true,
+    prefixItems,
+    minItems = 0,
+    maxItems = Infinity,
+    uniqueItems,
+  } = schema as {
     items?: unknown
     prefixItems?: readonly unknown[]
     minItems?: number
@@ -225,15 +274,16 @@ function listOf(reading: Reading, schema: ExampleSchema, path: string, depth: nu
   }
   if (prefixItems) {
     const values = prefixItems.map((one) => valueOf(reading, one, path, depth + 1))
-    return values.includes(undefined) ? undefined : (values as Json[])
+    return values.includes(undefined) ? undefined : (values as SampleValue[])
   }
   if (maxItems === 0) return []
   const item = valueOf(reading, items, path, depth + 1)
   if (item === undefined) return minItems === 0 ? [] : undefined
   const count = Math.max(1, minItems)
   if (count === 1 || !uniqueItems) return Array.from({ length: count }, () => item)
-  const choices = (merged(reading.root, items as ExampleSchema)['enum'] as readonly Json[] | undefined) ?? []
-  const others = Array.from({ length: count }, (_, at): Json | undefined =>
+  const choices =
+    (merged(reading.root, items as ExampleSchema)['enum'] as readonly SampleValue[] | undefined) ?? []
+  const others = Array.from({ length: count }, (_, at): SampleValue | undefined =>
     choices.length > 0
       ? choices[at]
       : typeof item === 'number'
@@ -244,17 +294,22 @@ function listOf(reading: Reading, schema: ExampleSchema, path: string, depth: nu
             : `${item} ${at + 1}`
           : undefined,
   )
-  return others.includes(undefined) ? undefined : (others as Json[])
+  return others.includes(undefined) ? undefined : (others as SampleValue[])
 }
 
-function objectOf(reading: Reading, schema: ExampleSchema, path: string, depth: number): Json | undefined {
+function objectOf(
+  reading: Reading,
+  schema: ExampleSchema,
+  path: string,
+  depth: number,
+): SampleValue | undefined {
   const { properties = {}, required = [] } = schema as {
     properties?: Readonly<Record<string, unknown>>
     required?: readonly string[]
   }
   const optional = Object.keys(properties).filter((name) => !required.includes(name))
   const names = [...new Set(required), ...(depth === 0 ? optional : [])]
-  const fields: [string, Json][] = []
+  const fields: [string, SampleValue][] = []
   for (const name of names) {
     const isRequired = required.includes(name)
     if (!isRequired && fields.length >= FIELDS_MAX) break
@@ -269,13 +324,14 @@ const TEXT_MAX = 80
 const ITEMS_MAX = 3
 
 /** The fields of a document, short enough to be an example. */
-export function shortened(value: Json, depth = 0): Json {
-  if (typeof value === 'string') return value.length > TEXT_MAX ? value.slice(0, TEXT_MAX).toWellFormed() : value
+export function shortened(value: SampleValue, depth = 0): SampleValue {
+  if (typeof value === 'string')
+    return value.length > TEXT_MAX ? value.slice(0, TEXT_MAX).toWellFormed() : value
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value))
-    return depth > 3 ? [] : value.slice(0, ITEMS_MAX).map((one: Json) => shortened(one, depth + 1))
+    return depth > 3 ? [] : value.slice(0, ITEMS_MAX).map((one: SampleValue) => shortened(one, depth + 1))
   return Object.fromEntries(
-    Object.entries(value as Record<string, Json>)
+    Object.entries(value as Record<string, SampleValue>)
       .slice(0, depth > 3 ? 0 : FIELDS_MAX)
       .map(([name, one]) => [name, shortened(one, depth + 1)]),
   )

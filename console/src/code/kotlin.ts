@@ -1,22 +1,24 @@
-import { addressOf, queryText, type Json, type SampleCall, type SampleFile } from './call.ts'
+import { addressOf, queryText, type SampleValue, type SampleCall, type SampleFile } from './call.ts'
 import { jsonLiteral, quoted } from './literal.ts'
 
 const text = (value: string): string => quoted(value, '"', '$')
 
 /** JSON in a raw string, in which only `$` means something: JSON never has three quotes in a row. */
-export const rawJson = (value: Json, depth: number): string => {
+export const rawJson = (value: SampleValue, depth: number): string => {
   const json = jsonLiteral(value, 24, depth).replaceAll('$', () => "${'$'}")
   return `"""${json.startsWith('"') ? ` ${json} ` : json}"""`
 }
 
-const field = (value: Json, depth: number): string =>
+const field = (value: SampleValue, depth: number): string =>
   typeof value === 'object' ? rawJson(value, depth) : text(queryText(value))
 
 const formOf = ({ field: name, name: fileName, type, fields }: SampleFile): string =>
   `val form = MultipartBody.Builder().setType(MultipartBody.FORM)
 ${Object.entries(fields)
   .map(([key, value]) => `    .addFormDataPart(${text(key)}, ${field(value, 1)})\n`)
-  .join('')}    .addFormDataPart(${text(name)}, ${text(fileName)}, File(${text(fileName)}).asRequestBody(${text(type)}.toMediaType()))
+  .join(
+    '',
+  )}    .addFormDataPart(${text(name)}, ${text(fileName)}, File(${text(fileName)}).asRequestBody(${text(type)}.toMediaType()))
     .build()
 `
 

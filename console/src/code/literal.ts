@@ -1,4 +1,4 @@
-import type { Json } from './call.ts'
+import type { SampleValue } from './call.ts'
 
 const WIDTH = 88
 
@@ -62,16 +62,16 @@ export const JSON_SYNTAX: ValueSyntax = {
  * @param column where it begins in its line, and what follows it there
  * @param depth by how many steps the line is indented
  */
-export function literal(value: Json, syntax: ValueSyntax, column = 0, depth = 0): string {
+export function literal(value: SampleValue, syntax: ValueSyntax, column = 0, depth = 0): string {
   if (value === null) return syntax.words[0]
   if (typeof value === 'boolean') return syntax.words[value ? 1 : 2]
   if (typeof value === 'number') return (syntax.number ?? JSON.stringify)(value)
   if (typeof value === 'string') return syntax.text(value)
   const isList = Array.isArray(value)
   const [open, close] = isList ? ['[', ']'] : ['{', '}']
-  const entries: [string, Json][] = isList
-    ? value.map((one: Json) => ['', one])
-    : Object.entries(value as Record<string, Json>).map(([name, one]) => [
+  const entries: [string, SampleValue][] = isList
+    ? value.map((one: SampleValue) => ['', one])
+    : Object.entries(value as Record<string, SampleValue>).map(([name, one]) => [
         `${(syntax.key ?? syntax.text)(name)}: `,
         one,
       ])
@@ -87,5 +87,5 @@ export function literal(value: Json, syntax: ValueSyntax, column = 0, depth = 0)
 }
 
 /** A value as JSON. */
-export const jsonLiteral = (value: Json, column = 0, depth = 0): string =>
+export const jsonLiteral = (value: SampleValue, column = 0, depth = 0): string =>
   literal(value, JSON_SYNTAX, column, depth)

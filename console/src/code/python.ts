@@ -1,4 +1,11 @@
-import { addressOf, dispositionOf, queryText, type Json, type SampleCall, type SampleFile } from './call.ts'
+import {
+  addressOf,
+  dispositionOf,
+  queryText,
+  type SampleValue,
+  type SampleCall,
+  type SampleFile,
+} from './call.ts'
 import { jsonText, literal, type ValueSyntax } from './literal.ts'
 
 const SYNTAX: ValueSyntax = {
@@ -9,18 +16,18 @@ const SYNTAX: ValueSyntax = {
   isSpaced: false,
 }
 
-const dumps = (value: Json, column: number, depth: number): string =>
+const dumps = (value: SampleValue, column: number, depth: number): string =>
   `json.dumps(${literal(value, SYNTAX, column, depth)})`
 
 /** A value of the query or of a form: numbers and texts as they are. */
-const field = (value: Json, depth: number): string =>
+const field = (value: SampleValue, depth: number): string =>
   typeof value === 'object' && value !== null
     ? dumps(value, 40, depth)
     : typeof value === 'number'
       ? JSON.stringify(value)
       : jsonText(queryText(value))
 
-const pairs = (of: Readonly<Record<string, Json>>): string =>
+const pairs = (of: Readonly<Record<string, SampleValue>>): string =>
   `{${Object.entries(of)
     .map(([name, value]) => `${jsonText(name)}: ${field(value, 0)}`)
     .join(', ')}}`

@@ -1,4 +1,11 @@
-import type { Json, JsonObject, SampleAnswer, SampleCall, SampleFile } from './call.ts'
+import {
+  queryText,
+  type SampleValue,
+  type SampleFields,
+  type SampleAnswer,
+  type SampleCall,
+  type SampleFile,
+} from './call.ts'
 import { exampleValue, type ExampleSchema } from './example.ts'
 
 type Media = { readonly schema?: ExampleSchema }
@@ -6,7 +13,7 @@ type Parameter = {
   readonly name: string
   readonly in: string
   readonly required?: boolean
-  readonly example?: Json
+  readonly example?: SampleValue
   readonly schema?: ExampleSchema
 }
 
@@ -23,7 +30,9 @@ export type RouteOperation = {
 }
 
 /** What `/openapi.json` has of the routes. */
-export type RouteDescription = { readonly paths: Readonly<Record<string, Readonly<Record<string, RouteOperation>>>> }
+export type RouteDescription = {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, RouteOperation>>>>
+}
 
 /** A route of the server. */
 export type DescribedRoute = {
@@ -72,7 +81,7 @@ function callOf(
   const needsHeader = parameters.some((one) => one.in === 'header' && one.required)
   if ((content && !media && !form) || needsHeader) return undefined
   const root = description as unknown as ExampleSchema
-  const examples = (place: string): JsonObject =>
+  const examples = (place: string): SampleFields =>
     Object.fromEntries(
       parameters.flatMap((one) => {
         if (one.in !== place || (one.example === undefined && !one.required)) return []
@@ -86,7 +95,9 @@ function callOf(
     path: withColons(own ? path.replace(`/store/${own}`, COLLECTION) : path),
     params: {
       ...(own && { collection: own }),
-      ...Object.fromEntries(Object.entries(examples('path')).map(([name, value]) => [name, String(value)])),
+      ...Object.fromEntries(
+        Object.entries(examples('path')).map(([name, value]) => [name, queryText(value)]),
+      ),
     },
     query: examples('query'),
     ...(media && { body: exampleValue(media.schema ?? {}, {}, root) ?? {} }),
@@ -121,13 +132,14 @@ function fileOf(schema: ExampleSchema, root: ExampleSchema): SampleFile {
   const [field = 'file'] = Object.entries(properties).find(([, one]) => isFile(one)) ?? []
   const fields = required
     .filter((name) => name !== field)
-    .map((name): [string, Json] => [name, exampleValue(properties[name] ?? {}, {}, root) ?? 'text'])
+    .map((name): [string, SampleValue] => [name, exampleValue(properties[name] ?? {}, {}, root) ?? 'text'])
   return { field, name: 'notes.txt', type: 'text/plain', fields: Object.fromEntries(fields) }
 }
 
 const schemaAt = (root: ExampleSchema, reference: string): ExampleSchema => {
   let found: unknown = root
-  for (const name of reference.slice('#/'.length).split('/')) found = (found as ExampleSchema | undefined)?.[name]
+  for (const name of reference.slice('#/'.length).split('/'))
+    found = (found as ExampleSchema | undefined)?.[name]
   return (found ?? {}) as ExampleSchema
 }
 

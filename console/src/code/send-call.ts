@@ -2,7 +2,7 @@ import { isError } from '../../../client/src/index.ts'
 import { withProof } from '../parts/dialog.tsx'
 import { anonymous, six } from '../parts/session.ts'
 import { bytes } from '../parts/text.tsx'
-import type { Json, SampleCall } from './call.ts'
+import type { SampleValue, SampleCall } from './call.ts'
 
 /** What the server answered: JSON, or text. */
 export type SentAnswer = { status: number; milliseconds: number; json?: unknown; text?: string }
@@ -12,7 +12,7 @@ type AnyRaw = {
     route: string,
     input: {
       params: Readonly<Record<string, string>>
-      query: Readonly<Record<string, Json>>
+      query: Readonly<Record<string, SampleValue>>
       body: unknown
       signal: AbortSignal
     },
@@ -45,13 +45,12 @@ export async function sendCall(
     ...rest,
   })
   try {
-    const response = await withProof(() =>
-      client.raw(`${method} ${path}`, { params, query, body, signal }),
-    )
+    const response = await withProof(() => client.raw(`${method} ${path}`, { params, query, body, signal }))
     const type = response.headers.get('content-type') ?? ''
     if (type.startsWith('text/event-stream'))
-      return await readEvents(response, (text) => onEvents(answerOf(response.status, { text })))
-        .then((text) => answerOf(response.status, { text }))
+      return await readEvents(response, (text) => onEvents(answerOf(response.status, { text }))).then(
+        (text) => answerOf(response.status, { text }),
+      )
     if (!/json|^text\/|^$/.test(type)) {
       const { size } = await response.blob()
       return answerOf(response.status, { text: `${bytes(size)} of ${type}` })
@@ -64,7 +63,9 @@ export async function sendCall(
   } catch (error) {
     if (!isError(error)) throw error
     const { code, message, details } = error
-    return answerOf(error.status, { json: { error: { code, message, ...(details !== undefined && { details }) } } })
+    return answerOf(error.status, {
+      json: { error: { code, message, ...(details !== undefined && { details }) } },
+    })
   }
 }
 

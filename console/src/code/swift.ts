@@ -3,7 +3,7 @@ import {
   addressWithQuery,
   dispositionOf,
   queryText,
-  type Json,
+  type SampleValue,
   type SampleCall,
   type SampleFile,
 } from './call.ts'
@@ -38,12 +38,12 @@ export function swiftText(text: string): string {
 }
 
 /** JSON in a raw string. */
-export const swiftJson = (value: Json): string => {
+export const swiftJson = (value: SampleValue): string => {
   const json = jsonLiteral(value)
   return raw(json, json.includes('\n') || json.startsWith('"'))
 }
 
-const field = (value: Json): string =>
+const field = (value: SampleValue): string =>
   typeof value === 'object' ? raw(jsonLiteral(value, -Infinity)) : swiftText(queryText(value))
 
 function urlLines(call: SampleCall): string {
@@ -92,8 +92,7 @@ print(String(decoding: data, as: UTF8.self))`
 export default function swift(call: SampleCall): string {
   const { method, body, file, hasToken, answer } = call
   if (answer === 'page') return `import UIKit\n\n${urlLines(call)}\nawait UIApplication.shared.open(url)`
-  const header = (value: string, name: string) =>
-    `request.setValue(${value}, forHTTPHeaderField: "${name}")`
+  const header = (value: string, name: string) => `request.setValue(${value}, forHTTPHeaderField: "${name}")`
   return [
     'import Foundation\n',
     ...(hasToken ? ['let token = "TOKEN" // of a sign-in, or a service key'] : []),

@@ -1,4 +1,4 @@
-import { queryText, type Json, type JsonObject, type SampleCall } from './call.ts'
+import { queryText, type SampleValue, type SampleFields, type SampleCall } from './call.ts'
 import { literal, quoted, type ValueSyntax } from './literal.ts'
 
 const text = (value: string): string => quoted(value, "'")
@@ -19,15 +19,15 @@ const SYNTAX: ValueSyntax = {
   isSpaced: true,
 }
 
-const value = (of: Json, column = 24): string => literal(of, SYNTAX, column)
+const value = (of: SampleValue, column = 24): string => literal(of, SYNTAX, column)
 
-const isObject = (of: Json | undefined): of is JsonObject =>
+const isObject = (of: SampleValue | undefined): of is SampleFields =>
   typeof of === 'object' && of !== null && !Array.isArray(of)
 
-const texts = (of: JsonObject): of is Record<string, string> =>
+const texts = (of: SampleFields): of is Record<string, string> =>
   Object.values(of).every((one) => typeof one === 'string')
 
-const has = (of: JsonObject, ...names: string[]): boolean =>
+const has = (of: SampleFields, ...names: string[]): boolean =>
   Object.keys(of).toSorted().join() === names.toSorted().join()
 
 /** `name = expression`, and what is shown of it. */
@@ -39,7 +39,7 @@ const collection = ({ params }: SampleCall): string => `six.collection(${segment
 const OF_SERVER = new Set(['_id', 'createdAt', 'updatedAt'])
 
 /** The type of the fields that a query names, so that it compiles without the types of the server. */
-function fieldTypes({ filter, sort, fields }: JsonObject): string {
+function fieldTypes({ filter, sort, fields }: SampleFields): string {
   const named = [sort, fields].flatMap((of) => (typeof of === 'string' ? of.split(',') : []))
   const types = new Map<string, string>(named.map((name) => [name.replace(/^-/, ''), 'unknown']))
   for (const [name, one] of isObject(filter) ? Object.entries(filter) : []) {
@@ -59,12 +59,12 @@ const HANDLERS = `{
 }`
 
 /** The query of a list, whose filter is an object and whose fields are a list; undefined if the filter is none. */
-function listQuery(query: JsonObject): { types: string; text: string } | undefined {
-  const list = (of: Json) => (typeof of === 'string' && of.includes(',') ? of.split(',') : of)
+function listQuery(query: SampleFields): { types: string; text: string } | undefined {
+  const list = (of: SampleValue) => (typeof of === 'string' && of.includes(',') ? of.split(',') : of)
   const { sort, fields } = query
   const filter = typeof query['filter'] === 'string' ? parsed(query['filter']) : query['filter']
   if ('filter' in query && !isObject(filter)) return undefined
-  const all: JsonObject = {
+  const all: SampleFields = {
     ...queryOf(query),
     ...(filter !== undefined && { filter }),
     ...(sort !== undefined && { sort: list(sort) }),
@@ -76,9 +76,9 @@ function listQuery(query: JsonObject): { types: string; text: string } | undefin
   }
 }
 
-function parsed(text: string): Json | undefined {
+function parsed(text: string): SampleValue | undefined {
   try {
-    return JSON.parse(text) as Json
+    return JSON.parse(text) as SampleValue
   } catch {
     return undefined
   }
@@ -103,13 +103,17 @@ const FUNCTIONS: Readonly<Record<string, (call: SampleCall) => string | undefine
   },
   'PUT /store/:collection/:id': (call) =>
     isObject(call.body)
-      ? shown('document', `${collection(call)}.update(${segment(call.params['id'])}, ${value(call.body, 40)})`)
+      ? shown(
+          'document',
+          `${collection(call)}.update(${segment(call.params['id'])}, ${value(call.body, 40)})`,
+        )
       : undefined,
   'PATCH /store/:collection/:id': (call) =>
     isObject(call.body)
       ? shown('document', `${collection(call)}.patch(${segment(call.params['id'])}, ${value(call.body, 40)})`)
       : undefined,
-  'DELETE /store/:collection/:id': (call) => `await ${collection(call)}.remove(${segment(call.params['id'])})`,
+  'DELETE /store/:collection/:id': (call) =>
+    `await ${collection(call)}.remove(${segment(call.params['id'])})`,
   'GET /store/changes': ({ query: { collection: name, ...query } }) => {
     const watched = listQuery(query)
     return typeof name === 'string' && watched
@@ -134,7 +138,7 @@ const FUNCTIONS: Readonly<Record<string, (call: SampleCall) => string | undefine
 const WITH_QUERY = new Set(['GET /store/:collection', 'GET /store/changes'])
 
 /** A query of a route is text, where it is no number or boolean. */
-const queryOf = (query: JsonObject): JsonObject =>
+const queryOf = (query: SampleFields): SampleFields =>
   Object.fromEntries(
     Object.entries(query).map(([name, one]) => [
       name,
@@ -148,7 +152,9 @@ function general(call: SampleCall): string {
   const names = Array.from(path.matchAll(/:(\w+)/g), ([, name]) => name!)
   const input = [
     ...(names.length > 0
-      ? [`params: ${value(Object.fromEntries(names.map((name) => [name, (params[name] ?? '').toWellFormed()])))}`]
+      ? [
+          `params: ${value(Object.fromEntries(names.map((name) => [name, (params[name] ?? '').toWellFormed()])))}`,
+        ]
       : []),
     ...(Object.keys(query).length > 0 ? [`query: ${value(queryOf(query))}`] : []),
     ...(body === undefined ? [] : [`body: ${value(body)}`]),
@@ -180,7 +186,9 @@ export default function typescript(call: SampleCall): string {
   const { baseUrl, method, path, file, hasToken, answer } = call
   if (answer === 'page') {
     const query = new URLSearchParams(queryOf(call.query) as Record<string, string>).toString()
-    const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(call.params[name] ?? ''))
+    const filled = path.replaceAll(/:(\w+)/g, (_, name: string) =>
+      encodeURIComponent(call.params[name] ?? ''),
+    )
     return `location.href = ${text(baseUrl + filled + (query && `?${query}`))}`
   }
   const route = `${method} ${path}`

@@ -3,7 +3,11 @@ import type { DescribedRoute } from '../../code/route-calls.ts'
 import { Text } from '../../parts/text.tsx'
 
 /** What a route does, and a call of it with the examples of its description. */
-export default function RoutePane({ route: { method, path, summary, description, call } }: { route: DescribedRoute }) {
+export default function RoutePane({
+  route: { method, path, summary, description, call },
+}: {
+  route: DescribedRoute
+}) {
   return (
     <>
       <h2 tabIndex={-1}>
@@ -24,7 +28,8 @@ export default function RoutePane({ route: { method, path, summary, description,
             </code>
           </p>
           <p class="soft">
-            Its requests are of a protocol of their own, or come from a provider: there is no code for it here.
+            Its requests are of a protocol of their own, or come from a provider: there is no code for it
+            here.
           </p>
         </>
       )}

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 
 import { CallView } from '../../code/call-view.tsx'
 import { collectionCalls, type SampleCollection } from '../../code/collection-calls.ts'
-import type { JsonObject } from '../../code/call.ts'
+import type { SampleFields } from '../../code/call.ts'
 import type { ExampleSchema } from '../../code/example.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Show, useLoad } from '../../parts/load.tsx'
@@ -32,7 +32,7 @@ const OF_ONE = new Set(['get', 'change', 'delete'])
 const NO_ID = 'ID'
 
 function Calls({ of, again }: { of: SampleCollection; again: () => void }) {
-  const [id, setId] = useState(String(of.document?.['_id'] ?? NO_ID))
+  const [id, setId] = useState((of.document?.['_id'] as string | undefined) ?? NO_ID)
   return (
     <Tabs
       label="Calls"
@@ -97,11 +97,11 @@ async function loadSample(name: string, signal: AbortSignal): Promise<SampleColl
   }
 }
 
-async function newest(collection: string, signal: AbortSignal): Promise<JsonObject | undefined> {
+async function newest(collection: string, signal: AbortSignal): Promise<SampleFields | undefined> {
   const { data } = await six.call('GET /store/:collection', {
     params: { collection },
     query: { limit: 1, total: 'none' },
     signal,
   })
-  return data[0] as JsonObject | undefined
+  return data[0] as SampleFields | undefined
 }
