@@ -59,7 +59,7 @@ describe('the API in the console', { skip: withoutChromium }, () => {
     const answer = () => page.getByLabel('The answer')
     async function open(collection: string): Promise<void> {
       await admin.go(`#/data/${collection}`)
-      await page.getByRole('heading', { name: collection }).waitFor()
+      await page.getByRole('heading', { name: collection, exact: true }).waitFor()
       await page.getByText('More', { exact: true }).click()
       await button('API').click()
       await page.getByLabel(/^Code for /).waitFor()
@@ -74,7 +74,7 @@ describe('the API in the console', { skip: withoutChromium }, () => {
       await tab('Create').click()
       assert.match(
         await code(),
-        /"title": "A title",\s+"shelf": "\w{26}",\s+"year": 2027,\s+"kind": "novel"\s+\}'$/,
+        /"title": "A title",\s+"shelf": "\w{26}",\s+"year": 2027,\s+"kind": "novel"\s*\}'$/,
       )
       await checkLooks(page, 'the API of a collection')
       await button('Python').click()
@@ -103,7 +103,7 @@ describe('the API in the console', { skip: withoutChromium }, () => {
       )
       await question.getByRole('button', { name: 'Send' }).focus()
       await page.keyboard.press('Enter')
-      await page.getByRole('status').getByText('201').waitFor()
+      await page.getByRole('status').getByText('201', { exact: true }).waitFor()
       const [, id = ''] = /"_id": "(\w+)"/.exec(await answer().innerText())!
       await tab('Get').click()
       assert.equal(await page.getByLabel('Document', { exact: true }).inputValue(), id)
@@ -120,7 +120,7 @@ describe('the API in the console', { skip: withoutChromium }, () => {
         .getByRole('dialog', { name: `Send DELETE /store/books/${id}?` })
         .getByRole('button', { name: 'Send' })
         .click()
-      await page.getByRole('status').getByText('200').waitFor()
+      await page.getByRole('status').getByText('200', { exact: true }).waitFor()
       await button('Close').click()
       await page.getByText('This collection has no documents.').waitFor()
     })
@@ -150,6 +150,7 @@ describe('the API in the console', { skip: withoutChromium }, () => {
       await open('notes')
       await tab('Create').click()
       await button('curl').click()
+      await page.getByLabel('Code for curl').waitFor()
       assert.match(await code(), /-d '\{"text": "A strange\\u202enote", "done": false\}'$/)
       await button('Close').click()
       assert.equal(await dialog().count(), 0)

@@ -31,8 +31,8 @@ function choose(name: string): void {
 export function CallView({ call, done }: { call: SampleCall; done?: (answer: SentAnswer) => void }) {
   const { method, baseUrl } = call
   return (
-    <div class="call">
-      <p class="call-line">
+    <div class="sample">
+      <p class="sample-route">
         <Badge tone={method === 'GET' ? 'good' : method === 'DELETE' ? 'bad' : 'warning'}>{method}</Badge>{' '}
         <code>
           <Text>{addressOf({ ...call, baseUrl: '' })}</Text>
@@ -51,35 +51,31 @@ export function CallView({ call, done }: { call: SampleCall; done?: (answer: Sen
 function Code({ call }: { call: SampleCall }) {
   const chosen = languages.find(({ name }) => name === language.value) ?? languages[0]!
   const loaded = useLoad(async () => ({ of: chosen, write: (await chosen.load()).default }), [chosen])
+  const text = loaded.value?.write(call) ?? ''
   return (
     <>
-      <div class="languages" role="group" aria-label="Language">
-        {languages.map((one) => (
-          <button
-            key={one.name}
-            type="button"
-            class="small"
-            aria-pressed={one === chosen}
-            onClick={() => choose(one.name)}
-          >
-            {one.title}
-          </button>
-        ))}
+      <div class="languages">
+        <div role="group" aria-label="Language">
+          {languages.map((one) => (
+            <button
+              key={one.name}
+              type="button"
+              class="small"
+              aria-pressed={one === chosen}
+              onClick={() => choose(one.name)}
+            >
+              {one.title}
+            </button>
+          ))}
+        </div>
+        <Copy text={text} what="the code" />
       </div>
       <Show of={loaded}>
-        {({ of, write }) => {
-          const text = write(call)
-          return (
-            <div class="code-box">
-              <pre class="json" tabIndex={0} aria-label={`Code for ${of.title}`}>
-                <code>
-                  <Text>{text}</Text>
-                </code>
-              </pre>
-              <Copy text={text} what="the code" />
-            </div>
-          )
-        }}
+        {({ of }) => (
+          <pre class="json" tabIndex={0} aria-label={`Code for ${of.title}`}>
+            <Text>{text}</Text>
+          </pre>
+        )}
       </Show>
     </>
   )

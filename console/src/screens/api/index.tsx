@@ -1,4 +1,4 @@
-import { useRef } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 
 import type { DescribedRoute } from '../../code/route-calls.ts'
 import { Late } from '../../parts/late.tsx'
@@ -7,21 +7,28 @@ import { place } from '../../parts/router.tsx'
 import { Text } from '../../parts/text.tsx'
 import { loadRoutes } from './routes.ts'
 
-const WIRES = ['auth', 'store', 'pay', 'messaging', 'onchain', 'core'] as const
+// What applications call most is first; before them their own wires.
+const WIRES = ['auth', 'store', 'pay', 'messaging', 'onchain', 'core']
+
+const byWire = (a: DescribedRoute, b: DescribedRoute): number => WIRES.indexOf(a.wire) - WIRES.indexOf(b.wire)
 
 type Loaded = { filter: string; routes: readonly DescribedRoute[] }
 
 /** The routes of all wires, and each as code. */
 export default function Api() {
   const loaded = useRef<Loaded>(undefined)
+  const [wires, setWires] = useState<readonly string[]>(WIRES)
   async function load({ signal }: { signal: AbortSignal }) {
     const { query } = place.value
     const [q, wire] = [(query.get('q') ?? '').toLowerCase(), query.get('wire') ?? '']
     const filter = JSON.stringify([q, wire])
     // Only a list that is loaded again asks the server again.
     const routes =
-      loaded.current && loaded.current.filter !== filter ? loaded.current.routes : await loadRoutes(signal)
+      loaded.current && loaded.current.filter !== filter
+        ? loaded.current.routes
+        : (await loadRoutes(signal)).toSorted(byWire)
     loaded.current = { filter, routes }
+    setWires([...new Set(routes.map((one) => one.wire))])
     const words = q.split(/\s+/)
     return {
       rows: routes.filter((one) => {
@@ -38,7 +45,7 @@ export default function Api() {
       load={load}
       filters={[
         { kind: 'search', name: 'q', label: 'What a route does, or its path' },
-        { kind: 'choice', name: 'wire', label: 'Wire', options: WIRES.map((one) => [one, one]) },
+        { kind: 'choice', name: 'wire', label: 'Wire', options: wires.map((one) => [one, one]) },
       ]}
       columns={[
         {

@@ -41,7 +41,7 @@ function Calls({ of, again }: { of: SampleCollection; again: () => void }) {
         name,
         title,
         show: () => (
-          <div class="fields">
+          <div class="sample">
             {OF_ONE.has(name) && (
               <label class="field">
                 Document
