@@ -118,7 +118,7 @@ describe('the text of a call', () => {
             authorization: asked.headers.authorization,
           },
           sent(samples[at]!),
-          texts[at],
+          texts[at]!,
         )
     })
 })
