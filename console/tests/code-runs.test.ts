@@ -267,6 +267,41 @@ anyEngine((engine) => {
       assert.equal((await app.request('POST', '/store/reviews', { token, body: review })).status, 201)
     })
 
+    test('is short, and soon there, whatever the schema is', () => {
+      const itself = { $ref: '#' }
+      const fields = Array.from({ length: 10_000 }, (_, at) => `f${at}`)
+      const all = (schema: object) => Object.fromEntries(fields.map((name) => [name, schema]))
+      const hostile = {
+        circular: { type: 'object', required: fields.slice(0, 50), properties: all(itself) },
+        together: { allOf: Array.from({ length: 50 }, () => itself) },
+        alone: itself,
+        many: { type: 'object', required: fields, properties: all({ type: 'string' }) },
+        optional: { type: 'object', properties: all({ type: 'string' }) },
+        slow: {
+          type: 'object',
+          required: ['a'],
+          properties: { a: { type: 'string', minLength: 900, pattern: '^(a+)+$' } },
+        },
+        long: {
+          type: 'object',
+          properties: { a: { type: 'array', minItems: 1e9, items: { type: 'string' } } },
+        },
+        nested: { type: 'array', minItems: 20, items: itself },
+        inherited: { type: 'object', required: ['constructor', '__proto__'] },
+        nothing: { anyOf: [false], items: 7, properties: { a: null } },
+      }
+      for (const [name, schema] of Object.entries(hostile)) {
+        const document = exampleDocument({
+          name,
+          schema: schema as never,
+          files: {},
+          guarded: [],
+          related: {},
+        })
+        assert.ok(JSON.stringify(document).length < 100_000, name)
+      }
+    })
+
     test('takes the fields of the newest document where there is no schema, and cuts what is long', () => {
       const document = {
         _id: 'a',

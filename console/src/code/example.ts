@@ -5,6 +5,12 @@ export type ExampleSchema = Readonly<Record<string, unknown>>
 
 const FIELDS_MAX = 12
 const DEPTH_MAX = 6
+/** Schemas that are looked at for one example: those that refer to themselves have no end. */
+const SCHEMAS_MAX = 2_000
+/** Characters of a list as JSON. */
+const LIST_MAX = 5_000
+/** Longer texts are not compared with a pattern, which may take a time that doubles with each character. */
+const MATCHED_MAX = 16
 
 const FORMATS: Readonly<Record<string, string>> = {
   'date-time': '2027-01-31T12:00:00Z',
@@ -79,14 +85,20 @@ export const exampleValue = (
   schema: ExampleSchema,
   values: Readonly<Record<string, SampleValue | undefined>> = {},
   root: ExampleSchema = schema,
-): SampleValue | undefined => valueOf({ root, values }, schema, '', 0)
+): SampleValue | undefined => valueOf({ root, values, left: SCHEMAS_MAX }, schema, '', 0)
 
-type Reading = { root: ExampleSchema; values: Readonly<Record<string, SampleValue | undefined>> }
+type Reading = {
+  readonly root: ExampleSchema
+  readonly values: Readonly<Record<string, SampleValue | undefined>>
+  /** How many schemas are still looked at. */
+  left: number
+}
 
 function valueOf(reading: Reading, given: unknown, path: string, depth: number): SampleValue | undefined {
   if (given === true) return 'text'
-  if (typeof given !== 'object' || given === null || depth > DEPTH_MAX) return undefined
-  const schema = merged(reading.root, given as ExampleSchema)
+  if (typeof given !== 'object' || given === null || depth > DEPTH_MAX || reading.left-- <= 0)
+    return undefined
+  const schema = merged(reading, given as ExampleSchema)
   const { values } = reading
   if (Object.hasOwn(values, path)) {
     const value = values[path]
@@ -117,7 +129,7 @@ function valueOf(reading: Reading, given: unknown, path: string, depth: number):
 }
 
 /** A schema with what it refers to, all of allOf, and the first alternative of anyOf or oneOf that is not null. */
-function merged(root: ExampleSchema, schema: ExampleSchema, depth = 0): ExampleSchema {
+function merged(reading: Reading, schema: ExampleSchema, depth = 0): ExampleSchema {
   const {
     $ref,
     allOf = [],
@@ -132,12 +144,12 @@ function merged(root: ExampleSchema, schema: ExampleSchema, depth = 0): ExampleS
   } & ExampleSchema
   const alternatives = anyOf ?? oneOf
   const parts = [
-    ...($ref === undefined ? [] : [referred(root, $ref)]),
+    ...($ref === undefined ? [] : [referred(reading.root, $ref)]),
     ...allOf,
     ...(alternatives ? [alternatives.find(({ type }) => type !== 'null') ?? alternatives[0]!] : []),
   ]
-  if (parts.length === 0 || depth > DEPTH_MAX) return own
-  return [...parts.map((one) => merged(root, one, depth + 1)), own].reduce((all, one) => ({
+  if (parts.length === 0 || depth > DEPTH_MAX || reading.left-- <= 0) return own
+  return [...parts.map((one) => merged(reading, one, depth + 1)), own].reduce((all, one) => ({
     ...all,
     ...one,
     ...(all['properties'] && one['properties']
@@ -204,7 +216,10 @@ function textOf(schema: ExampleSchema, path: string): string | undefined {
     byFormat === undefined ? candidates.flatMap((one) => [one, sized(one, minLength, maxLength)]) : candidates
   const expression = pattern === undefined ? undefined : expressionOf(pattern)
   return fitted.find(
-    (one) => one.length >= minLength && one.length <= maxLength && (expression?.test(one) ?? true),
+    (one) =>
+      one.length >= minLength &&
+      one.length <= maxLength &&
+      (!expression || (one.length <= MATCHED_MAX && expression.test(one))),
   )
 }
 
@@ -280,9 +295,10 @@ function listOf(
   const item = valueOf(reading, items, path, depth + 1)
   if (item === undefined) return minItems === 0 ? [] : undefined
   const count = Math.max(1, minItems)
+  if (count * JSON.stringify(item).length > LIST_MAX) return undefined
   if (count === 1 || !uniqueItems) return Array.from({ length: count }, () => item)
   const choices =
-    (merged(reading.root, items as ExampleSchema)['enum'] as readonly SampleValue[] | undefined) ?? []
+    (merged(reading, items as ExampleSchema)['enum'] as readonly SampleValue[] | undefined) ?? []
   const others = Array.from({ length: count }, (_, at): SampleValue | undefined =>
     choices.length > 0
       ? choices[at]
@@ -307,13 +323,15 @@ function objectOf(
     properties?: Readonly<Record<string, unknown>>
     required?: readonly string[]
   }
-  const optional = Object.keys(properties).filter((name) => !required.includes(name))
-  const names = [...new Set(required), ...(depth === 0 ? optional : [])]
+  const needed = new Set(required)
+  const optional = Object.keys(properties).filter((name) => !needed.has(name))
+  const names = [...needed, ...(depth === 0 ? optional : [])]
   const fields: [string, SampleValue][] = []
   for (const name of names) {
-    const isRequired = required.includes(name)
-    if (!isRequired && fields.length >= FIELDS_MAX) break
-    const value = valueOf(reading, properties[name] ?? true, path ? `${path}.${name}` : name, depth + 1)
+    const isRequired = needed.has(name)
+    if (reading.left <= 0 || (!isRequired && fields.length >= FIELDS_MAX)) break
+    const own = Object.hasOwn(properties, name) ? properties[name] : true
+    const value = valueOf(reading, own, path ? `${path}.${name}` : name, depth + 1)
     if (value !== undefined) fields.push([name, value])
     else if (isRequired && !Object.hasOwn(reading.values, path ? `${path}.${name}` : name)) return undefined
   }
