@@ -293,7 +293,7 @@ anyEngine((engine) => {
       for (const [name, schema] of Object.entries(hostile)) {
         const document = exampleDocument({
           name,
-          schema: schema as never,
+          schema,
           files: {},
           guarded: [],
           related: {},
