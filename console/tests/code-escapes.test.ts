@@ -1,6 +1,6 @@
 // The texts of calls with values that mean something in a shell or a language: what arrives is what was meant.
 import assert from 'node:assert/strict'
-import { mkdir } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 
@@ -93,17 +93,14 @@ describe('the text of a call', () => {
     test(`in ${runner.language} sends what was meant`, { skip: runner.skip }, async (t) => {
       const server = await startScriptedServer(t, (_, response) => json(response, 200, {}))
       const folder = await temporaryFolder(t)
-      await mkdir(join(folder, 'calls'))
       const samples = fc.sample(calls(`http://127.0.0.1:${server.port}`), CALLS)
       const texts = await Promise.all(samples.map((one) => codeOf(runner.language, one)))
-      // Each in a file or function of its own, all in one process.
-      const modules = texts.map(
-        (text) => `data:text/javascript;base64,${Buffer.from(withClient(text)).toString('base64')}`,
-      )
-      const whole =
-        runner.language === 'typescript'
-          ? modules.map((one) => `await import(${JSON.stringify(one)})`).join('\n')
-          : texts.join('\n')
+      // All in one process; modules, which declare the same names, each in a file of its own.
+      const isModule = runner.language === 'typescript'
+      if (isModule)
+        for (const [at, text] of texts.entries())
+          await writeFile(join(folder, `call-${at}.ts`), withClient(text))
+      const whole = texts.map((text, at) => (isModule ? `await import('./call-${at}.ts')` : text)).join('\n')
       const running = await startCode(runner, whole, { folder, token: 'a-token' })
       t.after(running.kill)
       await running.ended
