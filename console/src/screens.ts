@@ -102,6 +102,14 @@ export const screens: readonly Screen[] = [
     load: () => import('./screens/application/index.tsx'),
   },
   {
+    name: 'api',
+    title: 'API',
+    area: 'data',
+    key: 'i',
+    search: 'q',
+    load: () => import('./screens/api/index.tsx'),
+  },
+  {
     name: 'users',
     title: 'Users',
     area: 'people',

@@ -19,7 +19,7 @@ const SCREENS = 7
 /** What a screen shows if a value is missing that it took for granted. */
 const NO_VALUE = /\b(?:undefined|null|NaN|Invalid Date)\b|\[object /
 /** The calls of a screen; the console's own state and session still work. */
-const CALLS = /\/(?:auth|core|store|pay|messaging|onchain)\//
+const CALLS = /\/(?:(?:auth|core|store|pay|messaging|onchain)\/|openapi\.json)/
 
 describe('each screen of the console', { skip: withoutChromium }, () => {
   someEngine((engine) => {

@@ -160,14 +160,14 @@ function useEditing(rows: { current: ReadonlyMap<string, GridRow> }, columns: re
       const path = pathAt(cell)
       if (path !== undefined) edit(cell, [path])
     }
-    document.addEventListener('keydown', onKeyDown)
-    document.addEventListener('click', onClick, { capture: true })
-    document.addEventListener('dblclick', onDoubleClick)
+    const controller = new AbortController()
+    const { signal } = controller
+    document.addEventListener('keydown', onKeyDown, { signal })
+    document.addEventListener('click', onClick, { capture: true, signal })
+    document.addEventListener('dblclick', onDoubleClick, { signal })
     return () => {
       clearTimeout(opening)
-      document.removeEventListener('keydown', onKeyDown)
-      document.removeEventListener('click', onClick, { capture: true })
-      document.removeEventListener('dblclick', onDoubleClick)
+      controller.abort()
     }
   }, [columns.join()])
 }
@@ -186,23 +186,24 @@ type ToolsProps = {
 function Tools({ collection, query, columns, fields, choose, again }: ToolsProps) {
   // The routes of these take a filter, and would act on all documents.
   const isSearch = query.search !== ''
+  const of = { collection, again }
   const more: [title: string, open: () => void, changes?: boolean][] = [
     ['Views', () => openLate(() => import('./saved-views.tsx'), { collection, columns, choose })],
-    ['Import', () => openLate(() => import('./import.tsx'), { collection, again }), true],
+    ['Import', () => openLate(() => import('./import.tsx'), of), true],
     [
       'Change all…',
       () =>
         openLate(() => import('./bulk.tsx'), {
-          collection,
+          ...of,
           filter: query.filter,
           owner: query.owner,
           ids: undefined,
-          again,
         }),
       true,
     ],
+    ['API', () => openLate(() => import('./api.tsx'), of)],
     ['Why is it slow?', () => openLate(() => import('./explain.tsx'), { collection, query })],
-    ['About', () => openLate(() => import('./about.tsx'), { collection, query, again })],
+    ['About', () => openLate(() => import('./about.tsx'), { ...of, query })],
   ]
   return (
     <>
