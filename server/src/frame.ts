@@ -72,7 +72,7 @@ export function createFrame({
 /** What is known once all wires are set up. */
 export type DeferredStatus = Pick<
   ServerStatus,
-  'state' | 'health' | 'diagnoses' | 'screens' | 'figures' | 'settings'
+  'state' | 'health' | 'diagnoses' | 'screens' | 'figures' | 'series' | 'settings'
 > & {
   scopes: () => readonly string[]
 }

@@ -1,16 +1,20 @@
 import { defineWire } from '../../kernel/wire/wire.ts'
 import { createStorageProbe } from './health.ts'
+import { frameSeries } from './overview/frame-series.ts'
+import { sampleLevels } from './overview/series.ts'
 import { coreRoutes } from './routes.ts'
 import type { CoreContext } from './server-status.ts'
 import { webhookDiagnosis } from './webhooks/webhook-diagnosis.ts'
 
 export { ACTOR_KINDS, createAuditLog, type AuditLog, type LoggedEntry } from './audit/audit-log.ts'
 
+const SAMPLE_MS = 600_000
+
 /** Health, readiness, version and metrics of the server, and the webhooks that its events are sent to. */
 export const core = defineWire({
   name: 'core',
   description: 'Health, readiness, version and metrics of the server, and webhooks.',
-  setup({ db, clock, status, settings, metrics }: CoreContext) {
+  setup({ db, clock, jobs, status, settings, metrics }: CoreContext) {
     const readStorage = createStorageProbe({ db, clock })
     metrics.gauge(
       {
@@ -20,9 +24,11 @@ export const core = defineWire({
       },
       async () => [{ labels: {}, value: (await readStorage()) === 'writable' ? 1 : 0 }],
     )
+    jobs.every('sixwire.sample-levels', SAMPLE_MS, () => sampleLevels({ db, clock }, status.series()))
     return {
-      routes: coreRoutes({ db, readStorage, status, settings }),
+      routes: coreRoutes({ db, clock, readStorage, status, settings }),
       service: undefined,
+      series: frameSeries({ db, clock }, { isLogged: status.logs.keeps !== undefined }),
       diagnoses: [webhookDiagnosis(status.webhooks)],
     }
   },

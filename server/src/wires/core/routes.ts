@@ -1,5 +1,6 @@
 import { Type } from '../../base/schema.ts'
 
+import type { Clock } from '../../base/clock.ts'
 import { errors } from '../../base/errors.ts'
 import { platformVersion } from '../../base/platform-version.ts'
 import type { Settings } from '../../kernel/config/config.ts'
@@ -9,6 +10,7 @@ import { answer, route } from '../../http/route.ts'
 import type { ServerStatus } from './server-status.ts'
 import { createHealth, HealthFields, type Storage } from './health.ts'
 import { logEndpoints } from './request-log/log-endpoints.ts'
+import { seriesEndpoint } from './overview/series-endpoint.ts'
 import { overviewEndpoints } from './overview/overview-endpoints.ts'
 import { jobEndpoints } from './jobs/job-endpoints.ts'
 import { webhookEndpoints } from './webhooks/webhook-endpoints.ts'
@@ -18,11 +20,13 @@ const PROBES = { rate: '600/min', countedIn: 'process' } as const
 
 export function coreRoutes({
   db,
+  clock,
   readStorage,
   status,
   settings,
 }: {
   db: Database
+  clock: Clock
   readStorage: () => Promise<Storage>
   status: ServerStatus
   settings: Settings
@@ -35,11 +39,13 @@ export function coreRoutes({
   const { overview, config, screens } = overviewEndpoints({ status, settings, readHealth })
   const operatorRoutes = [
     route('GET /core/overview', ...overview),
+    route('GET /core/series', ...seriesEndpoint({ db, clock, all: () => status.series() })),
     route('GET /core/config', ...config),
     route('GET /core/screens', ...screens),
     route('GET /core/logs', ...logs.list),
     route('GET /core/logs/stream', ...logs.stream),
     route('GET /core/logs/faults', ...logs.faults),
+    route('GET /core/logs/routes', ...logs.routes),
     route('POST /core/logs/faults/:id/resolve', ...logs.resolve),
     route('GET /core/jobs', ...jobs.list),
     route('GET /core/jobs/counts', ...jobs.counts),
