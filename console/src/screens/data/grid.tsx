@@ -19,7 +19,7 @@ const COLUMNS_SHOWN = 4
 const SHORT_ID = 12
 const DOUBLE_CLICK_MS = 250
 
-type FieldSample = { path: string; documents: number }
+type FieldSample = { path: string; documents: number; types: Readonly<Record<string, number>> }
 
 /** The fields that most documents have, of the first level; files are always shown. */
 const usualColumns = (fields: readonly FieldSample[], files: readonly string[]): string[] => {
@@ -91,7 +91,7 @@ export default function Grid({ collection }: { collection: string }) {
           <Tools
             {...{ collection, columns, choose, again }}
             query={gridQueryOf(place.value.query, knownFields)}
-            fields={knownFields && fields.map(({ path }) => path)}
+            fields={knownFields && fields}
           />
         </>
       )}
@@ -177,7 +177,7 @@ type ToolsProps = {
   query: GridQuery
   columns: readonly string[]
   /** Undefined until they are known. */
-  fields: readonly string[] | undefined
+  fields: readonly FieldSample[] | undefined
   choose: (names: readonly string[] | undefined) => void
   again: () => void
 }
@@ -186,8 +186,10 @@ type ToolsProps = {
 function Tools({ collection, query, columns, fields, choose, again }: ToolsProps) {
   // The routes of these take a filter, and would act on all documents.
   const isSearch = query.search !== ''
+  const paths = (fields ?? []).map(({ path }) => path)
   const more: [title: string, open: () => void, changes?: boolean][] = [
     ['Views', () => openLate(() => import('./saved-views.tsx'), { collection, columns, choose })],
+    ['Plots', () => openLate(() => import('./plots/index.tsx'), { collection, query, fields: fields ?? [] })],
     ['Import', () => openLate(() => import('./import.tsx'), { collection, again }), true],
     [
       'Change all…',
@@ -208,12 +210,12 @@ function Tools({ collection, query, columns, fields, choose, again }: ToolsProps
     <>
       <Tool
         title="Build filter"
-        open={() => openLate(() => import('./builder.tsx'), { fields: fields ?? [] })}
+        open={() => openLate(() => import('./builder.tsx'), { fields: paths })}
         disabled={!fields}
       />
       <Tool
         title="Columns"
-        open={() => openLate(() => import('./columns.tsx'), { columns, fields: fields ?? [], choose })}
+        open={() => openLate(() => import('./columns.tsx'), { columns, fields: paths, choose })}
         disabled={!fields}
       />
       <Tool
