@@ -1,70 +1,11 @@
-import type { Logger } from './base/logger.ts'
-import { systemClock, type Clock } from './base/clock.ts'
-import { errors, type ApiError } from './base/errors.ts'
-import { newId } from './base/ids.ts'
+import { Coalescer } from './base/coalesce.ts'
 import { oneLine } from './base/one-line.ts'
-import {
-  checkConflicts,
-  checkRoutes,
-  checkRunning,
-  refuseSignedInCallers,
-} from './kernel/wire/check-routes.ts'
-import { checkSchemas } from './kernel/wire/check-schemas.ts'
-import { configFileName, thrownBy } from './kernel/config/config-file.ts'
-import { checkVariables, loadSettings, type Settings } from './kernel/config/config.ts'
-import type { Database } from './db/database.ts'
-import { StartError } from './base/start-error.ts'
-import { contextOf, createFrame, statusOf, type DeferredStatus } from './frame.ts'
-import { openDatabase } from './db/open.ts'
-import type { Dialect } from './db/sql.ts'
-import type { Diagnosis } from './kernel/wire/diagnosis.ts'
-import { frameDiagnoses } from './wires/core/overview/frame-diagnoses.ts'
-import type { AuditLog } from './wires/core/audit/audit-log.ts'
-import { recordDenial } from './kernel/audit/denials.ts'
-import { createPolicy } from './kernel/policy/policy.ts'
-import { ExpectedCallers } from './http/expected-callers.ts'
-import type { RouteGroup } from './http/route.ts'
-import { scopesOf } from './http/scopes.ts'
-import { createServer, type Server } from './http/server.ts'
-import { checkWebhooks } from './kernel/events/webhook-option.ts'
-import type { JobOperations } from './wires/core/jobs/job-operations.ts'
-import { createJobs } from './kernel/jobs/jobs.ts'
-import { createLifecycle, type Stage } from './kernel/lifecycle/lifecycle.ts'
-import { createLog } from './kernel/telemetry/log.ts'
-import type { DeclaredMetric } from './kernel/telemetry/metrics.ts'
-import { declareLoadMetrics } from './kernel/telemetry/load-metrics.ts'
-import type { LogOperations } from './wires/core/request-log/log-operations.ts'
-import { checkScreens } from './wires/core/screens/check-screens.ts'
-import type { ShownScreen } from './wires/core/screens/shown-screen.ts'
-import type { CoreContext } from './wires/core/server-status.ts'
-import { settingsInForce, type SettingInForce } from './wires/core/settings-in-force.ts'
-import type { Tables } from './kernel/move/copy-tables.ts'
-import { refuseMoved } from './kernel/move/closed-source.ts'
-import { FRAME_EXPORT } from './kernel/export/frame-export.ts'
-import { createProcesses } from './kernel/lifecycle/processes.ts'
-import { checkSchedules } from './kernel/schedule/schedule-option.ts'
-import { createSchedule } from './kernel/schedule/schedule.ts'
-import { FRAME_SEALED, isRotatedTo, type SealedColumn } from './kernel/secret/sealed.ts'
-import { adoptNextSecret, findNextSecret } from './kernel/secret/secret.ts'
-import { checkServedPolicy } from './kernel/lifecycle/served-policy.ts'
-import { explained } from './kernel/lifecycle/storage-start-error.ts'
-import { warningsOf } from './kernel/config/warnings.ts'
-import type { SandboxLists } from './kernel/wire/sandbox-lists.ts'
-import type { PersonalTables } from './kernel/wire/personal-data.ts'
-import type { WireExport } from './kernel/wire/table-export.ts'
-import type { OpenStandIns, StandIns } from './kernel/wire/stand-ins.ts'
-import type { ConfiguredWire, Running, ServiceOf } from './kernel/wire/wire.ts'
-import {
-  checkOptions,
-  unconfiguredProviders,
-  unconfiguredVariables,
-  variablesOf,
-} from './kernel/wire/options.ts'
-import { tablesOf, wiresIn } from './installation.ts'
-import type { ServerParts } from './parts.ts'
-import { end, endWires, listen, migrate, readFrameMigrations, start, type AssembledServer } from './start.ts'
-import { chooseWires, configuredWires, type BuiltIn, type Config } from './wires.ts'
+import { within } from './base/within.ts'
+import { createInstance, type App, type AppOptions, type Instance } from './instance.ts'
+import type { StoredSettings } from './kernel/settings/stored-settings.ts'
+import type { FailedCheck, SettingChanges } from './wires/core/settings/setting-changes.ts'
 
+export type { App, AppOptions } from './instance.ts'
 export {
   defineConfig,
   loadConfig,
@@ -74,83 +15,11 @@ export {
   type TypedConfig,
 } from './wires.ts'
 
-/** Options of `createApp`. */
-export type AppOptions = {
-  /** The configuration, such as that of `loadConfig`. Default: empty. */
-  config?: Config
-  /** Environment variables; they take precedence over the configuration. Default: `process.env`. */
-  environment?: Record<string, string | undefined>
-  /** Where a variable of the environment is from, for `GET /core/config`: `.env`. Default: the environment. */
-  sourceOf?: (variable: string) => string | undefined
-  /** The application's folder. Default: the current one. */
-  folder?: string
-  /** Whether an empty database is right where the data folder has files of an installation. Default: false. */
-  newDatabase?: boolean
-  /** The clock of timers and times. Default: the system's. */
-  clock?: Clock
-  /** Whether the sandbox may open if the settings enable it; a command needs none. Default: true. */
-  standIns?: boolean
-  /** The destination of log lines. Default: standard output. */
-  logTo?: { write(line: string): void }
-}
-
-/** A server; see `createApp`. */
-export type App = {
-  readonly settings: Settings
-  readonly db: Database
-  /** @internal */
-  readonly server: Server
-  readonly wires: readonly string[]
-  /** The routes of each wire. */
-  readonly routes: readonly RouteGroup[]
-  /**
-   * Returns the service of a wire, which does what its routes do without HTTP.
-   *
-   * @throws StartError if the wire is not loaded
-   */
-  service<N extends keyof BuiltIn>(name: N): ServiceOf<BuiltIn[N]>
-  /** Runs the migrations, and does nothing else. @throws StartError if the data was moved, unless that does not matter */
-  migrate(options?: { evenIfMoved?: boolean }): Promise<void>
-  /** Runs the migrations and starts every wire, without opening a port: enough for the command line. */
-  start(): Promise<void>
-  /** Opens the port, then starts; returns the address. `/ready` is true once this resolves. */
-  listen(): Promise<string>
-  /** The health of each wire, by name, for `sixwire check`. */
-  health(): ReadonlyMap<string, () => Promise<void>>
-  /** The further checks of each wire, by name. */
-  checks(): ReadonlyMap<string, ReadonlyMap<string, () => Promise<void>>>
-  /** What operators do with background jobs. */
-  readonly jobs: JobOperations
-  /** What operators do with the request log. */
-  readonly logs: LogOperations
-  /** Who did what that concerns accounts, money, keys and whole collections. */
-  readonly audit: AuditLog
-  /** Rejects, as `listen` does, if the policy would open data that was guarded. */
-  checkPolicy(): Promise<void>
-  readonly log: Logger
-  /** The providers that nothing configures, by their wires: `pay.stripe`. */
-  readonly notConfigured: readonly string[]
-  /** What of the configuration can work and is likely to be a mistake, one line each. */
-  readonly warnings: readonly string[]
-  /** What `/metrics` has, beside the metrics of requests and of Node. */
-  metrics(): readonly DeclaredMetric[]
-  /** All types of events that the wires declare; `*` is any name. */
-  eventTypes(): readonly string[]
-  /** The checks of the frame and of each wire, for `sixwire doctor`. */
-  diagnoses(): readonly Diagnosis[]
-  /** The columns that hold what is encrypted under `SIXWIRE_SECRET`. */
-  sealed(): readonly SealedColumn[]
-  /** What the frame and each wire write into an export. */
-  exports(): readonly WireExport[]
-  /** What the tables of all wires hold of persons. @internal */
-  personalTables(): PersonalTables
-  /** The tables of an engine, for `sixwire move`. @throws StartError if the database has tables of wires that are not loaded */
-  tablesOf(dialect: Dialect): Promise<Tables>
-  /** Rejects if the server ends by itself, because a newer version has brought the database up to date. */
-  readonly outdated: Promise<never>
-  /** Refuses new requests, waits for those in progress and for jobs (30 s at most), then closes everything. */
-  close(): Promise<void>
-}
+/** How long what is under way with earlier settings may go on beside the later ones. */
+const LEAVING_MS = 3_600_000
+/** The same with the sandbox, which is one, and is closed before it opens again. */
+const SANDBOX_LEAVING_MS = 5_000
+const CHECK_MS = 10_000
 
 /**
  * Creates a server from the wires. No port is open before `listen`, and no table exists before `start`.
@@ -162,323 +31,181 @@ export type App = {
  * await app.close()
  */
 export async function createApp(options: AppOptions = {}): Promise<App> {
-  const { config = {}, environment = process.env, folder = process.cwd(), clock = systemClock } = options
-  const all = configuredWires(config)
-  checkVariables(
-    environment,
-    all.flatMap(({ variables }) => Object.keys(variables)),
-  )
-  const schedules = await checkSchedules(config.schedule, clock.now())
-  const loaded = await loadSettings(config, environment, folder)
-  const webhooks = checkWebhooks(config.webhooks, loaded)
-  const chosen = chooseWires(all, loaded)
-  const log = await createLog(loaded, options.logTo)
-  const opening = openDatabase(loaded.databaseUrl, {
-    sqliteFunctions: chosen.flatMap(({ sqliteFunctions }) => sqliteFunctions ?? []),
-  })
-  const db = await explained(loaded.databaseUrl, opening)
-  const processes = createProcesses({ db, clock, log: log.log }, { databaseUrl: loaded.databaseUrl })
-  const jobs = createJobs({ db, clock, log: log.log }, { process: processes.id })
-  processes.onEnd((ended) => [jobs.releaseSql(ended)])
-  const running: Running[] = []
-  let standIns: StandIns | undefined
-  try {
-    const settings = environment['SIXWIRE_SECRET'] ? loaded : await finishRotation(loaded, db, clock)
-    if (settings.sandbox && options.standIns !== false)
-      standIns = await openStandIns(
-        {
-          db,
-          clock,
-          jobs,
-          settings,
-          endpoints: webhooks,
-          log: log.log,
-          configured: () => variablesOf(wireOptions),
-          lists: () => Object.assign({}, ...running.map(({ sandboxLists }) => sandboxLists)) as SandboxLists,
-        },
-        unconfiguredVariables(all, environment),
-      )
-    const wireOptions = checkOptions(chosen, environment, standIns?.variables)
-    return await assemble({
-      config,
-      environment,
-      sourceOf: options.sourceOf,
-      settings,
-      newDatabase: options.newDatabase ?? false,
-      clock,
-      log,
-      db,
-      jobs,
-      processes,
-      wires: standIns ? [standIns.wire, ...chosen] : chosen,
-      wireOptions,
-      schedules,
-      webhooks,
-      absentWires: all.filter((wire) => !chosen.includes(wire)).map(({ name }) => name),
-      running,
-      standInVariables: standIns?.variables ?? {},
-    })
-  } catch (error) {
-    await endWires(running, log.log)
-    await standIns?.close()
-    await db.close()
-    throw error
+  const live = new LiveApp(options)
+  await live.open()
+  const own: Partial<App> = {
+    listen: () => live.listen(),
+    close: () => live.close(),
+    outdated: live.outdated,
   }
+  // All else is asked of the instance that answers now.
+  return new Proxy({} as App, {
+    get: (_none, name: keyof App) => own[name] ?? live.current[name],
+    has: (_none, name) => name in live.current,
+  })
 }
 
-/** Takes over the secret file of a rotation that was cut off when the database had been encrypted under it. */
-async function finishRotation(settings: Settings, db: Database, clock: Clock): Promise<Settings> {
-  const next = await findNextSecret(settings.dataDir)
-  if (next === undefined) return settings
-  await db.migrate(await readFrameMigrations(db.dialect))
-  if (!(await isRotatedTo(db, next))) return settings
-  await adoptNextSecret(settings.dataDir, clock.now())
-  return { ...settings, secret: next }
-}
-
-/** Opens the sandbox. It is loaded only if it is used: in production no module of it is. */
-const openStandIns: OpenStandIns = async (...context) =>
-  (await import('sixwire-sandbox')).openSandbox(...context)
-
-async function assemble(parts: ServerParts): Promise<App> {
-  const { config, settings, clock, db, wires, running } = parts
-  const { log, answered } = parts.log
-  const frame = createFrame(parts)
-  const { delivery, requestLog } = frame
-  const policy = createPolicy(settings, {
-    requireVerifiedEmail: () => running.some((one) => one.requiresVerifiedEmail?.()),
+/**
+ * A server whose settings may change while it runs: then an instance with the new ones takes the place of the one before, as
+ * at a restart, but for the port, its connections, and the database, which stay.
+ */
+class LiveApp {
+  readonly outdated: Promise<never>
+  readonly #options: AppOptions
+  readonly #end: (reason: unknown) => void
+  readonly #changes: SettingChanges
+  readonly #leaving = new Set<Instance>()
+  readonly #reloads = new Coalescer<undefined, undefined>({
+    answer: async (calls) => {
+      await this.#reload()
+      return calls.map(() => undefined)
+    },
   })
-  // What the wires ask for before it is there, as they do in a request only.
-  const deferred: DeferredStatus = {
-    state: () => life.stage(),
-    health: () => wiresSetUp.health,
-    diagnoses: () => diagnosesOf(parts, warnings),
-    screens: () => screens,
-    scopes: () => scopesOf(groups),
-    figures: () => figuresOf(parts),
-    series: () => seriesOf(parts),
-    settings: () => inForce(parts),
-  }
-  const countStreamEnd = declareLoadMetrics(frame.metrics, db, {
-    streams: () => server.streams(),
-    waiting: () => server.waiting(),
-  })
-  const life = createLifecycle({
-    quiet() {
-      for (const one of running) one.quiet?.()
-      return Promise.all([server.endStreams(), server.idle(), parts.jobs.stop()])
-    },
-    end: (isQuiet) => end(parts, frame, server, isQuiet),
-  })
-  const wiresSetUp: WiresSetUp = { services: new Map(), health: new Map(), checks: new Map() }
-  const core = { ...contextOf(parts, frame, policy, deferred), status: statusOf(parts, frame, deferred) }
-  await setUpAll(parts, core, wiresSetUp)
-  delivery.events.check(parts.absentWires)
+  #current: Instance | undefined
+  #isListening = false
+  #closing: Promise<void> | undefined
+  #fault: string | undefined
 
-  const accounts = running.find((one) => one.authenticate)
-  const groups = routeGroupsOf(parts)
-  // The tests check the routes of Sixwire's own wires.
-  const ofApplication = new Set(config.wires?.map(({ name }) => name))
-  const applications = groups.filter(({ wire }) => ofApplication.has(wire))
-  for (const { wire, routes } of applications) {
-    checkRoutes(wire, routes)
-    checkSchemas(wire, routes)
-  }
-  if (applications.length > 0) checkConflicts(groups)
-  if (!accounts) refuseSignedInCallers(groups)
-  const screens = screensOf(parts)
-  const server = await createServer({
-    groups,
-    policy,
-    authenticate: accounts?.authenticate ?? (() => undefined),
-    callers: accounts?.callers,
-    maxStreams: settings.streams,
-    onStreamEnd: countStreamEnd,
-    clock,
-    // On SQLite a session is read without a round trip.
-    expectedCallers: db.dialect === 'postgres' ? new ExpectedCallers() : undefined,
-    limiters: frame.limiters,
-    limitsOn: settings.rateLimits,
-    idempotency: frame.idempotency,
-    newId: () => newId(clock.now()),
-    log,
-    countEvent: frame.metrics.countEvent,
-    onDenied: (call) => recordDenial({ db, audit: frame.audit, limiter: frame.limiters.process, log }, call),
-    onAnswer(answer) {
-      frame.metrics.observe(answer)
-      answered(answer)
-      requestLog.answered(answer)
-    },
-    description: {
-      title: settings.name,
-      version: settings.version,
-      url: settings.hasPublicUrl ? settings.publicUrl : undefined,
-    },
-    origins: settings.origins,
-    production: settings.production,
-    console: settings.console && accounts !== undefined,
-    mounts: running.flatMap(({ mounts = [] }) => mounts),
-    hosts: settings.production ? undefined : settings.hosts,
-    trustProxy: settings.trustProxy,
-    refusal: () => REFUSALS[life.stage()]?.(),
-  }).catch((error: unknown) => {
-    throw config.wires?.length ? refusedRoute(error) : error
-  })
-  const schedule = createSchedule(
-    { db, clock, jobs: parts.jobs, log },
-    {
-      schedules: parts.schedules,
-      offered: Object.assign({}, ...running.map((one) => one.scheduleContext)) as Record<string, unknown>,
-    },
-  )
-  const warnings = [
-    ...warningsOf(settings, parts.environment),
-    ...running.flatMap((one) => one.warnings ?? []),
-  ]
-  const { promise: outdated, reject } = Promise.withResolvers<never>()
-  outdated.catch(() => undefined) // only `sixwire start` asks for it
-  const assembled: AssembledServer = { parts, frame, life, server, schedule, warnings, outdated: reject }
-  const begin = <T>(work: () => Promise<T>): Promise<T> =>
-    life.begin(() => explained(settings.databaseUrl, work()))
-
-  return {
-    settings,
-    db,
-    server,
-    wires: [...wiresSetUp.services.keys()],
-    routes: groups,
-    service(name) {
-      if (!wiresSetUp.services.has(name)) throw new StartError(`SIXWIRE_WIRES: ${name} is not loaded`)
-      return wiresSetUp.services.get(name) as never
-    },
-    async migrate({ evenIfMoved = false } = {}) {
-      await begin(async () => {
-        if (!evenIfMoved) await refuseMoved(db)
-        await migrate(parts)
-      })
-    },
-    start: () => begin(() => start(assembled)),
-    listen: () => begin(() => listen(assembled)),
-    health: () => wiresSetUp.health,
-    checks: () => wiresSetUp.checks,
-    jobs: frame.jobs,
-    logs: frame.logs,
-    audit: frame.auditLog,
-    metrics: () => frame.metrics.declared(),
-    eventTypes: () => delivery.events.types(),
-    checkPolicy: () => checkServedPolicy(db, settings),
-    log,
-    notConfigured: unconfiguredProviders(wires, parts.environment),
-    warnings,
-    diagnoses: deferred.diagnoses,
-    sealed: () => [...FRAME_SEALED, ...running.flatMap((one) => one.sealed ?? [])],
-    exports: () => [FRAME_EXPORT, ...running.flatMap((one) => one.exports ?? [])],
-    tablesOf: async (dialect) => tablesOf(parts.wires, await wiresIn(db), dialect),
-    personalTables: () => frame.personalData.declared(),
-    outdated,
-    close: () => life.close(),
-  }
-}
-
-type WiresSetUp = {
-  readonly services: Map<string, unknown>
-  readonly health: Map<string, () => Promise<void>>
-  readonly checks: Map<string, ReadonlyMap<string, () => Promise<void>>>
-}
-
-/** Sets the wires up in their order, each with the services of those that it needs; `core` alone has the status. */
-async function setUpAll(
-  parts: ServerParts,
-  { status, ...context }: CoreContext,
-  { services, health, checks }: WiresSetUp,
-): Promise<void> {
-  for (const wire of parts.wires) {
-    const ofCore = wire.name === 'core' ? { status } : {}
-    const needed = Object.fromEntries(wire.needs.map(({ wireName }) => [wireName, services.get(wireName)]))
-    const one = await setUp(wire, { ...context, ...needed, ...ofCore }, parts)
-    parts.running.push(one)
-    if (wire.isUnlisted) continue
-    services.set(wire.name, one.service)
-    health.set(wire.name, one.health ?? (async () => undefined))
-    checks.set(wire.name, one.checks ?? new Map())
-  }
-}
-
-const diagnosesOf = (parts: ServerParts, warnings: readonly string[]): Diagnosis[] => [
-  ...frameDiagnoses(parts, warnings),
-  ...parts.running.flatMap(({ diagnoses = [] }, at) =>
-    diagnoses.map((one) => ({ ...one, name: `${parts.wires[at]!.name}: ${one.name}` })),
-  ),
-]
-
-/** The routes of each wire. */
-const routeGroupsOf = ({ running, wires }: ServerParts): RouteGroup[] =>
-  running.flatMap(({ routes, variants, variantsOf, bodyLimit }, at) => {
-    const { name, description, isUnlisted } = wires[at]!
-    if (isUnlisted) return []
-    return {
-      wire: name,
-      description,
-      routes,
-      variants,
-      variantsOf,
-      ...(bodyLimit !== undefined && { bodyLimit }),
-    }
-  })
-
-/** @throws StartError if a screen does not fit its routes */
-const screensOf = ({ running, wires }: ServerParts): readonly ShownScreen[] =>
-  running.flatMap(({ routes, screens }, at) =>
-    screens ? checkScreens(wires[at]!.name, routes, screens) : [],
-  )
-
-const figuresOf = ({ running, wires }: ServerParts) =>
-  running.flatMap(({ figures = [] }, at) => figures.map((figure) => ({ wire: wires[at]!.name, figure })))
-
-const seriesOf = ({ running, wires }: ServerParts) =>
-  running.flatMap(({ series = [] }, at) => series.map((one) => ({ wire: wires[at]!.name, series: one })))
-
-/** What is in force, and where it is from. */
-const inForce = (parts: ServerParts): SettingInForce[] => {
-  const { config, environment, settings, standInVariables, sourceOf = () => 'environment' } = parts
-  return settingsInForce(
-    { ...parts, input: config },
-    {
-      sourceOf: (name) => {
-        if (environment[name]) return sourceOf(name) ?? 'environment'
-        return standInVariables[name] === undefined ? undefined : 'sandbox'
+  constructor(options: AppOptions) {
+    this.#options = options
+    const { promise, reject } = Promise.withResolvers<never>()
+    promise.catch(() => undefined) // only `sixwire start` asks for it
+    this.outdated = promise
+    this.#end = reject
+    this.#changes = {
+      tryOut: (stored, wires) => this.#tryOut(stored, wires),
+      reload: async () => {
+        const reloaded = this.#reloads.call(undefined)
+        // The request that asks for it is waited for by the sandbox.
+        if (!this.current.settings.sandbox) await reloaded
+        else reloaded.catch(() => undefined) // it is logged
       },
-      configFile: configFileName(settings.appDir) ?? 'sixwire.config.ts',
-    },
-  )
+      inForce: () => this.current.stored.version,
+      fault: () => this.#fault,
+    }
+  }
+
+  get current(): Instance {
+    return this.#current!
+  }
+
+  async open(): Promise<void> {
+    this.#become(await this.#create())
+  }
+
+  async listen(): Promise<string> {
+    const address = await this.current.listen()
+    this.#isListening = true
+    return address
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await this.#reloads.idle()
+    const { db, port } = this.current.shared
+    await Promise.all([...this.#leaving, this.current].map((one) => one.end()))
+    await port.close()
+    await db.close()
+  }
+
+  #create(stored?: StoredSettings): Promise<Instance> {
+    return createInstance(this.#options, {
+      shared: this.#current?.shared,
+      stored,
+      standIns: this.#options.standIns !== false,
+      changes: this.#changes,
+    })
+  }
+
+  #become(next: Instance): void {
+    this.#current = next
+    next.outdated.catch(this.#end)
+  }
+
+  /** Puts the newest settings into force. */
+  async #reload(): Promise<void> {
+    if (!this.#isListening || this.#closing) return
+    const before = this.current
+    try {
+      if (before.settings.sandbox) await this.#replaceAlone(before)
+      else await this.#replace(before)
+      this.#fault = undefined
+    } catch (error) {
+      this.#fault = oneLine((error as Error).message, 500)
+      before.log.error({ err: error }, 'the settings of the console could not be put into force')
+      throw error
+    }
+  }
+
+  /** The next instance answers before the one before ends. */
+  async #replace(before: Instance): Promise<void> {
+    const next = await this.#create()
+    try {
+      if (next.stored.version === before.stored.version) return await next.end()
+      await next.takeOver()
+    } catch (error) {
+      await next.end()
+      throw error
+    }
+    this.#become(next)
+    this.#leaving.add(before)
+    before
+      .end(LEAVING_MS)
+      .catch((error: unknown) =>
+        next.log.error({ err: error }, 'a server with earlier settings did not end cleanly'),
+      )
+      .finally(() => this.#leaving.delete(before))
+  }
+
+  /** Requests wait while one instance ends and the next begins: the sandbox has ports and state of its own. */
+  async #replaceAlone(before: Instance): Promise<void> {
+    before.shared.port.hold()
+    await before.end(SANDBOX_LEAVING_MS)
+    try {
+      await this.#takeOver(await this.#create())
+    } catch (error) {
+      await this.#takeOver(await this.#create(before.stored)).catch(this.#end)
+      throw error
+    }
+  }
+
+  async #takeOver(next: Instance): Promise<void> {
+    await next.takeOver()
+    this.#become(next)
+  }
+
+  /** Makes an instance with other settings, asks whether what it names can be reached, and forgets it. */
+  async #tryOut(stored: StoredSettings, wires: ReadonlySet<string>): Promise<FailedCheck[]> {
+    const tried = await createInstance(this.#options, {
+      shared: this.current.shared,
+      stored,
+      standIns: false,
+      changes: this.#changes,
+    })
+    try {
+      const checks = [...tried.checks()]
+        .filter(([wire]) => wires.has(wire))
+        .flatMap(([wire, ofWire]) => [...ofWire].map(([name, ask]) => ({ name: `${wire}: ${name}`, ask })))
+      const failed = await Promise.all(
+        checks.map(async ({ name, ask }) => ({ name, fault: await faultOf(ask) })),
+      )
+      return failed.flatMap(({ name, fault }) => (fault === undefined ? [] : [{ check: name, fault }]))
+    } finally {
+      await tried.end()
+    }
+  }
 }
 
-/** An error of Sixwire's own wires is a bug, reported with its stack; one of an application's wire is one line. */
-async function setUp(
-  wire: ConfiguredWire,
-  context: Parameters<ConfiguredWire['setup']>[0],
-  { config, settings, wireOptions }: ServerParts,
-): Promise<Running> {
-  const isOwn = config.wires?.includes(wire) === true
-  const one = await (async () => wire.setup(context, wireOptions.get(wire)))().catch((error: unknown) => {
-    throw isOwn ? thrownBy(`wires: ${wire.name}: setup`, error, settings.appDir) : error
-  })
-  checkRunning(wire.name, one)
-  return one
-}
-
-/** The error line for a route of an application that the HTTP engine refuses; it refuses none of Sixwire's own. */
-const refusedRoute = (error: unknown): StartError =>
-  new StartError(`wires: ${oneLine((error as Error).message, 1_000)}`, { cause: error })
-
-const REFUSALS: Record<Stage, (() => ApiError) | undefined> = {
-  starting: () =>
-    errors.unavailable({ message: 'The server is starting: ask again shortly.', retryAfter: 1 }),
-  ready: undefined,
-  draining: () =>
-    errors.unavailable({
-      message: 'The server is shutting down: ask again shortly.',
-      retryAfter: 1,
-      headers: { connection: 'close' },
-    }),
+/** Why a check fails; undefined if it succeeds. */
+async function faultOf(ask: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await within(CHECK_MS, ask)
+    return undefined
+  } catch (error) {
+    return oneLine(error instanceof Error ? error.message : String(error), 500)
+  }
 }

@@ -72,7 +72,16 @@ export function createFrame({
 /** What is known once all wires are set up. */
 export type DeferredStatus = Pick<
   ServerStatus,
-  'state' | 'health' | 'diagnoses' | 'screens' | 'figures' | 'series' | 'settings'
+  | 'state'
+  | 'health'
+  | 'diagnoses'
+  | 'screens'
+  | 'figures'
+  | 'series'
+  | 'settings'
+  | 'settableOptions'
+  | 'stored'
+  | 'changes'
 > & {
   scopes: () => readonly string[]
 }

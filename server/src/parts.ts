@@ -1,17 +1,24 @@
 import type { Clock } from './base/clock.ts'
 import type { Database } from './db/database.ts'
+import type { Port } from './http/port.ts'
 import type { Settings, Variables } from './kernel/config/config.ts'
 import type { WebhookEndpoint } from './kernel/events/webhook-option.ts'
 import type { JobRunner } from './kernel/jobs/job.ts'
 import type { Log } from './kernel/telemetry/log.ts'
 import type { ProcessWatch } from './kernel/lifecycle/processes.ts'
 import type { Schedule } from './kernel/schedule/schedule-option.ts'
+import type { SettableOption } from './kernel/settings/settable-options.ts'
+import type { StoredSettings } from './kernel/settings/stored-settings.ts'
 import type { ConfiguredWire, Running } from './kernel/wire/wire.ts'
 import type { Config } from './wires.ts'
 
 /** What a server is assembled from. */
 export type ServerParts = {
+  /** With what administrators have set. */
   config: Config
+  settableOptions: () => readonly SettableOption[]
+  /** What administrators have set, and which paths of it are in force. */
+  stored: StoredSettings & { readonly inForce: ReadonlySet<string> }
   environment: Variables
   /** Where a variable of the environment is from; undefined: the environment. */
   sourceOf: ((variable: string) => string | undefined) | undefined
@@ -21,6 +28,7 @@ export type ServerParts = {
   clock: Clock
   log: Log
   db: Database
+  port: Port
   jobs: JobRunner
   processes: ProcessWatch
   wires: readonly ConfiguredWire[]

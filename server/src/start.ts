@@ -13,8 +13,10 @@ import type { createSchedule } from './kernel/schedule/schedule.ts'
 import { recordServedPolicy } from './kernel/lifecycle/served-policy.ts'
 import { refuseVanished } from './kernel/lifecycle/vanished-database.ts'
 import { refuseMoved } from './kernel/move/closed-source.ts'
+import { newestVersion } from './kernel/settings/stored-settings.ts'
 import type { ConfiguredWire, Running } from './kernel/wire/wire.ts'
 import type { ServerParts } from './parts.ts'
+import type { SettingChanges } from './wires/core/settings/setting-changes.ts'
 
 /** A server that is assembled, with what a start begins and an end stops. */
 export type AssembledServer = {
@@ -23,6 +25,7 @@ export type AssembledServer = {
   life: Lifecycle
   server: Server
   schedule: ReturnType<typeof createSchedule>
+  changes: SettingChanges
   /** Called once if the server ends by itself. */
   outdated: (reason: unknown) => void
   warnings: readonly string[]
@@ -45,7 +48,10 @@ async function startWires(
 ): Promise<void> {
   const { parts, frame, life, warnings } = assembled
   for (const line of warnings) parts.log.log.warn(line)
-  await parts.processes.start(() => endIfOutdated(assembled, migrations), hasMigrated)
+  await parts.processes.start(async () => {
+    await followSettings(assembled)
+    return endIfOutdated(assembled, migrations)
+  }, hasMigrated)
   frame.requestLog.start()
   await frame.idempotency.start()
   await frame.delivery.start()
@@ -76,6 +82,13 @@ async function endIfOutdated(
   }
 }
 
+/** Puts settings into force that another process has stored. */
+async function followSettings({ parts: { db, stored }, changes }: AssembledServer): Promise<void> {
+  if ((await newestVersion(db)) === stored.version) return
+  // Not awaited: it ends what calls this.
+  changes.reload().catch(() => undefined) // it is logged
+}
+
 /** Starts without a port: enough for the command line. */
 export async function start(assembled: AssembledServer): Promise<void> {
   await refuseMoved(assembled.parts.db)
@@ -85,11 +98,22 @@ export async function start(assembled: AssembledServer): Promise<void> {
 
 /** Opens the port, which answers that the server is starting, and starts all that there is. Returns the address. */
 export async function listen(assembled: AssembledServer): Promise<string> {
-  const { parts, life, server } = assembled
-  const { host, port } = parts.settings
-  const address = await server.listen({ host, port }).catch((error: unknown) => {
+  const { host, port } = assembled.parts.settings
+  const address = await assembled.server.listen({ host, port }).catch((error: unknown) => {
     throw listenError(error, host, port)
   })
+  await startAll(assembled)
+  return address
+}
+
+/** Starts all that there is, then answers the requests of the port, which is open. */
+export async function takeOver(assembled: AssembledServer): Promise<void> {
+  await startAll(assembled)
+  await assembled.server.takeOver()
+}
+
+async function startAll(assembled: AssembledServer): Promise<void> {
+  const { parts, life } = assembled
   await refuseMoved(parts.db)
   const migrated = await migrate(parts)
   await recordServedPolicy(parts.db, parts.settings)
@@ -98,10 +122,9 @@ export async function listen(assembled: AssembledServer): Promise<string> {
   await parts.jobs.start()
   for (const one of parts.running) await one.ready?.(() => life.goOn())
   life.ready()
-  return address
 }
 
-/** Releases everything, in the other order. `isQuiet` is false if work was still in progress. */
+/** Releases everything but what outlasts it, in the other order. `isQuiet` is false if work was still in progress. */
 export async function end(
   parts: ServerParts,
   frame: ServerFrame,
@@ -114,7 +137,6 @@ export async function end(
   frame.delivery.close()
   await frame.requestLog.stop()
   await parts.processes.stop(isQuiet)
-  await parts.db.close()
   log.flush()
 }
 

@@ -137,6 +137,58 @@ type SettingsInForce = {
   }[]
 }
 
+type SettingsOfConsole = {
+  /** The newest version; 0: nothing was ever set here. */
+  version: number
+  /** Whether this server works with the newest version already. */
+  inForce: boolean
+  /** Why it does not. */
+  fault?: string
+  /** false: SIXWIRE_SETTINGS is off. */
+  canChange: boolean
+  options: SettableOption[]
+  /** The last 20, the newest first. */
+  versions: SettingsVersion[]
+}
+
+type SettableOption = {
+  option: string
+  /** What is set together. */
+  group: string
+  /** list: of texts. */
+  kind: 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'list'
+  choices?: string[]
+  minimum?: number
+  maximum?: number
+  description?: string
+  variable: string | null
+  /** What sets it, so that it cannot be set here: a variable, or the configuration file. */
+  lockedBy?: string
+  /** Its value is never answered. */
+  isSecret: boolean
+  /** In force; null: nothing. Masked if it may hold a secret. */
+  value: unknown
+  /** console: it is set here; else as in GET /core/config. */
+  source: string
+}
+
+type SettingsVersion = {
+  version: number
+  /** The options that it changed. */
+  changed: string[]
+  /** ISO 8601, UTC. */
+  createdAt: string
+  /** The _id of the account or service key. */
+  createdBy: string
+}
+
+type SettingsChanged = {
+  /** The newest version. */
+  version: number
+  /** Whether this server works with it already; with the sandbox that takes a moment. */
+  inForce: boolean
+}
+
 type ScreenList = {
   screens: Screen[]
 }
@@ -2292,6 +2344,35 @@ export interface Api {
   'GET /core/config': {
     reply: SettingsInForce
     errors: never
+  }
+  /** Get the settings that can be changed while the server runs */
+  'GET /core/settings': {
+    reply: SettingsOfConsole
+    errors: never
+  }
+  /** Change settings while the server runs */
+  'PATCH /core/settings': {
+    query: {
+      /** Whether they are stored even if a provider does not answer as it should. */
+      force?: boolean | undefined
+    }
+    body: {
+      /** The newest version, as it was read. */
+      version: number
+      /** By options; null: as if it had never been set. */
+      values: Record<string, unknown>
+    }
+    reply: SettingsChanged
+    errors: 'PRECONDITION_FAILED' | 'SETTINGS_REFUSED'
+  }
+  /** Go back to an earlier version of the settings */
+  'POST /core/settings/versions/:version/restore': {
+    query: {
+      /** Whether they are stored even if a provider does not answer as it should. */
+      force?: boolean | undefined
+    }
+    reply: SettingsChanged
+    errors: 'NOT_FOUND' | 'PRECONDITION_FAILED' | 'SETTINGS_REFUSED'
   }
   /** List screens of the wires */
   'GET /core/screens': {

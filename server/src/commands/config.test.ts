@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 
-import type { SettingInForce } from '../wires/core/settings-in-force.ts'
+import type { SettingInForce } from '../wires/core/settings/settings-in-force.ts'
 import { runHere } from '../testing/command.ts'
 import { applicationFolder } from '../testing/program.ts'
 

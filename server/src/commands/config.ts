@@ -1,53 +1,135 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
 import { loadConfig } from '../app.ts'
+import { StartError } from '../base/start-error.ts'
+import type { Database } from '../db/database.ts'
+import { openDatabase, sqliteFileOf } from '../db/open.ts'
 import { configFileName } from '../kernel/config/config-file.ts'
-import { checkVariables, readSettings } from '../kernel/config/config.ts'
+import { checkVariables, readSettings, type Settings } from '../kernel/config/config.ts'
+import { readSecret, SECRET_FILE } from '../kernel/secret/secret.ts'
+import { settableOptions } from '../kernel/settings/settable-options.ts'
+import {
+  insertVersionSql,
+  newestVersion,
+  readStoredSettings,
+  type StoredOptions,
+} from '../kernel/settings/stored-settings.ts'
+import { withStoredOptions } from '../kernel/settings/with-stored-options.ts'
 import { checkOptions } from '../kernel/wire/options.ts'
 import { checkWebhooks } from '../kernel/events/webhook-option.ts'
 import { checkSchedules } from '../kernel/schedule/schedule-option.ts'
-import { settingsInForce, type SettingInForce } from '../wires/core/settings-in-force.ts'
-import { chooseWires, configuredWires } from '../wires.ts'
+import { settingsInForce, type SettingInForce } from '../wires/core/settings/settings-in-force.ts'
+import { chooseWires, configuredWires, type Config } from '../wires.ts'
 import { defineAction } from './command.ts'
 import { SETTING_OPTIONS, withSettings, type Environment } from './environment.ts'
 import { JSON_OPTION } from './option.ts'
 import { print, table } from './print.ts'
 
 const VALUE_CHARACTERS = 60
+const ALL = 'all'
 
 export const config = defineAction({
   summary: 'Show the settings that are in force, and where each is from',
-  options: { ...SETTING_OPTIONS, ...JSON_OPTION },
-  details: `Shows what start would run with: from the command line, the environment, .env, sixwire.config.ts or the
-default. Secrets are masked; of the texts of your own wires only defaults and the values of an enum are shown.
-Options of wires that have no value are left out, and nothing is opened or created.`,
-  async run({ options: { json, ...settings }, environment }) {
-    const found = await inForce(process.cwd(), withSettings(environment, settings))
+  options: {
+    ...SETTING_OPTIONS,
+    ...JSON_OPTION,
+    forget: {
+      value: 'OPTION',
+      description: 'forget what is set of an option in the console; all: of every option',
+    },
+  },
+  details: `Shows what start would run with: from the command line, the environment, .env, sixwire.config.ts, the
+console or the default. Secrets are masked; of the texts of your own wires only defaults and the values of an enum
+are shown. Options of wires that have no value are left out, and nothing is created.`,
+  async run({ options: { json, forget, ...options }, environment }) {
+    const written = await configure(process.cwd(), withSettings(environment, options))
+    if (forget !== undefined) {
+      const left = await withDatabase(written, (db, secret) => forgetOption(db, secret, forget))
+      if (left === undefined) throw new StartError('--forget: this installation has no database yet')
+      console.log(`Forgotten: ${forget}. Servers that run follow within seconds.`)
+      return 0
+    }
+    const stored = await withDatabase(
+      written,
+      async (db, secret) => (await readStoredSettings(db, secret)).options,
+    )
+    const found = await inForce(written, stored ?? {})
     print(json, found, () => table(['SETTING', 'VALUE', 'FROM', 'VARIABLE'], found.map(rowOf)))
     return 0
   },
 })
 
-async function inForce(folder: string, environment: Environment): Promise<SettingInForce[]> {
-  const { variables } = environment
+type Written = {
+  input: Config
+  folder: string
+  environment: Environment
+  settings: Omit<Settings, 'secret'>
+}
+
+async function configure(folder: string, environment: Environment): Promise<Written> {
   const input = await loadConfig(folder)
   const all = configuredWires(input)
   checkVariables(
-    variables,
+    environment.variables,
     all.flatMap((wire) => Object.keys(wire.variables)),
   )
-  const schedules = await checkSchedules(input.schedule, Date.now())
+  return { input, folder, environment, settings: await readSettings(input, environment.variables, folder) }
+}
+
+/** Opens the database; undefined if there is none yet, or no secret. */
+async function withDatabase<T>(
+  { settings: { databaseUrl, dataDir }, environment }: Written,
+  work: (db: Database, secret: string) => Promise<T>,
+): Promise<T | undefined> {
+  const file = sqliteFileOf(databaseUrl)
+  if (file !== undefined && !existsSync(file)) return undefined
+  const secret = environment.variables['SIXWIRE_SECRET'] || (await readSecret(join(dataDir, SECRET_FILE)))
+  if (!secret) return undefined
+  const db = await openDatabase(databaseUrl)
+  try {
+    return await work(db, secret)
+  } finally {
+    await db.close()
+  }
+}
+
+/** @throws StartError if nothing is set of the option */
+async function forgetOption(db: Database, secret: string, option: string): Promise<true> {
+  const { [option]: value, ...others } = option === ALL ? {} : (await readStoredSettings(db, secret)).options
+  if (option !== ALL && value === undefined)
+    throw new StartError(`--forget: nothing is set of ${option} in the console`)
+  const version = (await newestVersion(db)) + 1
+  const entry = { version, changed: [option], createdAt: Date.now(), createdBy: 'command line' }
+  await db.write(insertVersionSql(entry, others, secret))
+  return true
+}
+
+async function inForce(
+  { input: file, folder, environment, settings: ofFile }: Written,
+  stored: StoredOptions,
+): Promise<SettingInForce[]> {
+  const { variables } = environment
+  const configFile = configFileName(folder) ?? 'sixwire.config.ts'
+  const settable = settableOptions(chooseWires(configuredWires(file), ofFile), {
+    config: file,
+    environment: variables,
+    configFile,
+  })
+  const { config: input, inForce: paths } = withStoredOptions(file, settable, stored)
   const settings = await readSettings(input, variables, folder)
-  const webhooks = checkWebhooks(input.webhooks, settings)
   return settingsInForce(
     {
       settings,
       input,
-      wireOptions: checkOptions(chooseWires(all, settings), variables),
-      schedules,
-      webhooks,
+      wireOptions: checkOptions(chooseWires(configuredWires(input), settings), variables),
+      schedules: await checkSchedules(input.schedule, Date.now()),
+      webhooks: checkWebhooks(input.webhooks, settings),
     },
     {
       sourceOf: (name) => environment.sourceOf(name),
-      configFile: configFileName(folder) ?? 'sixwire.config.ts',
+      configFile,
+      isStored: (path) => paths.has(path),
     },
   )
 }

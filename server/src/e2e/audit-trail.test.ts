@@ -147,6 +147,14 @@ const CASES: Readonly<Record<string, Case | Shown>> = {
     file: 'wires/pay/administration/administration.test.ts',
   },
   'POST /store/files/bulk': { action: 'files.deleted', file: 'wires/store/files/lists/file-bulk.test.ts' },
+  'PATCH /core/settings': {
+    action: 'settings.changed',
+    file: 'wires/core/settings/settings.test.ts',
+  },
+  'POST /core/settings/versions/:version/restore': {
+    action: 'settings.changed',
+    file: 'wires/core/settings/settings.test.ts',
+  },
   'PUT /store/collections/:name': {
     action: 'collection.defined',
     call: async () => ['/store/collections/defined', { body: { read: 'public' } }],

@@ -38,7 +38,7 @@ export function headFault({ url, headers, rawHeaders, httpVersion }: IncomingMes
 }
 
 /** What the parser of Node reports of a request: https://nodejs.org/api/http.html#event-clienterror */
-type ParserError = { code?: string; rawPacket?: unknown; bytesParsed?: number }
+export type ParserError = { code?: string; rawPacket?: unknown; bytesParsed?: number }
 
 /** The error to answer if no request could be read. */
 export function unreadable({ code, rawPacket, bytesParsed = 0 }: ParserError): ApiError {

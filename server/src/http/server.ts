@@ -20,7 +20,6 @@ import {
   shadowedMethods,
   type RouteAddress,
 } from './addresses.ts'
-import { connectionLimit } from './connection-limit.ts'
 import { addBodyParser, bodyKindOf } from './body-parsers.ts'
 import { prepareRequests, registerRoute, withHead } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE } from './failures.ts'
@@ -32,7 +31,6 @@ import type { StreamOptions } from './open-event-stream.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
 import { CONSOLE, registerConsole } from './page-files.ts'
 import { InFlight } from './in-flight.ts'
-import { inTurn } from './in-turn.ts'
 import type { AnswerRecord } from './answer-record.ts'
 import type { AdmittedRequest } from './admitted-request.ts'
 import { HEAD_MAX, headFault, originIn, unreadable } from './head.ts'
@@ -41,7 +39,7 @@ import { limitReceiving } from './receiving.ts'
 import type { Mount } from './mount.ts'
 import { METHODS, type Method, type RouteGroup } from './route.ts'
 import { createRouteContext, type DispatchOptions } from './route-context.ts'
-import { limitSending } from './sending.ts'
+import type { Port, PortServer } from './port.ts'
 import { lazySerializer } from './serialization.ts'
 import { createValidation, type RequestPart } from './validation.ts'
 import { Traffic } from './traffic.ts'
@@ -54,12 +52,13 @@ const PARTS: Readonly<Record<string, RequestPart>> = {
   headers: 'headers',
 }
 const USUAL_METHODS: ReadonlySet<string> = new Set([...METHODS, 'HEAD', 'OPTIONS'])
-const HEADERS_MS = 60_000
 const CLIENT_GONE = 499 // as nginx logs it: no answer reached the client
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
 export type ServerOptions = DispatchOptions &
   StreamOptions & {
+    /** Where its requests come from, once it listens or has taken it over. */
+    port: Port
     groups: readonly RouteGroup[]
     /** Called once for each answer, for the log and the metrics. */
     onAnswer: (answer: AnswerRecord) => void
@@ -88,6 +87,8 @@ export type Server = {
   readonly engine: FastifyInstance
   /** Opens the port; answers the address it listens on. */
   listen(options: { host: string; port: number }): Promise<string>
+  /** Answers the next requests of the port, which is open. */
+  takeOver(): Promise<void>
   /** How many event streams are open. */
   streams(): number
   /** How many requests wait for a share of a limit. */
@@ -96,7 +97,10 @@ export type Server = {
   endStreams(): Promise<void>
   /** Resolves when no request is running, nor work for a request whose client has disconnected. */
   idle(): Promise<void>
-  /** Closes the port and every connection: requests that are still running are cut off. */
+  /**
+   * Ends it, and the port with every connection, so that requests that are still running are cut off, unless another server has
+   * taken the port over.
+   */
   close(): Promise<void>
 }
 
@@ -115,8 +119,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const validation = createValidation()
   const validator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) =>
     validation(PARTS[httpPart!]!, schema)
-  const sending = limitSending()
-  const streams = new EventStreams(options, sending)
+  const { port } = options
+  const streams = new EventStreams(options, port.sending)
+  let handle: PortServer['handle'] = () => undefined
   const allowedOrigins = options.origins.includes('*')
     ? ['*']
     : [...options.origins, ...(options.production ? [] : [LOOPBACK_ORIGIN])]
@@ -140,23 +145,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       const requestId = raw.headers['x-request-id']
       return typeof requestId === 'string' && REQUEST_ID.test(requestId) ? requestId : options.newId()
     },
-    // Node's limit for a whole request would end long uploads: bodies have limits of their own, see limitReceiving.
-    requestTimeout: 0,
-    serverFactory(handle, { keepAliveTimeout, requestTimeout }) {
-      const server = createHttpServer(
-        // Node answers a request without a Host itself, without a body: headFault does.
-        { maxHeaderSize: HEAD_MAX, requireHostHeader: false },
-        inTurn(handle, { answers: sending.answers, isLast: (response) => streams.has(response) }),
-      )
-      const maxConnections = connectionLimit(options.log)
-      return Object.assign(server, {
-        keepAliveTimeout,
-        requestTimeout,
-        ...(maxConnections && { maxConnections }),
-      })
+    // The port has the connections: this one has none.
+    serverFactory(engineHandle) {
+      handle = engineHandle
+      return createHttpServer()
     },
     // Requests have ended before, or have had their time.
-    forceCloseConnections: true,
     return503OnClosing: false,
     // The engine would start and clear two timers for each route.
     pluginTimeout: 0,
@@ -164,10 +158,6 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     frameworkErrors(error, request, reply) {
       reply.headers(corsHeaders(request.headers.origin))
       answerError(error, request, reply)
-    },
-    clientErrorHandler(error, socket) {
-      if (socket.destroyed || !socket.writable) return
-      endWith(socket, unreadable(error), options.newId(), corsHeaders(originIn(error)))
     },
     // The longest possible address: the schemas of the routes limit parameters.
     routerOptions: { maxParamLength: HEAD_MAX },
@@ -180,17 +170,14 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     },
   }
   const engine: FastifyInstance = fastify(settings)
-  engine.server.headersTimeout = HEADERS_MS
-  // Without a listener Node would close the connection without an answer.
-  engine.server.on('connect', (_request, socket) => {
-    // Node removes its own listeners from this socket: without these an error ends the process, and nothing closes it.
-    socket.on('error', () => undefined)
-    endWith(socket, noTunnel(), options.newId())
-  })
-  // Node would answer it without a body: headFault does.
-  engine.server.on('checkExpectation', (request, response) =>
-    engine.server.emit('request', request, response),
-  )
+  const portServer: PortServer = {
+    handle: (request, response) => handle(request, response),
+    isLast: (response) => streams.has(response),
+    isMounted: ({ url = '/', headers }) => hosts.has(hostNameOf(headers.host)) || isMounted(url),
+    answerUnreadable: (error, socket) =>
+      endWith(socket, unreadable(error), options.newId(), corsHeaders(originIn(error))),
+    refuseTunnel: (socket) => endWith(socket, noTunnel(), options.newId()),
+  }
 
   const addresses = addressesOf([
     ...DESCRIPTION,
@@ -210,7 +197,6 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const isKnownHost = options.hosts && hostCheck(options.hosts)
   const optionsHeaders = answerHeadersOf(options.groups)
   const traffic = new Traffic(options.onAnswer)
-  engine.addHook('onClose', sending.close)
 
   const fixedHeaders = options.production ? { ...SECURITY_HEADERS, ...HSTS } : SECURITY_HEADERS
   engine.addHook('onRequest', (incoming, reply, done) => {
@@ -294,12 +280,23 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   return {
     engine,
-    listen: (where) => engine.listen(where),
+    async listen(where) {
+      await engine.ready()
+      port.serve(portServer)
+      return port.listen(where)
+    },
+    async takeOver() {
+      await engine.ready()
+      port.serve(portServer)
+    },
     streams: () => streams.count,
     waiting: () => traffic.waiting(),
     endStreams: () => streams.stop(),
     idle: () => traffic.idle(),
-    close: () => engine.close(),
+    async close() {
+      await port.leave(portServer)
+      await engine.close()
+    },
   }
 }
 

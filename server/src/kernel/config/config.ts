@@ -2,10 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 
+import type { TSchema } from 'typebox'
+
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { isLoopback } from '../../base/loopback.ts'
 import { networkFilter } from '../../base/ip-address.ts'
 import { isPrivateHost } from '../../base/private-host.ts'
+import { Type } from '../../base/schema.ts'
 import { isPlain } from './fields.ts'
 import type { PolicyName } from '../policy/policy.ts'
 import {
@@ -38,6 +41,8 @@ export type Settings = {
   /** The application's name and version, from its own `package.json` unless the configuration says otherwise. */
   name: string
   version: string
+  /** What access tokens are for: the name of the configuration, whatever the application is called in the console. */
+  audience: string
   production: boolean
   host: string
   /** 0 for any free port. */
@@ -70,6 +75,8 @@ export type Settings = {
   sandboxUrl: string
   /** Whether `/console` has a page for administrators. */
   console: boolean
+  /** Whether administrators may set options while the server runs. */
+  settings: boolean
   /** Addresses that are administrators once they are verified. */
   admins: readonly string[]
   /** Names of the wires to load; undefined for all. */
@@ -97,6 +104,7 @@ export type SettingsInput = Partial<
     | 'hasFrontend'
     | 'hasPublicUrl'
     | 'isPolicySet'
+    | 'audience'
     | 'sandboxUrl'
     | 'sandboxHost'
     | 'requestLog'
@@ -199,6 +207,12 @@ const VARIABLES: { [name: string]: { [K in keyof Settings]: Variable<K> }[keyof 
     default: 'all',
     description: 'The wires to load, joined by commas; core always is.',
   },
+  SIXWIRE_SETTINGS: {
+    key: 'settings',
+    parse: onOff,
+    default: 'on',
+    description: 'Whether administrators may set options in the console and over HTTP.',
+  },
   SIXWIRE_RATE_LIMITS: {
     key: 'rateLimits',
     parse: onOff,
@@ -270,6 +284,26 @@ export const frameVariables: Readonly<
   ...Object.fromEntries(
     Object.entries(VARIABLES).map(([name, { key, parse: _, ...words }]) => [name, { option: key, ...words }]),
   ),
+}
+
+/** The settings that administrators may set while the server runs, with what a form needs to know of each. */
+export const FRAME_SETTABLE: Readonly<Record<string, TSchema>> = {
+  name: Type.String({
+    minLength: 1,
+    maxLength: 100,
+    description: 'The name of the application, in mails and pages.',
+  }),
+  appUrl: Type.String({ minLength: 1, format: 'uri', description: VARIABLES['APP_URL']!.description }),
+  publicUrl: Type.String({ minLength: 1, format: 'uri', description: VARIABLES['PUBLIC_URL']!.description }),
+  origins: Type.Array(Type.String({ minLength: 1 }), {
+    description: VARIABLES['SIXWIRE_ORIGINS']!.description,
+  }),
+  rateLimits: Type.Boolean({ description: VARIABLES['SIXWIRE_RATE_LIMITS']!.description }),
+  auditDays: Type.Integer({
+    minimum: 1,
+    maximum: 36_500,
+    description: VARIABLES['SIXWIRE_AUDIT_DAYS']!.description,
+  }),
 }
 
 /** Set by `sixwire dev` for the server that it runs. */
@@ -384,6 +418,7 @@ export async function readSettings(
   const sandboxUrl = `${isSandboxPublic ? publicUrl : here}/sandbox`
   return {
     name: input.name ?? own.name,
+    audience: input.name ?? own.name,
     version: input.version ?? own.version,
     production,
     host: settings.host ?? (production ? '0.0.0.0' : '127.0.0.1'),
@@ -408,6 +443,7 @@ export async function readSettings(
     sandboxHost,
     sandboxUrl,
     console: settings.console ?? true,
+    settings: settings.settings ?? true,
     admins: settings.admins ?? [],
     load: settings.load,
     rateLimits: settings.rateLimits ?? production,

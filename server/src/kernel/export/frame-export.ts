@@ -42,6 +42,12 @@ export const FRAME_EXPORT: WireExport = {
       'sixwire_served_policy',
       'sixwire_secrets',
     ]),
+    {
+      table: 'sixwire_settings',
+      about: 'What administrators set in the console, and when',
+      json: ['changed'],
+      secrets: ['options'],
+    },
     ...leftOut('Answers of the last day, for calls that are repeated', ['sixwire_idempotency']),
     ...leftOut('Exports of the data of persons, for a day', ['sixwire_exports']),
     ...leftOut('Stand-ins for providers, for developers', ['sandbox_*']),

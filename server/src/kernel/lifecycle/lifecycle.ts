@@ -16,12 +16,14 @@ export function createLifecycle(steps: { quiet(): Promise<unknown>; end(isQuiet:
   let stage: Stage = 'starting'
   let begun: Promise<unknown> | undefined
   let closing: Promise<void> | undefined
+  let force = (): void => undefined
 
-  async function finish(): Promise<void> {
+  async function finish(longestMs: number): Promise<void> {
     stage = 'draining'
     let timer: NodeJS.Timeout | undefined
     const forced = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), FORCED_END_MS)
+      force = () => resolve(false)
+      timer = setTimeout(force, longestMs)
     })
     // A migration is never interrupted: work in progress is awaited too.
     const quiet = Promise.resolve(begun)
@@ -55,9 +57,10 @@ export function createLifecycle(steps: { quiet(): Promise<unknown>; end(isQuiet:
       stage = 'ready'
     },
 
-    /** Finishes work in progress, for at most 30 s, then ends. */
-    close(): Promise<void> {
-      closing ??= finish()
+    /** Finishes work in progress, for at most so many milliseconds (30 s), then ends. A later call can shorten that. */
+    close(longestMs = FORCED_END_MS): Promise<void> {
+      if (closing) setTimeout(() => force(), longestMs).unref()
+      closing ??= finish(longestMs)
       return closing
     },
   }

@@ -1,5 +1,6 @@
 // An installation with a row in every table: a release that adds one has its row here, or a test that asks for all fails.
 import { createApp, type App, type Config } from '../../app.ts'
+import { deriveKey } from '../../base/crypto.ts'
 import { identifier, readCatalogue, type CatalogueColumn, type CatalogueTable } from '../../db/catalogue.ts'
 import type { Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
@@ -61,6 +62,8 @@ export const VALUES: Record<string, Record<string, Sql>> = {
   sandbox_mail: { verified: sql`1` },
   sandbox_phone_messages: { channel: sql`'sms'`, outcome: sql`'delivered'` },
   sandbox_webhooks: { status: sql`'held'` },
+  // It is read at each start.
+  sixwire_settings: { options: sql`${deriveKey(TEST_SECRET, 'settings').seal('{}')}`, changed: sql`'[]'` },
   sixwire_audit: { outcome: sql`'done'`, actor_kind: sql`'system'`, created_at: sql`9007199254740993` },
   sixwire_deliveries: { state: sql`'waiting'` },
   sixwire_exports: { state: sql`'running'` },

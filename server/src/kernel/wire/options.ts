@@ -38,7 +38,8 @@ const unconfigured = (wires: readonly ConfiguredWire[], environment: Variables) 
       .map((provider) => ({ wire, provider })),
   )
 
-function isConfigured(provider: WireProvider, options: unknown, environment: Variables): boolean {
+/** Whether the options of a provider are set, in the configuration or the environment. */
+export function isConfigured(provider: WireProvider, options: unknown, environment: Variables): boolean {
   const { variables, sharedWithSandbox } = provider
   const replacements = Object.keys(provider.replacedBy)
   return (

@@ -3,7 +3,9 @@ import type { Static, TSchema } from 'typebox'
 import type { Logger } from '../../base/logger.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Audit } from '../audit/audit.ts'
+import { StartError } from '../../base/start-error.ts'
 import type { Settings } from '../config/config.ts'
+import { schemaAt } from '../config/option-path.ts'
 import type { Diagnosis } from './diagnosis.ts'
 import type { Figure } from './figure.ts'
 import type { WireScreen } from './screen.ts'
@@ -211,6 +213,8 @@ export type ConfiguredWire<
   readonly sqliteFunctions: URL | undefined
   readonly optionsSchema: TSchema | undefined
   readonly options: unknown
+  /** The paths of the options that administrators may set while the server runs. */
+  readonly settable: readonly string[]
   /** All environment variables, those of its providers included, each with the path of its option. */
   readonly variables: Env
   readonly providers: readonly WireProvider[]
@@ -258,6 +262,10 @@ const DEFINITION: { readonly [Name in keyof Required<Parameters<typeof defineWir
   providers: optional({
     takes: "an object of declarations, like { smtp: { env: { SMTP_URL: 'url' } } }",
     fits: (value) => isPlain(value) && isEach(value, isPlain),
+  }),
+  settable: optional({
+    takes: "a list of paths, like ['smtp', 'limit']",
+    fits: (value) => Array.isArray(value) && value.every(isText),
   }),
   migrations: optional({
     takes: "the file: URL of a folder, like new URL('./migrations/', import.meta.url)",
@@ -330,6 +338,11 @@ export function defineWire<
    * }
    */
   providers?: ProviderDeclarations
+  /**
+   * The paths of the options that administrators may set in the console while the server runs; of an object all within it. They
+   * must be JSON. What the environment or the configuration file sets cannot be set there.
+   */
+  settable?: readonly string[]
   /** Folder with the wire's `001-….sql` files. */
   migrations?: URL
   /** How `sixwire move` copies tables of the wire that it can't copy column by column, by their names. */
@@ -348,6 +361,10 @@ export function defineWire<
   checkFields(where, definition, DEFINITION)
   const { env = {}, providers: declarations = {} } = definition
   checkProviders(where, env, declarations, definition.options)
+  const { settable = [] } = definition
+  for (const path of settable)
+    if (schemaAt(definition.options, path) === undefined)
+      throw new StartError(`${where}: settable: there is no option "${path}"`)
   const configure = (options: unknown = {}): ConfiguredWire<Name, Service, Routes> => {
     const providers = providersOf(declarations, options)
     return {
@@ -361,6 +378,7 @@ export function defineWire<
       options,
       variables: Object.assign({}, env, ...providers.map(({ variables }) => variables)) as Env,
       providers,
+      settable,
       setup: (context, checked) =>
         definition.setup(context as WireContext & Needed<Needs>, checked as Static<Options>),
     }

@@ -5,7 +5,7 @@ import { messaging } from '../messaging/index.ts'
 import type { Account, Accounts } from './administration/accounts.ts'
 import type { RefusedLine } from './administration/user-import/import-users.ts'
 import { mailLink, type LinkPurpose } from './messages/mail-links.ts'
-import { AUTH_PROVIDERS, AuthOptions } from './options.ts'
+import { AUTH_PROVIDERS, AUTH_SETTABLE, AuthOptions } from './options.ts'
 import { openPasswords } from './accounts/passwords.ts'
 import { methodOf } from './sign-in/identity-providers/identity-provider.ts'
 import { TOTP_SEALED } from './factors/totp.ts'
@@ -32,6 +32,7 @@ export const auth = defineWire({
   needs: [messaging.optional],
   options: AuthOptions,
   providers: AUTH_PROVIDERS,
+  settable: AUTH_SETTABLE,
   migrations: asset('wires/auth/migrations/'),
   tableCopies: AUTH_COPIES,
   setup(context, options) {

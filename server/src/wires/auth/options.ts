@@ -154,3 +154,21 @@ export const AUTH_PROVIDERS = {
     sharedWithSandbox: ['label'],
   },
 } as const
+
+/** What administrators may set while the server runs. */
+export const AUTH_SETTABLE = [
+  'registration',
+  'local',
+  'secondFactor',
+  'secondFactorGraceDays',
+  'idpa',
+  'idpb',
+  'impersonationNotice',
+  'accessTokenSeconds',
+  'refreshTokenSeconds',
+  'sessionSeconds',
+  'invitationSeconds',
+  'resetTokenSeconds',
+  'magicLinkSeconds',
+  'verificationTokenSeconds',
+] as const

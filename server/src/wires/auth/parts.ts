@@ -135,7 +135,7 @@ function sessionParts(
     context,
     { keys: signingKeys, issuers },
     {
-      audience: settings.name,
+      audience: settings.audience,
       lifetimeSeconds: options.accessTokenSeconds,
     },
   )

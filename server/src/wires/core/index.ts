@@ -4,6 +4,7 @@ import { frameSeries } from './overview/frame-series.ts'
 import { sampleLevels } from './overview/series.ts'
 import { coreRoutes } from './routes.ts'
 import type { CoreContext } from './server-status.ts'
+import { settingsDiagnosis } from './settings/settings-diagnosis.ts'
 import { webhookDiagnosis } from './webhooks/webhook-diagnosis.ts'
 
 export { ACTOR_KINDS, createAuditLog, type AuditLog, type LoggedEntry } from './audit/audit-log.ts'
@@ -14,7 +15,7 @@ const SAMPLE_MS = 600_000
 export const core = defineWire({
   name: 'core',
   description: 'Health, readiness, version and metrics of the server, and webhooks.',
-  setup({ db, clock, jobs, status, settings, metrics }: CoreContext) {
+  setup({ db, clock, jobs, audit, status, settings, metrics }: CoreContext) {
     const readStorage = createStorageProbe({ db, clock })
     metrics.gauge(
       {
@@ -26,10 +27,10 @@ export const core = defineWire({
     )
     jobs.every('sixwire.sample-levels', SAMPLE_MS, () => sampleLevels({ db, clock }, status.series()))
     return {
-      routes: coreRoutes({ db, clock, readStorage, status, settings }),
+      routes: coreRoutes({ db, clock, audit, readStorage, status, settings }),
       service: undefined,
       series: frameSeries({ db, clock }, { isLogged: status.logs.keeps !== undefined }),
-      diagnoses: [webhookDiagnosis(status.webhooks)],
+      diagnoses: [webhookDiagnosis(status.webhooks), settingsDiagnosis(status.changes)],
     }
   },
 })

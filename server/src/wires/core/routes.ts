@@ -1,18 +1,18 @@
 import { Type } from '../../base/schema.ts'
 
-import type { Clock } from '../../base/clock.ts'
 import { errors } from '../../base/errors.ts'
 import { platformVersion } from '../../base/platform-version.ts'
 import type { Settings } from '../../kernel/config/config.ts'
 import type { Database } from '../../db/database.ts'
 import { healthRoute } from '../../http/health-route.ts'
 import { answer, route } from '../../http/route.ts'
-import type { ServerStatus } from './server-status.ts'
+import type { CoreContext, ServerStatus } from './server-status.ts'
 import { createHealth, HealthFields, type Storage } from './health.ts'
 import { logEndpoints } from './request-log/log-endpoints.ts'
 import { seriesEndpoint } from './overview/series-endpoint.ts'
 import { overviewEndpoints } from './overview/overview-endpoints.ts'
 import { jobEndpoints } from './jobs/job-endpoints.ts'
+import { settingsEndpoints } from './settings/settings-endpoints.ts'
 import { webhookEndpoints } from './webhooks/webhook-endpoints.ts'
 
 /** These answer while the database is unreachable, so calls are counted in the process. */
@@ -21,12 +21,12 @@ const PROBES = { rate: '600/min', countedIn: 'process' } as const
 export function coreRoutes({
   db,
   clock,
+  audit,
   readStorage,
   status,
   settings,
-}: {
+}: Pick<CoreContext, 'clock' | 'audit'> & {
   db: Database
-  clock: Clock
   readStorage: () => Promise<Storage>
   status: ServerStatus
   settings: Settings
@@ -37,10 +37,15 @@ export function coreRoutes({
   const logs = logEndpoints(status.logs)
   const jobs = jobEndpoints(status.jobs)
   const { overview, config, screens } = overviewEndpoints({ status, settings, readHealth })
+  const { secret, settings: canChange } = settings
+  const ofConsole = settingsEndpoints({ db, clock, audit, status, secret, canChange })
   const operatorRoutes = [
     route('GET /core/overview', ...overview),
     route('GET /core/series', ...seriesEndpoint({ db, clock, all: () => status.series() })),
     route('GET /core/config', ...config),
+    route('GET /core/settings', ...ofConsole.get),
+    route('PATCH /core/settings', ...ofConsole.change),
+    route('POST /core/settings/versions/:version/restore', ...ofConsole.restore),
     route('GET /core/screens', ...screens),
     route('GET /core/logs', ...logs.list),
     route('GET /core/logs/stream', ...logs.stream),

@@ -2,11 +2,14 @@ import type { Stage } from '../../kernel/lifecycle/lifecycle.ts'
 import type { Diagnosis } from '../../kernel/wire/diagnosis.ts'
 import type { Figure } from '../../kernel/wire/figure.ts'
 import type { Series } from '../../kernel/wire/series.ts'
+import type { SettableOption } from '../../kernel/settings/settable-options.ts'
+import type { StoredSettings } from '../../kernel/settings/stored-settings.ts'
 import type { WireContext } from '../../kernel/wire/wire.ts'
 import type { JobOperations } from './jobs/job-operations.ts'
 import type { LogOperations } from './request-log/log-operations.ts'
 import type { ShownScreen } from './screens/shown-screen.ts'
-import type { SettingInForce } from './settings-in-force.ts'
+import type { SettingChanges } from './settings/setting-changes.ts'
+import type { SettingInForce } from './settings/settings-in-force.ts'
 import type { WebhookOperations } from './webhooks/webhooks.ts'
 
 /** The state of the whole server, and what operators do with it. */
@@ -35,6 +38,11 @@ export type ServerStatus = {
   diagnoses(): readonly Diagnosis[]
   /** The settings that are in force. */
   settings(): readonly SettingInForce[]
+  /** The options that administrators may set. */
+  settableOptions(): readonly SettableOption[]
+  /** What they have set, as it is in force. */
+  stored(): StoredSettings
+  changes: SettingChanges
   /** The screens that the wires declare for the console. */
   screens(): readonly ShownScreen[]
 }

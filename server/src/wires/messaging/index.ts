@@ -15,7 +15,7 @@ import { messageSeries } from './messages/message-series.ts'
 import { createMessageEvents } from './messages/message-events.ts'
 import { createMessageLog, forgetFailedContent, forgetMessages } from './messages/messages.ts'
 import { createPreviews } from './rendering/preview-page.ts'
-import { MESSAGING_PROVIDERS, MessagingOptions } from './options.ts'
+import { MESSAGING_PROVIDERS, MESSAGING_SETTABLE, MessagingOptions } from './options.ts'
 import { contentKeyOf, createOutbox, OUTBOX_SEALED } from './outbox/outbox.ts'
 import { phoneFault, phoneNumber } from './messages/recipients.ts'
 import { messagingTables } from './personal-tables.ts'
@@ -87,6 +87,7 @@ export const messaging = defineWire({
   options: MessagingOptions,
   env: { MAIL_BOUNCE_SECRET: 'bounceSecret' },
   providers: MESSAGING_PROVIDERS,
+  settable: MESSAGING_SETTABLE,
   migrations: asset('wires/messaging/migrations/'),
   async setup(context, options) {
     const { db, clock, jobs, settings, policy, audit } = context

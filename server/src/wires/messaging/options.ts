@@ -84,3 +84,16 @@ export const MESSAGING_PROVIDERS = {
     replacedBy: { sms: ['from'], whatsapp: ['whatsappFrom'] },
   },
 } as const
+
+/** What administrators may set while the server runs. */
+export const MESSAGING_SETTABLE = [
+  'smtp',
+  'twilio.accountSid',
+  'twilio.authToken',
+  'twilio.from',
+  'twilio.whatsappFrom',
+  'limit',
+  'keepLogsDays',
+  'keepFailedDays',
+  'bounceSecret',
+] as const

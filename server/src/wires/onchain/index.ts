@@ -7,7 +7,7 @@ import { createChains, type Chains } from './chains/chains.ts'
 import { createFollower, type Consumer, type Follower } from './chains/follower.ts'
 import { createHealth, type OnchainHealth } from './chains/health.ts'
 import { createTokens, type TokenReader } from './chains/tokens.ts'
-import { ONCHAIN_ENV, ONCHAIN_PROVIDERS, OnchainOptions } from './options.ts'
+import { ONCHAIN_ENV, ONCHAIN_PROVIDERS, ONCHAIN_SETTABLE, OnchainOptions } from './options.ts'
 import { ONCHAIN_TABLES } from './personal-tables.ts'
 import { onchainRoutes } from './routes.ts'
 import { onchainExport } from './table-exports.ts'
@@ -59,6 +59,7 @@ export const onchain = defineWire({
   options: OnchainOptions,
   env: ONCHAIN_ENV,
   providers: ONCHAIN_PROVIDERS,
+  settable: ONCHAIN_SETTABLE,
   migrations: asset('wires/onchain/migrations/'),
   setup(context, options) {
     const { db, clock, policy } = context

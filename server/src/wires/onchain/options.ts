@@ -139,3 +139,14 @@ export const ONCHAIN_PROVIDERS = {
     sharedWithSandbox: ['confirmations', 'maxFeeGwei', 'maxTransactionFee'],
   },
 } as const
+
+/** What administrators may set while the server runs. */
+export const ONCHAIN_SETTABLE = [
+  'defaultChain',
+  'stuckSeconds',
+  'ipfsGateway',
+  'arweaveGateway',
+  'chains.ethereum.rpcUrls',
+  'chains.arbitrum.rpcUrls',
+  'chains.base.rpcUrls',
+] as const

@@ -20,7 +20,7 @@ import type { OnchainPayments } from './requests/onchain-payments.ts'
 import type { OpenPaymentRequest } from './requests/requests.ts'
 import type { CoinSweep } from './requests/sweep.ts'
 import { payDiagnoses } from './administration/diagnoses.ts'
-import { PAY_ENV, PAY_PROVIDERS, PayOptions } from './options.ts'
+import { PAY_ENV, PAY_PROVIDERS, PAY_SETTABLE, PayOptions } from './options.ts'
 import { openProviders } from './providers/open-providers.ts'
 import { createReconcile, type Reconcile } from './operations/reconcile.ts'
 import { createRefunds } from './operations/refunds.ts'
@@ -65,6 +65,7 @@ export const pay = defineWire({
   options: PayOptions,
   env: PAY_ENV,
   providers: PAY_PROVIDERS,
+  settable: PAY_SETTABLE,
   migrations: asset('wires/pay/migrations/'),
   async setup(context, options) {
     const { db, clock, jobs, settings, policy } = context

@@ -119,3 +119,14 @@ export const PAY_PROVIDERS = {
     sharedWithSandbox: ['treasuryAddress'],
   },
 } as const
+
+/** What administrators may set while the server runs. */
+export const PAY_SETTABLE = [
+  'stripe.secretKey',
+  'stripe.webhookSecret',
+  'paypal.clientId',
+  'paypal.clientSecret',
+  'paypal.webhookId',
+  'onchain.expiresMinutes',
+  'returnHosts',
+] as const

@@ -43,7 +43,7 @@ import { createHealth } from './health.ts'
 import { createObjects } from './objects/objects.ts'
 import { readS3Config, warningsOf } from './objects/s3-config.ts'
 import { logFaultsOf, openStorages } from './objects/storages.ts'
-import { quotasOf, STORE_ENV, STORE_PROVIDERS, StoreOptions } from './options.ts'
+import { quotasOf, STORE_ENV, STORE_PROVIDERS, STORE_SETTABLE, StoreOptions } from './options.ts'
 import { createInstalledFiles } from './transfers/installed-files.ts'
 import { storeTables } from './personal-tables.ts'
 import { createQuota } from './quota.ts'
@@ -101,6 +101,7 @@ export const store = defineWire({
   options: StoreOptions,
   env: STORE_ENV,
   providers: STORE_PROVIDERS,
+  settable: STORE_SETTABLE,
   migrations: asset('wires/store/migrations/'),
   tableCopies: STORE_COPIES,
   sqliteFunctions: moduleAddress('wires/store/documents/storage/sql/sqlite/functions'),

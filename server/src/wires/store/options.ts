@@ -118,3 +118,13 @@ export const STORE_PROVIDERS = {
     },
   },
 } as const
+
+/** What administrators may set while the server runs. */
+export const STORE_SETTABLE = [
+  'uploadLimit',
+  'quota',
+  's3',
+  'backups',
+  'changes',
+  'files.stripMetadata',
+] as const

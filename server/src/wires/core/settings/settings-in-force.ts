@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { frameVariables, type Settings, type SettingsInput } from '../../kernel/config/config.ts'
-import { isPlain } from '../../kernel/config/fields.ts'
-import { MASK, masked, membersOf, placeOf, type SettingPlace } from '../../kernel/config/masked.ts'
-import type { WebhookEndpoint } from '../../kernel/events/webhook-option.ts'
-import type { Schedule } from '../../kernel/schedule/schedule-option.ts'
-import { SECRET_FILE } from '../../kernel/secret/secret.ts'
-import type { ConfiguredWire } from '../../kernel/wire/wire.ts'
+import { frameVariables, type Settings, type SettingsInput } from '../../../kernel/config/config.ts'
+import { isPlain } from '../../../kernel/config/fields.ts'
+import { MASK, masked, membersOf, placeOf, type SettingPlace } from '../../../kernel/config/masked.ts'
+import type { WebhookEndpoint } from '../../../kernel/events/webhook-option.ts'
+import type { Schedule } from '../../../kernel/schedule/schedule-option.ts'
+import { SECRET_FILE } from '../../../kernel/secret/secret.ts'
+import type { ConfiguredWire } from '../../../kernel/wire/wire.ts'
 
 /** A setting or an option of a wire as it is in force, and where that is from. */
 export type SettingInForce = {
@@ -25,8 +25,12 @@ export type SettingSources = {
   sourceOf: (variable: string) => string | undefined
   /** The name of the configuration file. */
   configFile: string
+  /** Whether an option is set in the console. */
+  isStored: (path: string) => boolean
 }
 
+/** The source of what administrators have set. */
+export const CONSOLE = 'console'
 const DEFAULT = 'default'
 
 /** What a configuration consists of, once it is checked. */
@@ -55,20 +59,21 @@ export const settingsInForce = (
 function frameInForce(
   settings: Omit<Settings, 'secret'>,
   input: SettingsInput,
-  { sourceOf, configFile }: SettingSources,
+  { sourceOf, configFile, isStored }: SettingSources,
 ): SettingInForce[] {
   const hasPackage = existsSync(join(settings.appDir, 'package.json'))
   const inFile = (name: string): boolean => Object.hasOwn(input, name)
+  const fileOf = (name: string): string => (isStored(name) ? CONSOLE : configFile)
   const ofPackage = (name: 'name' | 'version'): SettingInForce => ({
     option: name,
     variable: null,
     value: settings[name],
-    source: inFile(name) ? configFile : hasPackage ? 'package.json' : DEFAULT,
+    source: inFile(name) ? fileOf(name) : hasPackage ? 'package.json' : DEFAULT,
   })
   const ofVariables = Object.entries(frameVariables).flatMap(([variable, { option }]): SettingInForce[] => {
     if (option === undefined) return []
     const value = settings[option as keyof typeof settings]
-    const source = sourceOf(variable) ?? (inFile(option) ? configFile : DEFAULT)
+    const source = sourceOf(variable) ?? (inFile(option) ? fileOf(option) : DEFAULT)
     return [{ option, variable, value: masked(value ?? null, placeOf([option])), source }]
   })
   return [ofPackage('name'), ofPackage('version'), ...ofVariables, secretInForce(settings, sourceOf)]
@@ -89,7 +94,7 @@ function secretInForce(
 function optionsInForce(
   { name: wire, options, optionsSchema, variables, isBuiltIn }: ConfiguredWire,
   checked: unknown,
-  { sourceOf, configFile }: SettingSources,
+  { sourceOf, configFile, isStored }: SettingSources,
 ): SettingInForce[] {
   const settings: SettingInForce[] = []
   // The variable of the option, or of the map that it is an entry of.
@@ -103,9 +108,11 @@ function optionsInForce(
     const isEmpty = place.path.length === 1 && isPlain(value) && Object.keys(value).length === 0
     if (members.length > 0 || value === undefined || isEmpty) return
     const variable = variableOf(place.path.slice(1).join('.'))
+    const option = place.path.join('.')
+    const file = isStored(option) ? CONSOLE : configFile
     const source =
-      (variable === null ? undefined : sourceOf(variable)) ?? (written === undefined ? DEFAULT : configFile)
-    settings.push({ option: place.path.join('.'), variable, value: masked(value, place), source })
+      (variable === null ? undefined : sourceOf(variable)) ?? (written === undefined ? DEFAULT : file)
+    settings.push({ option, variable, value: masked(value, place), source })
   }
   visit(
     checked,

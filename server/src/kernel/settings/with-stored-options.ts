@@ -1,0 +1,30 @@
+import { isPlain } from '../config/fields.ts'
+import { setAt } from '../config/option-path.ts'
+import type { SettableOption } from './settable-options.ts'
+import type { StoredOptions } from './stored-settings.ts'
+
+/**
+ * A configuration with the stored options below it: what the file or the environment sets wins.
+ *
+ * @returns the paths that are in force as well
+ */
+export function withStoredOptions<C extends object>(
+  config: C,
+  settable: readonly SettableOption[],
+  stored: StoredOptions,
+): { config: C; inForce: ReadonlySet<string> } {
+  const copy = copyOf(config)
+  const inForce = new Set<string>()
+  for (const { path, lockedBy } of settable) {
+    if (lockedBy !== undefined || !Object.hasOwn(stored, path)) continue
+    setAt(copy, path, stored[path])
+    inForce.add(path)
+  }
+  return { config: copy, inForce }
+}
+
+/** A copy of what is written as plain objects; what an application has made stays the same. */
+function copyOf<T>(value: T): T {
+  if (!isPlain(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, copyOf(one)])) as T
+}

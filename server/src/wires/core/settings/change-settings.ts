@@ -1,0 +1,138 @@
+import type { Clock } from '../../../base/clock.ts'
+import { defineErrors, errors, invalid, type Issue } from '../../../base/errors.ts'
+import { StartError } from '../../../base/start-error.ts'
+import { requireRow, type Database } from '../../../db/database.ts'
+import type { Actor } from '../../../http/actor.ts'
+import type { Audit } from '../../../kernel/audit/audit.ts'
+import { masked } from '../../../kernel/config/masked.ts'
+import type { SettableOption } from '../../../kernel/settings/settable-options.ts'
+import {
+  forgetVersionsSql,
+  insertVersionSql,
+  readStoredSettings,
+  type StoredOptions,
+} from '../../../kernel/settings/stored-settings.ts'
+import type { ServerStatus } from '../server-status.ts'
+
+export const settingsErrors = defineErrors({
+  settings_refused: [
+    409,
+    'A provider does not answer as it should with these settings: details.checks says which and why. force=true stores them nevertheless.',
+  ],
+})
+
+/** What changes need. */
+export type SettingsContext = {
+  db: Database
+  clock: Clock
+  audit: Audit
+  secret: string
+  status: Pick<ServerStatus, 'settableOptions' | 'changes'>
+}
+
+/** What is to change: values by the paths of options; null: as if it had never been set. */
+export type SettingsChange = {
+  /** The newest version, as it was read. */
+  version: number
+  values: Readonly<Record<string, unknown>>
+  /** Whether providers that do not answer keep nothing from being stored. */
+  force: boolean
+  actor: Actor
+}
+
+/** Where a provider's secrets are sent. */
+const ADDRESS = /(url|endpoint|issuer)$/i
+
+/**
+ * Stores settings that could be in force, and puts them into force in this process; others follow within seconds.
+ *
+ * @throws VALIDATION_ERROR with the options that cannot be set, PRECONDITION_FAILED if there is a newer version, SETTINGS_REFUSED
+ */
+export async function changeSettings(context: SettingsContext, change: SettingsChange) {
+  const { db, clock, audit, secret, status } = context
+  const { version, values, force, actor } = change
+  const settable = new Map(status.settableOptions().map((one) => [one.path, one]))
+  const issues = Object.keys(values).flatMap((path) => issueOf(path, settable.get(path)))
+  if (issues.length > 0) throw invalid(...issues)
+  const before = await readStoredSettings(db, secret)
+  if (before.version !== version) throw errors.precondition_failed()
+  const options = withValues(before.options, values)
+  const changed = Object.keys(values).filter((path) => !isSame(before.options[path], options[path]))
+  if (changed.length === 0) return { version, inForce: status.changes.inForce() === version }
+  refuseMovedSecrets(before.options, values, changed, settable)
+  const next = { version: version + 1, options }
+  const wires = new Set(changed.flatMap((path) => settable.get(path)?.wire ?? []))
+  const checks = await status.changes.tryOut(next, wires).catch((error: unknown) => {
+    throw error instanceof StartError ? refusedBy(error, settable) : error
+  })
+  if (checks.length > 0 && !force) throw settingsErrors.settings_refused({ details: { checks } })
+  const shown = (of: StoredOptions) =>
+    Object.fromEntries(
+      changed.map((path) => [path, masked(of[path] ?? null, settable.get(path)!.place) ?? null]),
+    )
+  await db.batch([
+    requireRow(
+      insertVersionSql(
+        { version: next.version, changed, createdAt: clock.now(), createdBy: actor.id ?? actor.kind },
+        options,
+        secret,
+      ),
+      () => errors.precondition_failed(),
+    ),
+    forgetVersionsSql(next.version),
+    audit.entrySql(actor, {
+      action: 'settings.changed',
+      target: `settings:${next.version}`,
+      before: shown(before.options),
+      after: shown(options),
+    }),
+  ])
+  await status.changes.reload()
+  return { version: next.version, inForce: status.changes.inForce() === next.version }
+}
+
+function issueOf(path: string, option: SettableOption | undefined): Issue[] {
+  const at = `/body/values/${path}`
+  if (!option) return [{ path: at, message: 'no such option can be set here: GET /core/settings lists them' }]
+  if (option.lockedBy === undefined) return []
+  return [{ path: at, message: `it is set by ${option.lockedBy}: change it there` }]
+}
+
+function withValues(options: StoredOptions, values: SettingsChange['values']): StoredOptions {
+  const all = Object.entries({ ...options, ...values })
+  return Object.fromEntries(all.filter(([, value]) => value !== null))
+}
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+/** A secret that is stored must not be sent to an address that somebody who does not know it has set. */
+function refuseMovedSecrets(
+  stored: StoredOptions,
+  values: SettingsChange['values'],
+  changed: readonly string[],
+  settable: ReadonlyMap<string, SettableOption>,
+): void {
+  const moved = new Set(changed.filter((path) => ADDRESS.test(path)).map((path) => settable.get(path)!.group))
+  const missing = [...settable.values()].filter(
+    ({ path, group, place }) =>
+      moved.has(group) && place.isSecret && Object.hasOwn(stored, path) && !Object.hasOwn(values, path),
+  )
+  if (missing.length === 0) return
+  throw invalid(
+    ...missing.map(({ path }) => ({
+      path: `/body/values/${path}`,
+      message: 'write it again: its provider has another address now',
+    })),
+  )
+}
+
+/** What keeps a server from starting, at the option that it names. */
+function refusedBy({ message }: StartError, settable: ReadonlyMap<string, SettableOption>) {
+  // `SMTP_URL, or the url of smtp(): …`
+  const [, name = '', reason] = /^([\w.]+)(?:, or [^:]*)?: (.*)$/s.exec(message) ?? []
+  const option = [...settable.values()].find(({ path, variable }) => path === name || variable === name)
+  return invalid({
+    path: option ? `/body/values/${option.path}` : '/body/values',
+    message: option ? reason! : message,
+  })
+}

@@ -1,0 +1,25 @@
+import type { StoredSettings } from '../../../kernel/settings/stored-settings.ts'
+
+/** A provider that did not answer as it should. */
+export type FailedCheck = { check: string; fault: string }
+
+/** What a server does with settings that are to change. */
+export type SettingChanges = {
+  /**
+   * Tries settings that are not in force: whether the server could start with them, and reach what they name.
+   *
+   * @param wires whose providers are asked
+   * @throws StartError with the setting that cannot work
+   */
+  tryOut(stored: StoredSettings, wires: ReadonlySet<string>): Promise<FailedCheck[]>
+  /**
+   * Puts the newest settings into force in this process. Resolves when they are; with the sandbox when that has begun.
+   *
+   * @throws what kept them from it; the ones before stay in force
+   */
+  reload(): Promise<void>
+  /** The version that is in force in this process. */
+  inForce(): number
+  /** Why the newest settings are not in force. */
+  fault(): string | undefined
+}

@@ -1,0 +1,261 @@
+// Settings that administrators change while the server runs, through HTTP: with a real mail server, on two replicas.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import { sql } from '../../../db/sql.ts'
+import { Type } from '../../../base/schema.ts'
+import { route } from '../../../http/route.ts'
+import { defineWire } from '../../../kernel/wire/wire.ts'
+import { insertVersionSql } from '../../../kernel/settings/stored-settings.ts'
+import { as, auditOf, codeOf, registerAs, type TestPerson } from '../../../testing/administration.ts'
+import { startApp, type StartOptions, type TestApp } from '../../../testing/app.ts'
+import { startReplicas } from '../../../testing/auth.ts'
+import { runHere } from '../../../testing/command.ts'
+import { eachEngine, temporaryFolder } from '../../../testing/engines.ts'
+import { startMailServer } from '../../../testing/mail-server.ts'
+import { TEST_SECRET } from '../../../testing/templates.ts'
+import { until } from '../../../testing/until.ts'
+
+const PASSWORD = 'a-secret-password'
+const VERSION = { changed: [], createdAt: 0, createdBy: 'an earlier version' }
+
+type Option = { option: string; value: unknown; source: string; lockedBy?: string; isSecret: boolean }
+
+const settingsOf = async (app: TestApp, admin: TestPerson) =>
+  (await as(app, admin, 'GET /core/settings')).body
+
+async function optionOf(app: TestApp, admin: TestPerson, option: string): Promise<Option> {
+  const { options } = await settingsOf(app, admin)
+  return options.find((one: Option) => one.option === option)
+}
+
+const change = (
+  app: TestApp,
+  admin: TestPerson,
+  version: number,
+  values: Record<string, unknown>,
+  query = '',
+) => as(app, admin, `PATCH /core/settings${query}`, { version, values })
+
+/** A wire with a call that lasts until the test ends it. */
+function slowWire() {
+  const begun = Promise.withResolvers<void>()
+  const mayEnd = Promise.withResolvers<void>()
+  const slow = defineWire({
+    name: 'slow',
+    setup: ({ db, settings }) => ({
+      service: undefined,
+      routes: [
+        route(
+          'GET /slow',
+          {
+            summary: 'Takes its time',
+            access: 'public',
+            reply: { 200: Type.Object({ name: Type.String() }) },
+          },
+          async () => {
+            begun.resolve()
+            await mayEnd.promise
+            await db.ping()
+            return { name: settings.name }
+          },
+        ),
+      ] as const,
+    }),
+  })
+  return { slow, begun: begun.promise, end: () => mayEnd.resolve() }
+}
+
+eachEngine((engine) => {
+  const started = async (t: Parameters<typeof startApp>[0], options: StartOptions = {}) => {
+    const app = await startApp(t, engine, options)
+    return { app, admin: await registerAs(app, 'admin') }
+  }
+
+  describe('settings that are changed while the server runs', () => {
+    test('a mail server is tried, stored encrypted, and sends on every replica; its password is never answered', async (t) => {
+      const mails = await startMailServer(t, { accounts: { shop: PASSWORD } })
+      const [one, other] = await startReplicas(t, engine)
+      const admin = await registerAs(one, 'admin')
+      const url = (password: string) => `smtp://shop:${password}@127.0.0.1:${mails.port}`
+      const mail = { to: 'ada@example.com', subject: 'Hello', body: 'Hello' }
+      assert.equal((await as(one, admin, 'POST /messaging/email', mail)).status, 400, 'nothing is configured')
+
+      const values = { 'messaging.smtp.url': url('wrong'), 'messaging.smtp.from': 'Shop <shop@example.com>' }
+      const refused = await change(one, admin, 0, values)
+      assert.deepEqual([refused.status, codeOf(refused)], [409, 'SETTINGS_REFUSED'])
+      assert.match(refused.body.error.details.checks[0].check, /^messaging: email by smtp/)
+      assert.equal((await settingsOf(one, admin)).version, 0, 'nothing is stored')
+
+      const done = await change(one, admin, 0, { ...values, 'messaging.smtp.url': url(PASSWORD) })
+      assert.equal(done.status, 200, done.text)
+      assert.deepEqual([done.body.version, done.body.inForce], [1, true])
+      const option = await optionOf(one, admin, 'messaging.smtp.url')
+      assert.deepEqual([option.value, option.source], [`smtp://***@127.0.0.1:${mails.port}`, 'console'])
+      const sent = await as(one, admin, 'POST /messaging/email', mail)
+      assert.equal(sent.status, 200, sent.text)
+      assert.equal((await mails.mailTo('ada@example.com')).parsed.from?.address, 'shop@example.com')
+
+      one.clock.advance(2_000)
+      await until(async () => (await settingsOf(other, admin)).inForce)
+      await as(other, admin, 'POST /messaging/email', { ...mail, to: 'bob@example.com' })
+      await mails.mailTo('bob@example.com')
+
+      const [row] = await one.app.db.all(sql<{ options: string }>`select options from sixwire_settings`)
+      const [entry] = await auditOf(one, admin, 'settings:1', 'settings.*')
+      for (const text of [row!.options, JSON.stringify(entry), done.text, one.log()])
+        assert.ok(!text.includes(PASSWORD))
+      assert.deepEqual(entry!.before, { 'messaging.smtp.url': null, 'messaging.smtp.from': null })
+    })
+
+    test('no request is refused meanwhile, and one that runs ends under the settings that it began with', async (t) => {
+      const { slow, begun, end } = slowWire()
+      const { app, admin } = await started(t, { config: { wires: [slow()] } })
+      const before = (await app.request('GET', '/info')).body.name
+      const running = app.request('GET', '/slow')
+      await begun
+      let isOver = false
+      const statuses = new Map<number, number>()
+      const asking = (async () => {
+        while (!isOver) {
+          const { status } = await app.request('GET', '/info')
+          statuses.set(status, (statuses.get(status) ?? 0) + 1)
+        }
+      })()
+      for (let version = 0; version < 5; version++)
+        assert.equal((await change(app, admin, version, { name: `Shop ${version}` })).status, 200)
+      isOver = true
+      await asking
+      assert.deepEqual([...statuses.keys()], [200])
+      assert.equal((await app.request('GET', '/info')).body.name, 'Shop 4')
+      end()
+      assert.deepEqual((await running).body, { name: before })
+    })
+
+    test('what the environment or the file sets is locked, and a provider as a whole', async (t) => {
+      const { app, admin } = await started(t, {
+        environment: { APP_URL: 'https://shop.example', STRIPE_SECRET_KEY: 'sk_test_1' },
+        config: { auth: { registration: 'open' } },
+      })
+      for (const [option, by] of [
+        ['appUrl', 'APP_URL'],
+        ['auth.registration', 'sixwire.config.ts'],
+        ['pay.stripe.secretKey', 'STRIPE_SECRET_KEY'],
+        ['pay.stripe.webhookSecret', 'STRIPE_SECRET_KEY'],
+      ] as const) {
+        assert.equal((await optionOf(app, admin, option)).lockedBy, by)
+        const refused = await change(app, admin, 0, { [option]: 'whsec_1' })
+        assert.equal(refused.status, 400)
+        assert.equal(refused.body.error.details.issues[0].message, `it is set by ${by}: change it there`)
+      }
+    })
+
+    test('what cannot work is refused at its option', async (t) => {
+      const { app, admin } = await started(t)
+      for (const [values, path, message] of [
+        [{ 'auth.registration': 'maybe' }, 'auth.registration', /must be/],
+        [{ 'store.uploadLimit': 'much' }, 'store.uploadLimit', /pattern/],
+        [{ 'messaging.smtp.url': 'mail.example' }, 'messaging.smtp.url', /smtp/],
+        [{ publicUrl: 'shop' }, 'publicUrl', /address/],
+        [{ databaseUrl: 'sqlite:x.db' }, 'databaseUrl', /no such option/],
+        [{ 'store.collections': {} }, 'store.collections', /no such option/],
+        [{ constructor: 1 }, 'constructor', /no such option/],
+      ] as const) {
+        const refused = await change(app, admin, 0, values)
+        assert.equal(refused.status, 400, refused.text)
+        const [issue] = refused.body.error.details.issues
+        assert.equal(issue.path, `/body/values/${path}`)
+        assert.match(issue.message, message)
+      }
+      assert.equal((await settingsOf(app, admin)).version, 0)
+    })
+
+    test('a secret is not sent to another address that its owner did not set', async (t) => {
+      const { app, admin } = await started(t)
+      const s3 = (name: string) => `store.s3.${name}`
+      const first = {
+        [s3('endpoint')]: 'http://127.0.0.1:1',
+        [s3('bucket')]: 'shop',
+        [s3('accessKeyId')]: 'key',
+        [s3('secretAccessKey')]: PASSWORD,
+      }
+      assert.equal(codeOf(await change(app, admin, 0, first)), 'SETTINGS_REFUSED')
+      assert.equal((await change(app, admin, 0, first, '?force=true')).status, 200)
+      const moved = await change(app, admin, 1, { [s3('endpoint')]: 'http://127.0.0.1:2' }, '?force=true')
+      assert.equal(moved.status, 400)
+      assert.equal(moved.body.error.details.issues[0].path, '/body/values/store.s3.secretAccessKey')
+    })
+
+    test('of two administrators the second is told; versions are listed, and one is restored', async (t) => {
+      const { app, admin } = await started(t)
+      const [one, two] = await Promise.all([
+        change(app, admin, 0, { name: 'One' }),
+        change(app, admin, 0, { name: 'Two' }),
+      ])
+      assert.deepEqual([one.status, two.status].toSorted(), [200, 412])
+      const first = one.status === 200 ? 'One' : 'Two'
+      await change(app, admin, 1, { name: 'Three', 'auth.registration': 'closed' })
+      assert.equal((await app.request('POST', '/auth/register', { body: {} })).status, 400)
+      const back = await as(app, admin, 'POST /core/settings/versions/1/restore')
+      assert.equal(back.status, 200, back.text)
+      assert.deepEqual(
+        (await settingsOf(app, admin)).versions.map(
+          ({ version, changed }: { version: number; changed: string[] }) => [version, changed.toSorted()],
+        ),
+        [
+          [3, ['auth.registration', 'name']],
+          [2, ['auth.registration', 'name']],
+          [1, ['name']],
+        ],
+      )
+      assert.equal((await app.request('GET', '/info')).body.name, first)
+      assert.equal((await optionOf(app, admin, 'auth.registration')).source, 'default')
+      assert.equal((await as(app, admin, 'POST /core/settings/versions/9/restore')).status, 404)
+      const [entry] = await auditOf(app, admin, 'settings:3', 'settings.*')
+      assert.equal(entry?.action, 'settings.changed')
+      assert.equal((await change(app, admin, 3, { name: null })).status, 200)
+      assert.notEqual((await app.request('GET', '/info')).body.name, first)
+    })
+
+    test('they hold after a restart, sixwire config shows and forgets them, and one that broke keeps from starting', async (t) => {
+      const databaseUrl = await engine.migratedUrl()
+      const { app, admin } = await started(t, { databaseUrl })
+      assert.equal((await change(app, admin, 0, { name: 'Pottery' })).status, 200)
+      await app.stop()
+      const again = await startApp(t, engine, { databaseUrl })
+      assert.equal((await again.request('GET', '/info')).body.name, 'Pottery')
+
+      const folder = await temporaryFolder(t)
+      const environment = { DATABASE_URL: databaseUrl, SIXWIRE_SECRET: TEST_SECRET, DATA_DIR: folder }
+      const shown = await runHere(['config'], { folder, environment })
+      assert.match(shown.output, /^name +Pottery +console/m)
+
+      const broken = { 'auth.sessionSeconds': 0, name: 'Pottery' }
+      await again.app.db.write(insertVersionSql({ ...VERSION, version: 2 }, broken, TEST_SECRET))
+      await again.stop()
+      await assert.rejects(
+        startApp(t, engine, { databaseUrl }),
+        /StartError: auth.sessionSeconds: must be >= 1/,
+      )
+      const forgotten = await runHere(['config', '--forget', 'auth.sessionSeconds'], { folder, environment })
+      assert.equal(forgotten.code, 0, forgotten.errors)
+      await startApp(t, engine, { databaseUrl })
+    })
+
+    test('SIXWIRE_SETTINGS=off keeps everybody from changing them', async (t) => {
+      const { app, admin } = await started(t, { environment: { SIXWIRE_SETTINGS: 'off' } })
+      assert.equal((await settingsOf(app, admin)).canChange, false)
+      assert.equal((await change(app, admin, 0, { name: 'Shop' })).status, 403)
+    })
+
+    test('with the sandbox requests wait while it opens again, and what its chain has stays', async (t) => {
+      const { app, admin } = await started(t, { sandbox: true })
+      const wallet = await as(app, admin, 'POST /onchain/wallets', {})
+      assert.equal(wallet.status, 201, wallet.text)
+      assert.equal((await change(app, admin, 0, { name: 'Pottery' })).status, 200)
+      await until(async () => (await settingsOf(app, admin)).inForce)
+      assert.equal((await app.request('GET', '/info')).body.name, 'Pottery')
+      assert.equal((await as(app, admin, `GET /onchain/wallets/${wallet.body._id}`)).status, 200)
+    })
+  })
+})
