@@ -71,10 +71,12 @@ describe('the console of an operator', { skip: withoutChromium }, () => {
       await page.reload()
       await page.getByRole('heading', { name: 'shop 1.0.0' }).waitFor()
       await page.getByRole('listitem').filter({ hasText: 'Open faults' }).getByText('1').waitFor()
-      await page.getByRole('img', { name: /^Requests in each hour/ }).waitFor()
-      await page.getByText('As a table').click()
-      assert.equal(await page.locator('.chart tbody tr').count(), 24)
-      await page.getByText(/^APP_URL: it is not set/).waitFor()
+      await page.getByRole('img', { name: /^Requests, 24 hours: at most/ }).waitFor()
+      const finding = page.getByRole('listitem').filter({ hasText: 'APP_URL: it is not set' })
+      assert.equal(
+        await finding.getByRole('link', { name: 'Show the settings' }).getAttribute('href'),
+        '#/settings',
+      )
       const health = page.getByRole('region', { name: 'Health' })
       assert.equal(await health.getByText('ready', { exact: true }).count(), 8)
       await checkLooks(page, 'the overview')

@@ -77,6 +77,7 @@ export type DeferredStatus = Pick<
   | 'diagnoses'
   | 'screens'
   | 'figures'
+  | 'series'
   | 'settings'
   | 'settableOptions'
   | 'stored'

@@ -321,6 +321,7 @@ async function assemble(parts: ServerParts, changes: SettingChanges): Promise<In
     screens: () => screens,
     scopes: () => scopesOf(groups),
     figures: () => figuresOf(parts),
+    series: () => seriesOf(parts),
     settings: () => inForce(parts),
     settableOptions: parts.settableOptions,
     stored: () => parts.stored,
@@ -519,6 +520,9 @@ const screensOf = ({ running, wires }: ServerParts): readonly ShownScreen[] =>
 
 const figuresOf = ({ running, wires }: ServerParts) =>
   running.flatMap(({ figures = [] }, at) => figures.map((figure) => ({ wire: wires[at]!.name, figure })))
+
+const seriesOf = ({ running, wires }: ServerParts) =>
+  running.flatMap(({ series = [] }, at) => series.map((one) => ({ wire: wires[at]!.name, series: one })))
 
 /** What is in force, and where it is from. */
 const inForce = (parts: ServerParts): SettingInForce[] => {

@@ -83,6 +83,46 @@ type Overview = {
     severity: 'warning' | 'fault'
     problem: string
     remedy: string
+    /** The place of the console where it is mended or looked at. */
+    opens?: {
+      title: string
+      at: string
+    }
+  }[]
+}
+
+type SeriesPage = {
+  range: '24h' | '7d' | '30d' | '90d'
+  /** When each hour or day begins, in the time zone; the last one has not ended. */
+  slots: string[]
+  /** ISO 8601, UTC. */
+  from: string
+  /** ISO 8601, UTC. */
+  until: string
+  series: Series[]
+}
+
+type Series = {
+  wire: string
+  name: string
+  title: string
+  /** money: smallest units of the currency that the part names. */
+  unit: 'count' | 'bytes' | 'money' | 'blocks'
+  /** sum: what happened. level: what there was. */
+  kind: 'sum' | 'level'
+  /** The screen of the console with the records. */
+  opens?: string
+  parts: {
+    /** Such as a status or a currency; of a series without parts it is empty. */
+    part: string
+    /** Of money: the decimal places of the currency. */
+    exponent?: number
+    /** A whole number for each slot, as decimal text; of a level null before its first sample. */
+    values: (string | null)[]
+    /** Of the range. Of a level: the current value. */
+    total: string
+    /** Of a level: its value then, or null if no sample is so old. */
+    before: string | null
   }[]
 }
 
@@ -284,6 +324,20 @@ type Fault = {
   resolvedAt?: string
   /** The id of a user or a service key. */
   resolvedBy?: string
+}
+
+type SlowRoutes = {
+  routes: RouteTime[]
+}
+
+type RouteTime = {
+  method: string
+  route: string
+  requests: number
+  /** Of the requests: with a status of 5xx. */
+  failures: number
+  meanMs: number
+  maxMs: number
 }
 
 type JobPage = {
@@ -2273,6 +2327,19 @@ export interface Api {
     reply: Overview
     errors: never
   }
+  /** Get what happened over time */
+  'GET /core/series': {
+    query: {
+      /** By the hour for 24h, else by the day. The current hour or day is the last one. */
+      range?: '24h' | '7d' | '30d' | '90d' | undefined
+      /** The IANA name of the time zone in which days begin. Default: UTC. */
+      timeZone?: string | undefined
+      /** Only the series of this name. */
+      name?: string | undefined
+    }
+    reply: SeriesPage
+    errors: never
+  }
   /** Get the settings that are in force */
   'GET /core/config': {
     reply: SettingsInForce
@@ -2380,6 +2447,15 @@ export interface Api {
       cursor?: string | undefined
     }
     reply: FaultPage
+    errors: never
+  }
+  /** List slow routes */
+  'GET /core/logs/routes': {
+    query: {
+      /** Default: all that is kept. */
+      since?: string | undefined
+    }
+    reply: SlowRoutes
     errors: never
   }
   /** Resolve a fault */

@@ -8,18 +8,17 @@ import { canWrite } from '../../parts/session.ts'
 import { Cell, isEditable, loadCellEditor } from './cell.tsx'
 import { editing } from './edited-cell.ts'
 import { NEW, type FileFieldLimits } from './collection.ts'
-import { gridQueryOf, loadFields, loadRows, type GridQuery, type GridRow } from './documents.ts'
+import { gridQueryOf, loadFields, loadRows, type GridRow } from './documents.ts'
 import { isFilterText } from './filter.ts'
 import { Late, openLate } from '../../parts/late.tsx'
 import type { ListColumn } from '../../parts/table.tsx'
+import { Tool, type FieldSample, type ToolsProps } from './tool.tsx'
 import { choicesOf, keepChoices } from './views.ts'
 
 /** Columns that are shown until others are chosen. */
 const COLUMNS_SHOWN = 4
 const SHORT_ID = 12
 const DOUBLE_CLICK_MS = 250
-
-type FieldSample = { path: string; documents: number }
 
 /** The fields that most documents have, of the first level; files are always shown. */
 const usualColumns = (fields: readonly FieldSample[], files: readonly string[]): string[] => {
@@ -91,7 +90,7 @@ export default function Grid({ collection }: { collection: string }) {
           <Tools
             {...{ collection, columns, choose, again }}
             query={gridQueryOf(place.value.query, knownFields)}
-            fields={knownFields && fields.map(({ path }) => path)}
+            fields={knownFields && fields}
           />
         </>
       )}
@@ -172,49 +171,21 @@ function useEditing(rows: { current: ReadonlyMap<string, GridRow> }, columns: re
   }, [columns.join()])
 }
 
-type ToolsProps = {
-  collection: string
-  query: GridQuery
-  columns: readonly string[]
-  /** Undefined until they are known. */
-  fields: readonly string[] | undefined
-  choose: (names: readonly string[] | undefined) => void
-  again: () => void
-}
-
 /** What can be done with all documents that the filter finds. */
 function Tools({ collection, query, columns, fields, choose, again }: ToolsProps) {
   // The routes of these take a filter, and would act on all documents.
   const isSearch = query.search !== ''
-  const of = { collection, again }
-  const more: [title: string, open: () => void, changes?: boolean][] = [
-    ['Views', () => openLate(() => import('./saved-views.tsx'), { collection, columns, choose })],
-    ['Import', () => openLate(() => import('./import.tsx'), of), true],
-    [
-      'Change all…',
-      () =>
-        openLate(() => import('./bulk.tsx'), {
-          ...of,
-          filter: query.filter,
-          owner: query.owner,
-          ids: undefined,
-        }),
-      true,
-    ],
-    ['API', () => openLate(() => import('./api.tsx'), of)],
-    ['Why is it slow?', () => openLate(() => import('./explain.tsx'), { collection, query })],
-    ['About', () => openLate(() => import('./about.tsx'), { ...of, query })],
-  ]
+  const paths = (fields ?? []).map(({ path }) => path)
   return (
     <>
       <Tool
         title="Build filter"
-        open={() => openLate(() => import('./builder.tsx'), { fields: fields ?? [] })}
+        open={() => openLate(() => import('./builder.tsx'), { fields: paths })}
         disabled={!fields}
       />
       <Tool
         title="Columns"
-        open={() => openLate(() => import('./columns.tsx'), { columns, fields: fields ?? [], choose })}
+        open={() => openLate(() => import('./columns.tsx'), { columns, fields: paths, choose })}
         disabled={!fields}
       />
       <Tool
@@ -225,14 +196,10 @@ function Tools({ collection, query, columns, fields, choose, again }: ToolsProps
       <details class="menu">
         <summary>More</summary>
         <div>
-          {more.map(([title, open, isWrite = false]) => (
-            <Tool
-              key={title}
-              title={title}
-              open={open}
-              disabled={(isWrite && !canWrite.value) || (isSearch && title === 'Change all…')}
-            />
-          ))}
+          <Late
+            load={() => import('./more.tsx')}
+            props={{ collection, query, columns, fields, choose, again }}
+          />
         </div>
       </details>
       <button
@@ -246,20 +213,6 @@ function Tools({ collection, query, columns, fields, choose, again }: ToolsProps
     </>
   )
 }
-
-const Tool = (props: { title: string; open: () => void; disabled?: boolean }) => (
-  <button
-    type="button"
-    class="small"
-    disabled={props.disabled}
-    onClick={(event) => {
-      event.currentTarget.closest('details')?.removeAttribute('open')
-      props.open()
-    }}
-  >
-    {props.title}
-  </button>
-)
 
 function MarkedActions(props: { collection: string; marked: readonly GridRow[]; done: () => void }) {
   const { collection, marked, done } = props

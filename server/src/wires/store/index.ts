@@ -47,6 +47,7 @@ import { quotasOf, STORE_ENV, STORE_PROVIDERS, STORE_SETTABLE, StoreOptions } fr
 import { createInstalledFiles } from './transfers/installed-files.ts'
 import { storeTables } from './personal-tables.ts'
 import { createQuota } from './quota.ts'
+import { storedBytes } from './stored-bytes.ts'
 import { storeRoutes } from './routes.ts'
 import { STORE_COPIES } from './table-copies.ts'
 import { storeExport } from './table-exports.ts'
@@ -274,6 +275,7 @@ export const store = defineWire({
           read: () => backups.lastCompletedAt(),
         },
       ],
+      series: [storedBytes({ db })],
       diagnoses: [
         backupDiagnosis(clock, { every: options.backups.every, production: settings.production }, () =>
           backups.lastCompletedAt(),
