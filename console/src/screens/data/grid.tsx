@@ -12,7 +12,7 @@ import { gridQueryOf, loadFields, loadRows, type GridRow } from './documents.ts'
 import { isFilterText } from './filter.ts'
 import { Late, openLate } from '../../parts/late.tsx'
 import type { ListColumn } from '../../parts/table.tsx'
-import { Tool, type FieldSample, type ToolsProps } from './tool.tsx'
+import { Tool, type GridField, type ToolsProps } from './tool.tsx'
 import { choicesOf, keepChoices } from './views.ts'
 
 /** Columns that are shown until others are chosen. */
@@ -21,7 +21,7 @@ const SHORT_ID = 12
 const DOUBLE_CLICK_MS = 250
 
 /** The fields that most documents have, of the first level; files are always shown. */
-const usualColumns = (fields: readonly FieldSample[], files: readonly string[]): string[] => {
+const usualColumns = (fields: readonly GridField[], files: readonly string[]): string[] => {
   const usual = fields
     .filter(({ path }) => !path.includes('.') && !['_id', 'createdAt', 'updatedAt'].includes(path))
     .toSorted((a, b) => b.documents - a.documents)

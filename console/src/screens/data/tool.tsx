@@ -1,6 +1,6 @@
 import type { GridQuery } from './documents.ts'
 
-export type FieldSample = { path: string; documents: number; types: Readonly<Record<string, number>> }
+export type GridField = { path: string; documents: number; types: Readonly<Record<string, number>> }
 
 /** What the tools of a grid work on. */
 export type ToolsProps = {
@@ -8,7 +8,7 @@ export type ToolsProps = {
   query: GridQuery
   columns: readonly string[]
   /** Undefined until they are known. */
-  fields: readonly FieldSample[] | undefined
+  fields: readonly GridField[] | undefined
   choose: (names: readonly string[] | undefined) => void
   again: () => void
 }

@@ -8,7 +8,7 @@ import { messageOf } from '../../parts/load.tsx'
 import { canWrite, six } from '../../parts/session.ts'
 import { Text } from '../../parts/text.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { labelOf, wordsOf, type Option, type Settings } from './groups.ts'
+import { labelOf, wordsOf, type ConsoleOption, type ConsoleSettings } from './groups.ts'
 
 type Check = { check: string; fault: string }
 /** What was not saved, and why. */
@@ -25,7 +25,7 @@ export default function SettingGroup({
   again,
 }: {
   group: string
-  settings: Settings
+  settings: ConsoleSettings
   again: () => void
 }) {
   const [refused, setRefused] = useState<Refused>()
@@ -35,7 +35,7 @@ export default function SettingGroup({
     canWrite.value && settings.canChange && options.some(({ lockedBy }) => lockedBy === undefined)
 
   async function save(values: Record<string, unknown>, force = false): Promise<void> {
-    if (Object.keys(values).length === 0) return void toast('Nothing was changed.')
+    if (Object.keys(values).length === 0) return toast('Nothing was changed.')
     setRefused(undefined)
     try {
       const body = { version: settings.version, values }
@@ -114,9 +114,9 @@ async function untilInForce(version: number): Promise<void> {
   }
 }
 
-const nameOf = ({ option }: Option): string => `values/${option}`
+const nameOf = ({ option }: ConsoleOption): string => `values/${option}`
 
-function OptionField({ option, isLocked }: { option: Option; isLocked: boolean }) {
+function OptionField({ option, isLocked }: { option: ConsoleOption; isLocked: boolean }) {
   const { kind, choices = [], description, lockedBy, value, source, isSecret } = option
   const own = source === 'console' && !isHidden(option) ? textOf(value) : ''
   const shown = value === null ? '' : `${textOf(value)}${source === 'default' ? ' (default)' : ''}`
@@ -155,20 +155,23 @@ const YES_NO = [
 ] as const
 
 /** Whether its value, or a part of it, is never shown: an empty field leaves it as it is. */
-const isHidden = ({ isSecret, value }: Option): boolean =>
+const isHidden = ({ isSecret, value }: ConsoleOption): boolean =>
   isSecret || (typeof value === 'string' && value.includes('***'))
 
 const textOf = (value: unknown): string =>
-  typeof value === 'string'
-    ? value
-    : Array.isArray(value)
-      ? value.join('\n')
+  Array.isArray(value)
+    ? value.join('\n')
+    : typeof value === 'string'
+      ? value
       : value === null
         ? ''
-        : String(value)
+        : JSON.stringify(value)
 
 /** What differs from what is set. */
-function changesOf(options: readonly Option[], value: (name: string) => string): Record<string, unknown> {
+function changesOf(
+  options: readonly ConsoleOption[],
+  value: (name: string) => string,
+): Record<string, unknown> {
   const changes: Record<string, unknown> = {}
   for (const one of options) {
     if (one.lockedBy !== undefined) continue
@@ -179,7 +182,7 @@ function changesOf(options: readonly Option[], value: (name: string) => string):
   return changes
 }
 
-const READERS: Readonly<Record<Option['kind'], (text: string) => unknown>> = {
+const READERS: Readonly<Record<ConsoleOption['kind'], (text: string) => unknown>> = {
   text: String,
   choice: String,
   number: Number,
@@ -192,5 +195,5 @@ const READERS: Readonly<Record<Option['kind'], (text: string) => unknown>> = {
       .filter((one) => one !== ''),
 }
 
-const allUnset = (options: readonly Option[]): Record<string, null> =>
+const allUnset = (options: readonly ConsoleOption[]): Record<string, null> =>
   Object.fromEntries(options.filter(({ source }) => source === 'console').map(({ option }) => [option, null]))
