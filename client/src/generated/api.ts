@@ -2053,6 +2053,24 @@ type DefinitionVersions = {
   data: DefinitionVersion[]
 }
 
+type CanAnswer = {
+  allowed: boolean
+  /** The reason, in a sentence. */
+  because: string
+  /** The alternative of the rule that allows it, or the rule that does not hold; absent if no rule was asked. */
+  rule?: unknown
+  /** The step that refuses it, as `sixwire can` names them. */
+  step?: string
+  /** What the route answers. */
+  status?: number
+  code?: string
+  /** What is wrong with the fields that were sent. */
+  issues?: {
+    path: string
+    message: string
+  }[]
+}
+
 type Changes = {
   changes: ChangeEvent[]
   /** For the next request. */
@@ -4329,6 +4347,20 @@ export interface Api {
     }
     reply: DefinitionVersions
     errors: never
+  }
+  /** Ask whether an account may do something */
+  'POST /store/collections/:name/can': {
+    body: {
+      /** The address or the _id of an account, `key` for a service key of the scope store, null for somebody who is not signed in. Default: null. */
+      user?: string | null | undefined
+      action: 'read' | 'create' | 'update' | 'delete'
+      /** The _id of the document. Without it, read asks for the list. */
+      id?: string | undefined
+      /** What would be sent: the fields of a new document, or the changes of an update. */
+      document?: Record<string, unknown> | undefined
+    }
+    reply: CanAnswer
+    errors: 'NOT_FOUND' | 'PROVIDER_NOT_CONFIGURED'
   }
   /** Delete all documents of a collection */
   'DELETE /store/:collection': {

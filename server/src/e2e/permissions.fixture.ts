@@ -223,6 +223,7 @@ export const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     'PUT /store/collections/:name',
     'DELETE /store/collections/:name',
     'GET /store/collections/:name/versions',
+    'POST /store/collections/:name/can',
     'POST /store/files/bulk',
     'GET /store/files/usage',
     'GET /store/files/:id/uses',

@@ -82,6 +82,7 @@ const NOT_IDEMPOTENT = [
   'POST /store/uploads',
   'POST /store/files/bulk',
   'POST /store/files/:id/link',
+  'POST /store/collections/:name/can',
   'POST /store/:collection/query',
   'POST /store/:collection/import',
   'POST /store/backup/:id/restore',

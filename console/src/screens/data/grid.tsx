@@ -7,7 +7,7 @@ import { go, href, Link, place } from '../../parts/router.tsx'
 import { canWrite } from '../../parts/session.ts'
 import { Cell, isEditable, loadCellEditor } from './cell.tsx'
 import { editing } from './edited-cell.ts'
-import { NEW, type FileFieldLimits } from './collection.ts'
+import { DEFINITION, NEW, type FileFieldLimits } from './collection.ts'
 import { gridQueryOf, loadFields, loadRows, type GridRow } from './documents.ts'
 import { isFilterText } from './filter.ts'
 import { Late, openLate } from '../../parts/late.tsx'
@@ -87,6 +87,7 @@ export default function Grid({ collection }: { collection: string }) {
       buttons={(again) => (
         <>
           <Link to={href(['data'])}>‹ Collections</Link>
+          <Link to={href(['data', collection, DEFINITION])}>Fields and rules</Link>
           <Tools
             {...{ collection, columns, choose, again }}
             query={gridQueryOf(place.value.query, knownFields)}
