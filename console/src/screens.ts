@@ -102,14 +102,6 @@ export const screens: readonly Screen[] = [
     load: () => import('./screens/application/index.tsx'),
   },
   {
-    name: 'api',
-    title: 'API',
-    area: 'data',
-    key: 'i',
-    search: 'q',
-    load: () => import('./screens/api/index.tsx'),
-  },
-  {
     name: 'users',
     title: 'Users',
     area: 'people',
@@ -239,6 +231,14 @@ export const screens: readonly Screen[] = [
     area: 'settings',
     key: 'k',
     load: () => import('./screens/keys/index.tsx'),
+  },
+  {
+    name: 'api',
+    title: 'API',
+    area: 'settings',
+    key: 'i',
+    search: 'q',
+    load: () => import('./screens/api/index.tsx'),
   },
   {
     name: 'webhooks',
