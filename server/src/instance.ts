@@ -174,7 +174,12 @@ export type Instance = App & {
 }
 
 /** What outlasts an instance. */
-export type SharedParts = { readonly db: Database; readonly port: Port }
+export type SharedParts = {
+  readonly db: Database
+  readonly port: Port
+  /** When the server was created, as `performance.now()` has it. */
+  readonly startedAt: number
+}
 
 /** What is known of an instance where it is made. */
 export type InstanceContext = {
@@ -208,6 +213,7 @@ export async function createInstance(options: AppOptions, context: InstanceConte
     })
   const db = context.shared?.db ?? (await explained(databaseUrl, opening()))
   const port = context.shared?.port ?? createPort(log.log)
+  const startedAt = context.shared?.startedAt ?? performance.now()
   const processes = createProcesses({ db, clock, log: log.log }, { databaseUrl })
   const jobs = createJobs({ db, clock, log: log.log }, { process: processes.id })
   processes.onEnd((ended) => [jobs.releaseSql(ended)])
@@ -255,6 +261,7 @@ export async function createInstance(options: AppOptions, context: InstanceConte
         log,
         db,
         port,
+        startedAt,
         jobs,
         processes,
         wires: standIns ? [standIns.wire, ...chosen] : chosen,
@@ -454,7 +461,7 @@ async function assemble(parts: ServerParts, changes: SettingChanges): Promise<In
     tablesOf: async (dialect) => tablesOf(parts.wires, await wiresIn(db), dialect),
     personalTables: () => frame.personalData.declared(),
     outdated,
-    shared: { db, port: parts.port },
+    shared: { db, port: parts.port, startedAt: parts.startedAt },
     stored: parts.stored,
     takeOver: () => begin(() => takeOver(assembled)),
     end: (longestMs) => life.close(longestMs),
