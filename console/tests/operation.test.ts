@@ -164,11 +164,11 @@ describe('the console of an operator', { skip: withoutChromium }, () => {
 
     test('Settings: each value says where it is from, and no secret is shown', async () => {
       const { page } = admin
-      await show('#/settings?q=smtp')
+      await show('#/settings/all?q=smtp')
       await page.getByText('smtp://***@127.0.0.1:1').waitFor()
       const row = page.getByRole('row').filter({ hasText: 'messaging.smtp.url' })
       await row.getByText('environment').waitFor()
-      await show('#/settings?from=default')
+      await show('#/settings/all?from=default')
       await page.getByRole('link', { name: 'requestLog' }).click()
       await page.getByRole('region', { name: 'Details' }).getByText('SIXWIRE_REQUEST_LOG').first().waitFor()
       assert.equal((await page.content()).includes('p4ssw0rd'), false)

@@ -155,8 +155,8 @@ type SettableOption = {
   option: string
   /** What is set together. */
   group: string
-  /** list: of texts. */
-  kind: 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'list'
+  /** list: of texts. webhook: an object of url, secret and events; its option is webhooks. and its name. */
+  kind: 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'list' | 'webhook'
   choices?: string[]
   minimum?: number
   maximum?: number

@@ -188,6 +188,7 @@ const READERS: Readonly<Record<ConsoleOption['kind'], (text: string) => unknown>
   number: Number,
   integer: Number,
   boolean: (text) => text === 'true',
+  webhook: JSON.parse,
   list: (text) =>
     text
       .split('\n')

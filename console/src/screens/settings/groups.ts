@@ -48,7 +48,9 @@ export const wordsOf = (group: string): Words => WORDS[group] ?? ['Your wires', 
 export function sectionsOf({
   options,
 }: ConsoleSettings): [section: string, groups: readonly OptionGroup[]][] {
-  const groups = [...Map.groupBy(options, ({ group }) => group)].map(([name, own]) => ({
+  // Webhooks have a screen of their own.
+  const shown = options.filter(({ kind }) => kind !== 'webhook')
+  const groups = [...Map.groupBy(shown, ({ group }) => group)].map(([name, own]) => ({
     name,
     options: own,
   }))

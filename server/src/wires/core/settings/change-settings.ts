@@ -5,7 +5,7 @@ import { requireRow, type Database } from '../../../db/database.ts'
 import type { Actor } from '../../../http/actor.ts'
 import type { Audit } from '../../../kernel/audit/audit.ts'
 import { masked } from '../../../kernel/config/masked.ts'
-import type { SettableOption } from '../../../kernel/settings/settable-options.ts'
+import { settableAt, WEBHOOKS, type SettableOption } from '../../../kernel/settings/settable-options.ts'
 import {
   forgetVersionsSql,
   insertVersionSql,
@@ -52,7 +52,7 @@ export async function changeSettings(context: SettingsContext, change: SettingsC
   const { db, clock, audit, secret, status } = context
   const { version, values, force, actor } = change
   const settable = new Map(status.settableOptions().map((one) => [one.path, one]))
-  const issues = Object.keys(values).flatMap((path) => issueOf(path, settable.get(path)))
+  const issues = Object.keys(values).flatMap((path) => issueOf(path, settableAt(settable, path)))
   if (issues.length > 0) throw invalid(...issues)
   const before = await readStoredSettings(db, secret)
   if (before.version !== version) throw errors.precondition_failed()
@@ -61,14 +61,14 @@ export async function changeSettings(context: SettingsContext, change: SettingsC
   if (changed.length === 0) return { version, inForce: status.changes.inForce() === version }
   refuseMovedSecrets(before.options, values, changed, settable)
   const next = { version: version + 1, options }
-  const wires = new Set(changed.flatMap((path) => settable.get(path)?.wire ?? []))
+  const wires = new Set(changed.flatMap((path) => settableAt(settable, path)?.wire ?? []))
   const checks = await status.changes.tryOut(next, wires).catch((error: unknown) => {
-    throw error instanceof StartError ? refusedBy(error, settable) : error
+    throw error instanceof StartError ? refusedBy(error, settable, changed) : error
   })
   if (checks.length > 0 && !force) throw settingsErrors.settings_refused({ details: { checks } })
   const shown = (of: StoredOptions) =>
     Object.fromEntries(
-      changed.map((path) => [path, masked(of[path] ?? null, settable.get(path)!.place) ?? null]),
+      changed.map((path) => [path, masked(of[path] ?? null, settableAt(settable, path)!.place) ?? null]),
     )
   await db.batch([
     requireRow(
@@ -112,7 +112,9 @@ function refuseMovedSecrets(
   changed: readonly string[],
   settable: ReadonlyMap<string, SettableOption>,
 ): void {
-  const moved = new Set(changed.filter((path) => ADDRESS.test(path)).map((path) => settable.get(path)!.group))
+  const moved = new Set(
+    changed.filter((path) => ADDRESS.test(path)).map((path) => settableAt(settable, path)!.group),
+  )
   const missing = [...settable.values()].filter(
     ({ path, group, place }) =>
       moved.has(group) && place.isSecret && Object.hasOwn(stored, path) && !Object.hasOwn(values, path),
@@ -127,12 +129,17 @@ function refuseMovedSecrets(
 }
 
 /** What keeps a server from starting, at the option that it names. */
-function refusedBy({ message }: StartError, settable: ReadonlyMap<string, SettableOption>) {
-  // `SMTP_URL, or the url of smtp(): …`
-  const [, name = '', reason] = /^([\w.]+)(?:, or [^:]*)?: (.*)$/s.exec(message) ?? []
-  const option = [...settable.values()].find(({ path, variable }) => path === name || variable === name)
-  return invalid({
-    path: option ? `/body/values/${option.path}` : '/body/values',
-    message: option ? reason! : message,
-  })
+function refusedBy(
+  { message }: StartError,
+  settable: ReadonlyMap<string, SettableOption>,
+  changed: readonly string[],
+) {
+  // `SMTP_URL, or the url of smtp(): …`, `webhooks[0].url: …`
+  const [, name = '', reason] = /^([\w.[\]]+)(?:, or [^:]*)?: (.*)$/s.exec(message) ?? []
+  const path = name.startsWith('webhooks[')
+    ? changed.find((one) => one.startsWith(WEBHOOKS))
+    : [...settable.values()].find((one) => one.path === name || one.variable === name)?.path
+  return path === undefined
+    ? invalid({ path: '/body/values', message })
+    : invalid({ path: `/body/values/${path}`, message: reason! })
 }
