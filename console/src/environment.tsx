@@ -4,6 +4,7 @@ import { useLayoutEffect } from 'preact/hooks'
 import { installation, unlock } from './parts/installation.ts'
 import { production, unlockedUntil, user } from './parts/session.ts'
 import { Text } from './parts/text.tsx'
+import { Icon, Mark } from './icons.tsx'
 
 /** The name of the installation and its environment, the search, and in production whether it may be changed. */
 export function Environment({ search }: { search: () => void }) {
@@ -13,14 +14,15 @@ export function Environment({ search }: { search: () => void }) {
   }, [isProduction])
   return (
     <header class="environment">
+      <Mark />
       <p class="installation">
         <strong>
           <Text>{installation.value?.name ?? ''}</Text>
         </strong>{' '}
-        <span class="badge">{isProduction ? 'production' : 'development'}</span>
+        <span>{isProduction ? 'production' : 'development'}</span>
       </p>
       <button type="button" class="search" onClick={search}>
-        Search <kbd>Ctrl K</kbd>
+        <Icon of="search" /> <span>Search</span> <kbd>Ctrl K</kbd>
       </button>
       <Lock />
     </header>

@@ -19,6 +19,8 @@ const ID = /^[0-9a-hjkmnp-tv-z]{26}$/
 const DOCUMENT_ID = /^[\w-]{10,64}$/
 /** Likewise of a user. One without a digit is taken for a name. */
 const IMPORTED_ID = /^(?=.*\d)[\w-]{10,64}$/
+/** A number that a double holds. */
+const DECIMAL = /^-?\d{1,15}(?:\.\d{1,6})?$/
 
 /** The collections of the store, the first 100 by name. */
 export async function loadCollections(signal: AbortSignal): Promise<readonly Collection[]> {
@@ -122,10 +124,10 @@ async function findPayments(text: string, signal: AbortSignal): Promise<Found[]>
   )
 }
 
-/** Documents by their id, or by words where the collection has a search. The last word may be a beginning. */
+/** Documents by their id, by a unique field, or by words where the collection has a search. The last word may be a beginning. */
 async function findDocuments(
   text: string,
-  { name, search }: Collection,
+  { name, search, unique }: Collection,
   signal: AbortSignal,
 ): Promise<Found[]> {
   const list = async (query: { filter: string } | { search: string }) => {
@@ -136,13 +138,26 @@ async function findDocuments(
     })
     return data as unknown as readonly { readonly _id: string; readonly [field: string]: unknown }[]
   }
+  const where = (filter: object) => list({ filter: JSON.stringify(filter) })
   const words = text.match(/[\p{L}\p{N}]+/gu) ?? []
+  const alone = unique.flatMap(({ fields, ignoreCase }) =>
+    fields.length === 1 ? [{ path: fields[0]!, ignoreCase }] : [],
+  )
   const lists = await Promise.all([
-    DOCUMENT_ID.test(text) ? list({ filter: JSON.stringify({ _id: text }) }) : [],
+    DOCUMENT_ID.test(text) ? where({ _id: text }) : [],
+    ...alone.map(async ({ path, ignoreCase }) => where({ [path]: { $in: valuesOf(text, ignoreCase) } })),
     search.length > 0 && words.length > 0 ? list({ search: `${words.join(' ')}*` }) : [],
   ])
-  return lists.flat().map((one) => {
-    const title = search.map((path) => one[path]).find((value) => typeof value === 'string')
+  const titles = [...search, ...alone.map(({ path }) => path)]
+  return [...new Map(lists.flat().map((one) => [one._id, one])).values()].map((one) => {
+    const title = titles.map((path) => one[path]).find((value) => typeof value === 'string')
     return { title: title ?? one._id, hint: name, address: href(['data', name, one._id]) }
   })
 }
+
+/** What a field can hold that is written like this. */
+const valuesOf = (text: string, ignoreCase: boolean): readonly (string | number)[] => [
+  text,
+  ...(ignoreCase ? [text.toLowerCase(), text.toUpperCase()] : []),
+  ...(DECIMAL.test(text) ? [Number(text)] : []),
+]

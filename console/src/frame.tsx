@@ -11,7 +11,7 @@ import { Time } from './parts/text.tsx'
 import { Environment } from './environment.tsx'
 import { KeySheet } from './key-sheet.tsx'
 import { useFrameKeys } from './keys.ts'
-import { Navigation } from './navigation.tsx'
+import { areasOf, Navigation, ScreenTabs } from './navigation.tsx'
 import { Palette } from './palette.tsx'
 import { screens } from './screens.ts'
 import { SignIn } from './sign-in/index.tsx'
@@ -24,6 +24,8 @@ export function Frame() {
   )
   const [dialog, setDialog] = useState<'palette' | 'keys'>()
   const screen = shown.find(({ name }) => name === place.value.screen)
+  const areas = areasOf(shown)
+  const area = areas.find(({ name }) => name === screen?.area)
   useFrameKeys(shown, setDialog)
   useHeadingFocus(screen?.name)
   useEffect(() => {
@@ -48,7 +50,8 @@ export function Frame() {
         Skip to the content
       </a>
       <Environment search={() => setDialog('palette')} />
-      <Navigation screens={shown} showKeys={() => setDialog('keys')} />
+      <Navigation areas={areas} showKeys={() => setDialog('keys')} />
+      {area && <ScreenTabs of={area} />}
       <main id="content" tabIndex={-1}>
         <FactorNotice />
         <Impersonating />
@@ -75,7 +78,7 @@ function useHeadingFocus(screen: string | undefined): void {
       const heading = main.querySelector('h1')
       if (!heading) return
       observer.disconnect()
-      if (document.activeElement?.matches('body, .navigation *')) heading.focus()
+      if (document.activeElement?.matches('body, nav *')) heading.focus()
     }
     const observer = new MutationObserver(focusHeading)
     observer.observe(main, { childList: true, subtree: true })
@@ -88,7 +91,7 @@ const NotFound = () =>
   place.value.screen === '' ? null : (
     <div class="empty">
       <h1 tabIndex={-1}>There is no screen “{place.value.screen}”.</h1>
-      <p>The wire that it belongs to may not be loaded.</p>
+      <p>The part of the server (the wire) that it belongs to may not be loaded.</p>
     </div>
   )
 

@@ -36,15 +36,31 @@
  */
 import type { ComponentType } from 'preact'
 
+/** The places of the menu, those that are used most first. On a phone the first four are under the thumb. */
+export const AREAS = [
+  ['overview', 'Overview'],
+  ['data', 'Data'],
+  ['people', 'People'],
+  ['payments', 'Payments'],
+  ['messages', 'Messages'],
+  ['chains', 'Chains'],
+  ['operation', 'Operation'],
+  ['settings', 'Settings'],
+] as const
+
+export type AreaName = (typeof AREAS)[number][0]
+
 export type Screen = {
   /** The first part of its address: `users` of #/users. */
   name: string
   title: string
-  /** Where it is in the navigation. */
-  group: 'Installation' | 'People' | 'Data' | 'Money and messages' | 'Operation'
+  /** Its place in the menu, where it is a tab beside the others of that place. The first is opened. */
+  area: AreaName
+  /** What its tab says if the title would repeat the place's name. */
+  tab?: string
   /** `g`, then this key, opens it. */
   key: string
-  /** Left out of the navigation if this wire is not loaded. */
+  /** Left out of the menu if this wire is not loaded. */
   wire?: string
   /** The filter that the search palette fills: `q`. */
   search?: string
@@ -55,14 +71,15 @@ export const screens: readonly Screen[] = [
   {
     name: 'overview',
     title: 'Overview',
-    group: 'Installation',
+    area: 'overview',
     key: 'o',
     load: () => import('./screens/overview/index.tsx'),
   },
   {
     name: 'data',
     title: 'Data',
-    group: 'Data',
+    area: 'data',
+    tab: 'Collections',
     key: 'd',
     wire: 'store',
     search: 'q',
@@ -71,7 +88,7 @@ export const screens: readonly Screen[] = [
   {
     name: 'files',
     title: 'Files',
-    group: 'Data',
+    area: 'data',
     key: 'f',
     wire: 'store',
     search: 'q',
@@ -80,43 +97,22 @@ export const screens: readonly Screen[] = [
   {
     name: 'application',
     title: 'Application',
-    group: 'Data',
+    area: 'data',
     key: 'e',
     load: () => import('./screens/application/index.tsx'),
   },
   {
     name: 'users',
     title: 'Users',
-    group: 'People',
+    area: 'people',
     key: 'u',
     search: 'q',
     load: () => import('./screens/users/index.tsx'),
   },
   {
-    name: 'keys',
-    title: 'Keys',
-    group: 'People',
-    key: 'k',
-    load: () => import('./screens/keys/index.tsx'),
-  },
-  {
-    name: 'audit',
-    title: 'Audit',
-    group: 'People',
-    key: 'a',
-    load: () => import('./screens/audit/index.tsx'),
-  },
-  {
-    name: 'account',
-    title: 'Your account',
-    group: 'People',
-    key: 'y',
-    load: () => import('./screens/account/index.tsx'),
-  },
-  {
     name: 'payments',
     title: 'Payments',
-    group: 'Money and messages',
+    area: 'payments',
     key: 'p',
     wire: 'pay',
     search: 'q',
@@ -125,7 +121,8 @@ export const screens: readonly Screen[] = [
   {
     name: 'payment-requests',
     title: 'Payment requests',
-    group: 'Money and messages',
+    area: 'payments',
+    tab: 'Requests',
     key: 'q',
     wire: 'pay',
     search: 'address',
@@ -134,7 +131,8 @@ export const screens: readonly Screen[] = [
   {
     name: 'payment-events',
     title: 'Payment events',
-    group: 'Money and messages',
+    area: 'payments',
+    tab: 'Events',
     key: 'v',
     wire: 'pay',
     search: 'eventId',
@@ -143,7 +141,7 @@ export const screens: readonly Screen[] = [
   {
     name: 'messages',
     title: 'Messages',
-    group: 'Money and messages',
+    area: 'messages',
     key: 'm',
     wire: 'messaging',
     load: () => import('./screens/messages/index.tsx'),
@@ -151,69 +149,70 @@ export const screens: readonly Screen[] = [
   {
     name: 'templates',
     title: 'Templates',
-    group: 'Money and messages',
+    area: 'messages',
     key: 't',
     wire: 'messaging',
     load: () => import('./screens/templates/index.tsx'),
   },
   {
-    name: 'chains',
-    title: 'Chains',
-    group: 'Money and messages',
-    key: 'c',
-    wire: 'onchain',
-    load: () => import('./screens/chains/index.tsx'),
-  },
-  {
-    name: 'wallets',
-    title: 'Wallets',
-    group: 'Money and messages',
-    key: 'w',
-    wire: 'onchain',
-    load: () => import('./screens/wallets/index.tsx'),
-  },
-  {
     name: 'transactions',
     title: 'Transactions',
-    group: 'Money and messages',
+    area: 'chains',
     key: 'x',
     wire: 'onchain',
     load: () => import('./screens/transactions/index.tsx'),
   },
   {
-    name: 'jobs',
-    title: 'Jobs',
-    group: 'Operation',
-    key: 'j',
-    load: () => import('./screens/jobs/index.tsx'),
+    name: 'wallets',
+    title: 'Wallets',
+    area: 'chains',
+    key: 'w',
+    wire: 'onchain',
+    load: () => import('./screens/wallets/index.tsx'),
+  },
+  {
+    name: 'chains',
+    title: 'Chains',
+    area: 'chains',
+    tab: 'Nodes',
+    key: 'c',
+    wire: 'onchain',
+    load: () => import('./screens/chains/index.tsx'),
   },
   {
     name: 'logs',
     title: 'Logs',
-    group: 'Operation',
+    area: 'operation',
     key: 'l',
     search: 'q',
     load: () => import('./screens/logs/index.tsx'),
   },
   {
+    name: 'jobs',
+    title: 'Jobs',
+    area: 'operation',
+    key: 'j',
+    load: () => import('./screens/jobs/index.tsx'),
+  },
+  {
     name: 'faults',
     title: 'Faults',
-    group: 'Operation',
+    area: 'operation',
     key: 'z',
     search: 'q',
     load: () => import('./screens/faults/index.tsx'),
   },
   {
-    name: 'webhooks',
-    title: 'Webhooks',
-    group: 'Operation',
-    key: 'h',
-    load: () => import('./screens/webhooks/index.tsx'),
+    name: 'audit',
+    title: 'Audit',
+    area: 'operation',
+    key: 'a',
+    load: () => import('./screens/audit/index.tsx'),
   },
   {
     name: 'backups',
     title: 'Backups',
-    group: 'Operation',
+    area: 'operation',
     key: 'b',
     wire: 'store',
     load: () => import('./screens/backups/index.tsx'),
@@ -221,9 +220,38 @@ export const screens: readonly Screen[] = [
   {
     name: 'settings',
     title: 'Settings',
-    group: 'Operation',
+    area: 'settings',
     key: 's',
     search: 'q',
     load: () => import('./screens/settings/index.tsx'),
+  },
+  {
+    name: 'keys',
+    title: 'Keys',
+    area: 'settings',
+    key: 'k',
+    load: () => import('./screens/keys/index.tsx'),
+  },
+  {
+    name: 'api',
+    title: 'API',
+    area: 'settings',
+    key: 'i',
+    search: 'q',
+    load: () => import('./screens/api/index.tsx'),
+  },
+  {
+    name: 'webhooks',
+    title: 'Webhooks',
+    area: 'settings',
+    key: 'h',
+    load: () => import('./screens/webhooks/index.tsx'),
+  },
+  {
+    name: 'account',
+    title: 'Your account',
+    area: 'settings',
+    key: 'y',
+    load: () => import('./screens/account/index.tsx'),
   },
 ]

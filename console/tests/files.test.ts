@@ -22,7 +22,7 @@ describe('the files in the console', { skip: withoutChromium }, () => {
     const ending = endOfSuite()
     let admin: ConsolePage
     let page: Page
-    let ann: { _id: string; token: string }
+    let ann: { _id: string; email: string; token: string }
     before(async () => {
       ann = await app().register()
       admin = await openConsole(ending, app(), { at: '#/files' })
@@ -98,7 +98,7 @@ describe('the files in the console', { skip: withoutChromium }, () => {
       await page.getByLabel('Preview').getByText('U+202E').waitFor()
       await open('noise.bin')
       await page.getByText('There is no preview of application/octet-stream').waitFor()
-      await page.getByRole('link', { name: ann._id }).waitFor()
+      await page.getByRole('link', { name: ann.email }).waitFor()
     })
 
     test('are downloaded, and linked to for a time; their address is copied', async () => {
@@ -148,7 +148,7 @@ describe('the files in the console', { skip: withoutChromium }, () => {
       const storage = page.getByRole('dialog', { name: 'Storage' })
       await storage.getByText('9 files').waitFor()
       assert.deepEqual(await axeFaults(page), [])
-      await storage.getByRole('link', { name: ann._id }).click()
+      await storage.getByRole('link', { name: ann.email }).click()
       await page.getByRole('link', { name: 'notes.txt' }).waitFor({ state: 'detached' })
       assert.equal((await names()).length, 4)
       await button('Grid').click()
@@ -159,7 +159,7 @@ describe('the files in the console', { skip: withoutChromium }, () => {
     })
 
     test('are deleted together, once their number is typed', async () => {
-      await admin.go(`#/files?owner=${ann._id}`)
+      await admin.go(`#/files?owner=${ann.email}`)
       await page.getByRole('link', { name: 'page.html' }).waitFor()
       await page.getByLabel('Mark noise.bin').check()
       await page.getByLabel('Mark page.html').check()

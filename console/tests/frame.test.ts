@@ -37,6 +37,60 @@ describe('the frame of the console', { skip: withoutChromium }, () => {
       await page.keyboard.press('Escape')
     })
 
+    test('has eight places with their screens as tabs, and finds each place as it was left', async () => {
+      const { page } = admin
+      const menu = page.getByRole('navigation', { name: 'Screens' })
+      const places = ['Overview', 'Data', 'People', 'Payments', 'Messages', 'Chains', 'Operation', 'Settings']
+      assert.deepEqual(await menu.getByRole('listitem').allInnerTexts(), places)
+      const { y, height } = (await menu.getByRole('button', { name: 'Sign out' }).boundingBox())!
+      assert.ok(y + height < page.viewportSize()!.height, 'all of it is on a screen of 800 px')
+
+      await admin.go('#/users?q=ada')
+      await menu.getByRole('link', { name: 'Operation' }).click()
+      await heading('Logs').waitFor()
+      const tabs = page.getByRole('navigation', { name: 'Operation' })
+      const titles = ['Logs', 'Jobs', 'Faults', 'Audit', 'Backups']
+      assert.deepEqual(await tabs.getByRole('link').allInnerTexts(), titles)
+      await tabs.getByRole('link', { name: 'Jobs' }).press('Enter')
+      await heading('Jobs').waitFor()
+      assert.equal(await tabs.locator('[aria-current=page]').innerText(), 'Jobs')
+      assert.equal(await menu.locator('[aria-current]').innerText(), 'Operation')
+      await checkLooks(page, 'tabs')
+      await menu.getByRole('link', { name: 'People' }).click()
+      await heading('Users').waitFor()
+      assert.match(page.url(), /#\/users\?q=ada$/)
+      assert.equal(await page.getByRole('navigation').count(), 1, 'a place with one screen has no tabs')
+      await menu.getByRole('link', { name: 'Operation' }).click()
+      await heading('Jobs').waitFor()
+      await admin.go('#/account')
+      await heading('Your account').waitFor()
+    })
+
+    test('has the first places and a button for the others under the thumb, on a phone', async () => {
+      const { page } = await openConsole(ending, app(), { at: '#/users', width: 320 })
+      const menu = page.getByRole('navigation', { name: 'Screens' })
+      await menu.waitFor()
+      const more = menu.getByRole('button', { name: 'Menu' })
+      for (const target of [...(await menu.getByRole('link').all()), more]) {
+        const { y, width, height } = (await target.boundingBox())!
+        assert.ok(width >= 44 && height >= 44 && y > 700, `${width} by ${height} at ${y}`)
+      }
+      assert.deepEqual(await menu.getByRole('link').allInnerTexts(), [
+        'Overview',
+        'Data',
+        'People',
+        'Payments',
+      ])
+      await more.click()
+      await checkLooks(page, 'the other places')
+      await page.keyboard.press('Escape')
+      await menu.getByRole('link', { name: 'Settings' }).waitFor({ state: 'hidden' })
+      await more.click()
+      await menu.getByRole('link', { name: 'Settings' }).click()
+      await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor()
+      await menu.getByRole('link', { name: 'Settings' }).waitFor({ state: 'hidden' })
+    })
+
     test('opens screens from the search, by keyboard alone', async () => {
       const { page } = admin
       await page.keyboard.press('Control+K')
@@ -68,6 +122,9 @@ describe('the frame of the console', { skip: withoutChromium }, () => {
       await page.reload()
       await page.getByText('production', { exact: true }).waitFor()
       await checkLooks(page, 'production')
+      // Only auth is loaded there.
+      const places = page.getByRole('navigation', { name: 'Screens' }).getByRole('listitem')
+      assert.deepEqual(await places.allInnerTexts(), ['Overview', 'People', 'Operation', 'Settings'])
       await admin.go('#/keys')
       const create = page.getByRole('button', { name: 'Create a key' })
       await create.waitFor()
@@ -79,6 +136,7 @@ describe('the frame of the console', { skip: withoutChromium }, () => {
       await create.click()
       const dialog = page.getByRole('dialog', { name: 'Create a key' })
       await dialog.getByLabel('Name').fill('backend')
+      await dialog.getByText('auth (accounts and sign-in): everything').waitFor()
       await dialog.getByRole('checkbox', { name: 'auth', exact: true }).check()
       await dialog.getByLabel('Type shop to continue').fill('shops')
       await dialog.getByRole('button', { name: 'Create', exact: true }).click()

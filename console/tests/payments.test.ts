@@ -71,6 +71,7 @@ describe('the screens of payments', { skip: withoutChromium }, () => {
       const sums = page.getByRole('group', { name: 'Sums by currency' })
       await sums.getByText('1.230 KWD').waitFor()
       assert.match(await sums.innerText(), /1,234\.50 EUR\s+1 payment, 1 not paid/)
+      await page.getByRole('cell', { name: 'Stripe cardpay' }).first().waitFor()
       await checkLooks(page, 'payments')
       await page.getByLabel('Currency', { exact: true }).fill('jpy')
       await until(async () => (await rows('Payments').count()) === 1)

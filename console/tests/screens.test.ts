@@ -19,7 +19,7 @@ const SCREENS = 7
 /** What a screen shows if a value is missing that it took for granted. */
 const NO_VALUE = /\b(?:undefined|null|NaN|Invalid Date)\b|\[object /
 /** The calls of a screen; the console's own state and session still work. */
-const CALLS = /\/(?:auth|core|store|pay|messaging|onchain)\//
+const CALLS = /\/(?:(?:auth|core|store|pay|messaging|onchain)\/|openapi\.json)/
 
 describe('each screen of the console', { skip: withoutChromium }, () => {
   someEngine((engine) => {
@@ -31,7 +31,13 @@ describe('each screen of the console', { skip: withoutChromium }, () => {
     before(async () => {
       app = await startApp(ending, engine, {
         sandbox: true,
-        config: { store: { collections: { goods: { read: 'user', create: 'user', search: ['title'] } } } },
+        config: {
+          store: {
+            collections: {
+              goods: { read: 'user', create: 'user', search: ['title'], unique: ['sku', 'shelf'] },
+            },
+          },
+        },
       })
       desk = await openConsole(ending, app)
       refusalsAreShown = watchRefusals(desk.page)
@@ -121,7 +127,7 @@ describe('each screen of the console', { skip: withoutChromium }, () => {
         return answered.body as { _id: string; transactionId: string }
       }
       await app.request('PATCH', '/auth/me', { token, body: { name: 'Zoe Quill' } })
-      const lamp = await create('/store/goods', { title: 'Lamp of brass' })
+      const lamp = await create('/store/goods', { title: 'Lamp of brass', sku: 'LB-7', shelf: 41 })
       await create('/messaging/email', { to: 'buyer@example.com', subject: 'Hello', body: 'Hello' })
       const items = [{ name: 'Lamp', amount: 1_250, currency: 'eur' }]
       const urls = { successUrl: `${app.url}/docs`, cancelUrl: `${app.url}/docs` }
@@ -129,14 +135,20 @@ describe('each screen of the console', { skip: withoutChromium }, () => {
         items,
         ...urls,
         email: 'buyer@example.com',
+        merchantReference: 'order-7',
       })
       for (const [text, title, address] of [
         ['good', 'goods Collection', '#/data/goods'],
         ['brass la', 'Lamp of brass goods', `#/data/goods/${lamp._id}`],
         [lamp._id, 'Lamp of brass goods', `#/data/goods/${lamp._id}`],
+        ['LB-7', 'Lamp of brass goods', `#/data/goods/${lamp._id}`],
+        ['41', 'Lamp of brass goods', `#/data/goods/${lamp._id}`],
+        [email, `${email}, Zoe Quill User`, `#/users/${_id}`],
         [_id, `${email}, Zoe Quill User`, `#/users/${_id}`],
         ['zoe q', `${email}, Zoe Quill User`, `#/users/${_id}`],
         [transactionId, '12.50 EUR, buyer@example.com Payment', `#/payments/${transactionId}`],
+        ['order-7', '12.50 EUR, buyer@example.com Payment', `#/payments/${transactionId}`],
+        ['buyer@example.com', '12.50 EUR, buyer@example.com Payment', `#/payments/${transactionId}`],
         ['buyer@example.com', 'Hello, to buyer@example.com Message', '#/messages/'],
       ] as const) {
         await search(text)

@@ -74,6 +74,25 @@ describe('the screen of settings', { skip: withoutChromium }, () => {
       assert.equal((await app.request('POST', '/auth/register', { body: register })).status, 403)
     })
 
+    test('a webhook is added, shows its secret once, and is removed', async () => {
+      await admin.go('#/webhooks')
+      await button('New webhook').click()
+      await field('Name').fill('shop')
+      await field('Address').fill('http://localhost:1/events')
+      await field('Events').fill('auth.user.created, pay.*')
+      await button('Add').click()
+      await admin.page.getByText(/^whsec_.{44}$/).waitFor()
+      await checkLooks(admin.page, 'the secret of a webhook')
+      await button('I have stored it').click()
+      const pane = admin.page.getByRole('region', { name: 'Details' })
+      await pane.getByRole('tab', { name: 'About' }).click()
+      await pane.getByText('pay.*', { exact: true }).waitFor()
+      await button('Remove…').click()
+      await admin.page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+      await admin.page.getByText('shop is removed.').waitFor()
+      await admin.page.getByText(/^No webhook yet/).waitFor()
+    })
+
     test('a viewer reads them, and changes nothing; all that is in force is one link away', async () => {
       const viewer = await openConsole(ending, app, { as: 'viewer', at: '#/settings/auth', width: 320 })
       assert.equal(await viewer.page.getByRole('button', { name: 'Check and save' }).isDisabled(), true)

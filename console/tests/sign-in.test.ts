@@ -179,6 +179,24 @@ describe('signing in to the console', { skip: withoutChromium }, () => {
         .getByRole('alert')
         .getByText(/administrator/)
         .waitFor()
+
+      // "idpa" of the API is shown with the name that people know.
+      const { users } = app.app.service('auth')
+      const [ada] = (await users.list({ limit: 1 })).accounts
+      await users.promote({ id: ada!.id })
+      await page.getByRole('link', { name: 'Sign in with Provider A' }).click()
+      await page.getByRole('button', { name: /Ada/ }).click()
+      await isIn()
+      const console = `${app.app.settings.publicUrl}/console`
+      await page.goto(`${console}#/audit?action=session.created`)
+      await page
+        .getByRole('link', { name: /session.created/ })
+        .first()
+        .click()
+      await page.getByRole('cell', { name: 'idpa Provider A' }).waitFor()
+      await page.goto(`${console}#/users/${ada!.id}`)
+      await page.getByText(/^localhost:\d+, as /).waitFor()
+      await leave()
     })
 
     test('continues with the first administrator as soon as the address is verified, under guarded', async () => {

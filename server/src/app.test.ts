@@ -286,7 +286,7 @@ someEngine((engine) => {
     mayGoOn.resolve()
     await Promise.all([ended, closed])
     assert.deepEqual(started, ['first'])
-    assert.equal(app.server.engine.server.listening, false)
+    assert.equal(app.server.isListening(), false)
   })
 
   test('a port that is taken is told in one line', async (t) => {

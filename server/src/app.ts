@@ -122,6 +122,8 @@ class LiveApp {
   }
 
   #become(next: Instance): void {
+    if (this.#current)
+      next.log.info({ version: next.stored.version }, 'new settings of the console are in force')
     this.#current = next
     next.outdated.catch(this.#end)
   }

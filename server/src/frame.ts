@@ -77,6 +77,7 @@ export type DeferredStatus = Pick<
   | 'diagnoses'
   | 'screens'
   | 'figures'
+  | 'series'
   | 'settings'
   | 'settableOptions'
   | 'stored'
@@ -117,11 +118,10 @@ export function contextOf(
 
 /** What `core` alone is set up with, beside that. */
 export function statusOf(
-  { clock }: ServerParts,
+  { clock, startedAt }: ServerParts,
   { metrics, webhooks, jobs, logs }: ServerFrame,
   deferred: Omit<DeferredStatus, 'scopes'>,
 ): ServerStatus {
-  const startedAt = performance.now()
   return {
     ...deferred,
     uptime: () => Math.round(performance.now() - startedAt) / 1000,

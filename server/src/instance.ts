@@ -174,7 +174,12 @@ export type Instance = App & {
 }
 
 /** What outlasts an instance. */
-export type SharedParts = { readonly db: Database; readonly port: Port }
+export type SharedParts = {
+  readonly db: Database
+  readonly port: Port
+  /** When the server was created, as `performance.now()` has it. */
+  readonly startedAt: number
+}
 
 /** What is known of an instance where it is made. */
 export type InstanceContext = {
@@ -208,6 +213,7 @@ export async function createInstance(options: AppOptions, context: InstanceConte
     })
   const db = context.shared?.db ?? (await explained(databaseUrl, opening()))
   const port = context.shared?.port ?? createPort(log.log)
+  const startedAt = context.shared?.startedAt ?? performance.now()
   const processes = createProcesses({ db, clock, log: log.log }, { databaseUrl })
   const jobs = createJobs({ db, clock, log: log.log }, { process: processes.id })
   processes.onEnd((ended) => [jobs.releaseSql(ended)])
@@ -254,6 +260,7 @@ export async function createInstance(options: AppOptions, context: InstanceConte
         log,
         db,
         port,
+        startedAt,
         jobs,
         processes,
         wires: standIns ? [standIns.wire, ...chosen] : chosen,
@@ -310,6 +317,7 @@ async function assemble(parts: ServerParts, changes: SettingChanges): Promise<In
   const { delivery, requestLog } = frame
   const policy = createPolicy(settings, {
     requireVerifiedEmail: () => running.some((one) => one.requiresVerifiedEmail?.()),
+    accountOfEmail: async (email) => running.find((one) => one.accountOfEmail)?.accountOfEmail?.(email),
   })
   // What the wires ask for before it is there, as they do in a request only.
   const deferred: DeferredStatus = {
@@ -319,6 +327,7 @@ async function assemble(parts: ServerParts, changes: SettingChanges): Promise<In
     screens: () => screens,
     scopes: () => scopesOf(groups),
     figures: () => figuresOf(parts),
+    series: () => seriesOf(parts),
     settings: () => inForce(parts),
     settableOptions: parts.settableOptions,
     stored: () => parts.stored,
@@ -451,7 +460,7 @@ async function assemble(parts: ServerParts, changes: SettingChanges): Promise<In
     tablesOf: async (dialect) => tablesOf(parts.wires, await wiresIn(db), dialect),
     personalTables: () => frame.personalData.declared(),
     outdated,
-    shared: { db, port: parts.port },
+    shared: { db, port: parts.port, startedAt: parts.startedAt },
     stored: parts.stored,
     takeOver: () => begin(() => takeOver(assembled)),
     end: (longestMs) => life.close(longestMs),
@@ -517,6 +526,9 @@ const screensOf = ({ running, wires }: ServerParts): readonly ShownScreen[] =>
 
 const figuresOf = ({ running, wires }: ServerParts) =>
   running.flatMap(({ figures = [] }, at) => figures.map((figure) => ({ wire: wires[at]!.name, figure })))
+
+const seriesOf = ({ running, wires }: ServerParts) =>
+  running.flatMap(({ series = [] }, at) => series.map((one) => ({ wire: wires[at]!.name, series: one })))
 
 /** What is in force, and where it is from. */
 const inForce = (parts: ServerParts): SettingInForce[] => {

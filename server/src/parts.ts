@@ -29,6 +29,8 @@ export type ServerParts = {
   log: Log
   db: Database
   port: Port
+  /** When the server was created, as `performance.now()` has it: before this instance, if it took the place of another. */
+  startedAt: number
   jobs: JobRunner
   processes: ProcessWatch
   wires: readonly ConfiguredWire[]

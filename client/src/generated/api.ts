@@ -83,6 +83,46 @@ type Overview = {
     severity: 'warning' | 'fault'
     problem: string
     remedy: string
+    /** The place of the console where it is mended or looked at. */
+    opens?: {
+      title: string
+      at: string
+    }
+  }[]
+}
+
+type SeriesPage = {
+  range: '24h' | '7d' | '30d' | '90d'
+  /** When each hour or day begins, in the time zone; the last one has not ended. */
+  slots: string[]
+  /** ISO 8601, UTC. */
+  from: string
+  /** ISO 8601, UTC. */
+  until: string
+  series: Series[]
+}
+
+type Series = {
+  wire: string
+  name: string
+  title: string
+  /** money: smallest units of the currency that the part names. */
+  unit: 'count' | 'bytes' | 'money' | 'blocks'
+  /** sum: what happened. level: what there was. */
+  kind: 'sum' | 'level'
+  /** The screen of the console with the records. */
+  opens?: string
+  parts: {
+    /** Such as a status or a currency; of a series without parts it is empty. */
+    part: string
+    /** Of money: the decimal places of the currency. */
+    exponent?: number
+    /** A whole number for each slot, as decimal text; of a level null before its first sample. */
+    values: (string | null)[]
+    /** Of the range. Of a level: the current value. */
+    total: string
+    /** Of a level: its value then, or null if no sample is so old. */
+    before: string | null
   }[]
 }
 
@@ -115,8 +155,8 @@ type SettableOption = {
   option: string
   /** What is set together. */
   group: string
-  /** list: of texts. */
-  kind: 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'list'
+  /** list: of texts. webhook: an object of url, secret and events; its option is webhooks. and its name. */
+  kind: 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'list' | 'webhook'
   choices?: string[]
   minimum?: number
   maximum?: number
@@ -284,6 +324,20 @@ type Fault = {
   resolvedAt?: string
   /** The id of a user or a service key. */
   resolvedBy?: string
+}
+
+type SlowRoutes = {
+  routes: RouteTime[]
+}
+
+type RouteTime = {
+  method: string
+  route: string
+  requests: number
+  /** Of the requests: with a status of 5xx. */
+  failures: number
+  meanMs: number
+  maxMs: number
 }
 
 type JobPage = {
@@ -1999,6 +2053,24 @@ type DefinitionVersions = {
   data: DefinitionVersion[]
 }
 
+type CanAnswer = {
+  allowed: boolean
+  /** The reason, in a sentence. */
+  because: string
+  /** The alternative of the rule that allows it, or the rule that does not hold; absent if no rule was asked. */
+  rule?: unknown
+  /** The step that refuses it, as `sixwire can` names them. */
+  step?: string
+  /** What the route answers. */
+  status?: number
+  code?: string
+  /** What is wrong with the fields that were sent. */
+  issues?: {
+    path: string
+    message: string
+  }[]
+}
+
 type Changes = {
   changes: ChangeEvent[]
   /** For the next request. */
@@ -2273,6 +2345,19 @@ export interface Api {
     reply: Overview
     errors: never
   }
+  /** Get what happened over time */
+  'GET /core/series': {
+    query: {
+      /** By the hour for 24h, else by the day. The current hour or day is the last one. */
+      range?: '24h' | '7d' | '30d' | '90d' | undefined
+      /** The IANA name of the time zone in which days begin. Default: UTC. */
+      timeZone?: string | undefined
+      /** Only the series of this name. */
+      name?: string | undefined
+    }
+    reply: SeriesPage
+    errors: never
+  }
   /** Get the settings that are in force */
   'GET /core/config': {
     reply: SettingsInForce
@@ -2380,6 +2465,15 @@ export interface Api {
       cursor?: string | undefined
     }
     reply: FaultPage
+    errors: never
+  }
+  /** List slow routes */
+  'GET /core/logs/routes': {
+    query: {
+      /** Default: all that is kept. */
+      since?: string | undefined
+    }
+    reply: SlowRoutes
     errors: never
   }
   /** Resolve a fault */
@@ -2554,7 +2648,7 @@ export interface Api {
       status?: 'queued' | 'sending' | 'sent' | 'failed' | 'delivered' | 'bounced' | undefined
       /** Text within the recipient, the subject or the name of the template; or an id. */
       q?: string | undefined
-      /** The id of a user: only what is theirs. For operators. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
       /** At most 1000; a larger value counts as 1000. */
       limit?: number | undefined
@@ -2672,7 +2766,7 @@ export interface Api {
     query: {
       /** Text within the name or the address; or an id. */
       q?: string | undefined
-      /** The id of a user: only what is theirs. For operators. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
       /** At most 1000; a larger value counts as 1000. */
       limit?: number | undefined
@@ -2758,7 +2852,7 @@ export interface Api {
       chain?: string | undefined
       /** stuck: pending, and in no block for longer than onchain.stuckSeconds. */
       status?: 'pending' | 'stuck' | 'confirmed' | 'failed' | undefined
-      /** The id of a user: only what is theirs. For operators. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
     }
     reply: OnchainTransactionPage
@@ -3427,6 +3521,8 @@ export interface Api {
       /** `viewer` reads what an administrator reads, nothing sealed, and changes nothing. With `SIXWIRE_ADMINS`. */
       role?: 'user' | 'viewer' | 'admin' | undefined
       state?: 'active' | 'disabled' | 'unverified' | 'locked' | undefined
+      /** The _ids of up to 100 users, separated by commas; those of no user are left out. */
+      ids?: string | undefined
     }
     reply: UserPage
     errors: never
@@ -3588,7 +3684,7 @@ export interface Api {
       total?: 'count' | 'none' | undefined
       /** An action, or all of a noun. */
       action?: string | undefined
-      /** The id of a user or a service key, or one of user, key, command, system, stranger. */
+      /** The id of a user or a service key, the email address of a user, or one of user, key, command, system, stranger. */
       actor?: string | undefined
       target?: string | undefined
       /** At this time or later. */
@@ -3777,7 +3873,7 @@ export interface Api {
       token?: string | undefined
       /** The receiver address, in any case. */
       address?: string | undefined
-      /** To whom it belongs; for operators only. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
       /** Created at this time or later. */
       from?: string | undefined
@@ -3812,7 +3908,7 @@ export interface Api {
       email?: string | undefined
       /** To whom it belongs. */
       userId?: string | undefined
-      /** As userId; for operators only. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
       /** Of the payment, in upper case, or the symbol of a token. */
       currency?: string | undefined
@@ -3841,7 +3937,7 @@ export interface Api {
       email?: string | undefined
       /** To whom it belongs. */
       userId?: string | undefined
-      /** As userId; for operators only. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
       /** Of the payment, in upper case, or the symbol of a token. */
       currency?: string | undefined
@@ -3880,7 +3976,7 @@ export interface Api {
       email?: string | undefined
       /** To whom it belongs. */
       userId?: string | undefined
-      /** As userId; for operators only. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
       /** Of the payment, in upper case, or the symbol of a token. */
       currency?: string | undefined
@@ -4036,7 +4132,7 @@ export interface Api {
       name?: string | undefined
       /** A media type, or all of a kind: image/*. */
       contentType?: string | undefined
-      /** The id of the user, or of the service key, that uploaded them. For administrators and service keys. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
     }
     reply: StoredFilePage
@@ -4056,7 +4152,7 @@ export interface Api {
         name?: string | undefined
         /** A media type, or all of a kind: image/*. */
         contentType?: string | undefined
-        /** The id of the user, or of the service key, that uploaded them. For administrators and service keys. */
+        /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
         owner?: string | undefined
       } | undefined
       /** Only counts them. */
@@ -4089,7 +4185,7 @@ export interface Api {
       name?: string | undefined
       /** A media type, or all of a kind: image/*. */
       contentType?: string | undefined
-      /** The id of the user, or of the service key, that uploaded them. For administrators and service keys. */
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
     }
     reply: Blob
@@ -4251,6 +4347,20 @@ export interface Api {
     }
     reply: DefinitionVersions
     errors: never
+  }
+  /** Ask whether an account may do something */
+  'POST /store/collections/:name/can': {
+    body: {
+      /** The address or the _id of an account, `key` for a service key of the scope store, null for somebody who is not signed in. Default: null. */
+      user?: string | null | undefined
+      action: 'read' | 'create' | 'update' | 'delete'
+      /** The _id of the document. Without it, read asks for the list. */
+      id?: string | undefined
+      /** What would be sent: the fields of a new document, or the changes of an update. */
+      document?: Record<string, unknown> | undefined
+    }
+    reply: CanAnswer
+    errors: 'NOT_FOUND' | 'PROVIDER_NOT_CONFIGURED'
   }
   /** Delete all documents of a collection */
   'DELETE /store/:collection': {

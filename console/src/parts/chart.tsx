@@ -1,25 +1,40 @@
+import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 
-/** A bar: its whole value, and the parts of it that are drawn in colours of their own, from the bottom up. */
+/** A value over time: its whole, and its parts. Those with a tone are drawn in a colour of their own, from the bottom up. */
 export type Bar = {
   label: string
-  total: number
-  parts?: readonly { name: string; value: number; tone: 'warning' | 'bad' }[]
+  /** Undefined: it is not known. */
+  total: number | undefined
+  /** Of what is no part with one. */
+  tone?: BarTone | undefined
+  parts?: readonly { name: string; value: number; tone?: BarTone | undefined }[]
+}
+
+export type BarTone = 'warning' | 'bad'
+
+type ChartProps = {
+  /** What is shown: `Requests in each hour`. */
+  title: string
+  unit: string
+  bars: readonly Bar[]
+  /** Writes a number. Default: by the customs of the reader. */
+  text?: ((value: number) => string) | undefined
+  kind?: 'bars' | 'line'
+  /** What is shown between the picture and the table. */
+  children?: ComponentChildren
 }
 
 const HEIGHT = 100
 const STEP = 10
 const GAP = 2
 
-/**
- * Bars in an SVG, with the numbers in a table behind it for those who do not see them or want them exactly.
- *
- * @param props.title what is counted: `Requests in each hour`
- */
-export function Bars({ title, unit, bars }: { title: string; unit: string; bars: readonly Bar[] }) {
+/** Bars, or a line, in an SVG, with the numbers in a table behind it for those who do not see them or want them exactly. */
+export function Chart({ kind = 'bars', ...props }: ChartProps) {
+  const { title, bars, text = (value) => value.toLocaleString() } = props
   const id = useId()
-  const most = Math.max(1, ...bars.map(({ total }) => total))
-  const names = [...new Set(bars.flatMap(({ parts = [] }) => parts.map(({ name }) => name)))]
+  const highest = Math.max(...bars.map(({ total = 0 }) => total), 0)
+  const most = highest || 1
   return (
     <figure class="chart">
       <svg
@@ -28,12 +43,13 @@ export function Bars({ title, unit, bars }: { title: string; unit: string; bars:
         role="img"
         aria-labelledby={id}
       >
-        <title id={id}>{`${title}: at most ${most.toLocaleString()}`}</title>
-        {bars.map(({ label, total, parts = [] }, at) => (
-          <g key={label}>
-            <title>{`${label}: ${[`${total.toLocaleString()} ${unit}`, ...parts.map(({ name, value }) => `${value.toLocaleString()} ${name}`)].join(', ')}`}</title>
+        <title id={id}>{`${title}: at most ${text(highest)}`}</title>
+        {kind === 'line' && <Area values={bars.map(({ total }) => total)} most={most} />}
+        {bars.map((bar, at) => (
+          <g key={at}>
+            <title>{wordsOf(bar, props.unit, text)}</title>
             <rect class="hover" x={at * STEP} width={STEP} y={0} height={HEIGHT} />
-            <Segments total={total} parts={parts} most={most} x={at * STEP + GAP / 2} />
+            {kind === 'bars' && <Segments {...bar} most={most} x={at * STEP + GAP / 2} />}
           </g>
         ))}
       </svg>
@@ -41,51 +57,95 @@ export function Bars({ title, unit, bars }: { title: string; unit: string; bars:
         <span>{bars.at(0)?.label}</span>
         <span>{bars.at(-1)?.label}</span>
       </figcaption>
-      <details>
-        <summary>As a table</summary>
-        <div class="numbers" tabIndex={0} role="region" aria-label={title}>
-          <table>
-            <caption class="quiet">{title}</caption>
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                <th scope="col" class="number">
-                  {unit}
-                </th>
-                {names.map((name) => (
-                  <th key={name} scope="col" class="number">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {bars.map(({ label, total, parts = [] }) => (
-                <tr key={label}>
-                  <th scope="row">{label}</th>
-                  <td class="number">{total.toLocaleString()}</td>
-                  {names.map((name) => (
-                    <td key={name} class="number">
-                      {(parts.find((one) => one.name === name)?.value ?? 0).toLocaleString()}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      </details>
+      {props.children}
+      <Numbers {...props} text={text} />
     </figure>
   )
 }
 
-function Segments(props: { total: number; parts: NonNullable<Bar['parts']>; most: number; x: number }) {
-  const { total, parts, most, x } = props
+const wordsOf = (
+  { label, total, parts = [] }: Bar,
+  unit: string,
+  text: (value: number) => string,
+): string => {
+  const words = parts.filter(({ value }) => value > 0).map(({ name, value }) => `${text(value)} ${name}`)
+  return `${label}: ${[`${total === undefined ? 'not known' : text(total)} ${unit}`.trim(), ...words].join(', ')}`
+}
+
+/** The table behind a chart. */
+function Numbers({
+  title,
+  unit,
+  bars,
+  text,
+}: Required<Pick<ChartProps, 'title' | 'unit' | 'bars'>> & { text: (value: number) => string }) {
+  const names = [...new Set(bars.flatMap(({ parts = [] }) => parts.map(({ name }) => name)))]
+  return (
+    <details>
+      <summary>
+        As a table<span class="quiet">: {title}</span>
+      </summary>
+      <div class="numbers" tabIndex={0} role="region" aria-label={title}>
+        <table>
+          <caption class="quiet">{title}</caption>
+          <thead>
+            <tr>
+              <th scope="col">Time</th>
+              <th scope="col" class="number">
+                {unit || 'total'}
+              </th>
+              {names.map((name) => (
+                <th key={name} scope="col" class="number">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {bars.map(({ label, total, parts = [] }, at) => (
+              <tr key={at}>
+                <th scope="row">{label}</th>
+                <td class="number">{total === undefined ? '–' : text(total)}</td>
+                {names.map((name) => (
+                  <td key={name} class="number">
+                    {text(parts.find((one) => one.name === name)?.value ?? 0)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  )
+}
+
+/** A line from the first value that is known, and what is below it. */
+function Area({ values, most }: { values: readonly (number | undefined)[]; most: number }) {
+  const y = (value: number): string => (HEIGHT - (value / most) * (HEIGHT - 6)).toFixed(1)
+  const width = values.length * STEP
+  const points = values.flatMap((value, at) =>
+    value === undefined ? [] : [[at * STEP + STEP / 2, y(value)] as const],
+  )
+  const [first, last] = [points[0], points.at(-1)]
+  if (!first || !last) return null
+  const from = first[0] - STEP / 2
+  const line = [[from, first[1]], ...points, [width, last[1]]].map((point) => point.join(',')).join(' ')
+  return (
+    <>
+      <polygon class="area" points={`${from},${HEIGHT} ${line} ${width},${HEIGHT}`} />
+      <polyline class="line" points={line} />
+    </>
+  )
+}
+
+function Segments(props: Pick<Bar, 'total' | 'parts' | 'tone'> & { most: number; x: number }) {
+  const { total = 0, parts = [], tone: toneOfRest = 'plain', most, x } = props
   const heightOf = (value: number): number => (value === 0 ? 0 : Math.max(2, (value / most) * HEIGHT))
   let base = HEIGHT
   const width = STEP - GAP
   const rects = parts
-    .filter(({ value }) => value > 0)
+    .filter(({ value, tone }) => value > 0 && tone)
     .map(({ name, value, tone }) => {
       const height = Math.min(heightOf(value), base)
       base -= height
@@ -94,22 +154,8 @@ function Segments(props: { total: number; parts: NonNullable<Bar['parts']>; most
   const top = HEIGHT - Math.max(heightOf(total), HEIGHT - base)
   return (
     <>
-      {base > top && <rect class="plain" x={x} width={width} y={top} height={base - top} rx={1} />}
+      {base > top && <rect class={toneOfRest} x={x} width={width} y={top} height={base - top} rx={1} />}
       {rects}
     </>
-  )
-}
-
-/** A line without axes, for the shape of what the number beside it says. */
-export function Sparkline({ title, values }: { title: string; values: readonly number[] }) {
-  const most = Math.max(...values, 0)
-  const y = (value: number): number => (most === 0 ? 28 : 28 - (value / most) * 26)
-  const points = values.map(
-    (value, at) => `${(at / Math.max(1, values.length - 1)) * 100},${y(value).toFixed(1)}`,
-  )
-  return (
-    <svg class="spark" viewBox="0 0 100 30" preserveAspectRatio="none" role="img" aria-label={title}>
-      <polyline points={points.join(' ')} />
-    </svg>
   )
 }

@@ -36,7 +36,7 @@ export type RecordProps<T> = {
   pane?: (id: string, row: T | undefined, again: () => void) => ComponentChildren
 }
 
-const ROW = 37
+const ROW = 40
 const BEYOND = 8
 
 /** The address of a list with its filters, with one of its records open or none. */

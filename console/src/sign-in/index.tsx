@@ -6,6 +6,7 @@ import { installation } from '../parts/installation.ts'
 import { messageOf, useLoad } from '../parts/load.tsx'
 import { go, place } from '../parts/router.tsx'
 import { anonymous, createSignIn, serverUrl, type SignInWith } from '../parts/session.ts'
+import { Mark } from '../icons.tsx'
 import { FirstAccount } from './first-account.tsx'
 import { SecondFactor } from './second-factor.tsx'
 
@@ -17,6 +18,7 @@ export function SignInPage() {
   return (
     <main class="sign-in">
       <header>
+        <Mark />
         <h1>{installation.value?.name}</h1>
         <p class="soft">{isFirst ? 'Create the first administrator' : 'Sign in to the console'}</p>
       </header>

@@ -2,7 +2,6 @@ import { StartError } from '../base/start-error.ts'
 import { ApiError } from '../base/errors.ts'
 import { parseStrictJson } from '../base/json.ts'
 import type { App } from '../app.ts'
-import type { UserCaller } from '../http/access.ts'
 import type { Decision } from '../wires/store/index.ts'
 import { defineAction, UsageError } from './command.ts'
 import { JSON_OPTION } from './option.ts'
@@ -21,8 +20,8 @@ export const can = defineAction({
     put: { description: 'take the JSON of an update for the body of a PUT, instead of a PATCH' },
     ...JSON_OPTION,
   },
-  details: `ACTION is one of ${ACTIONS.join(', ')}. EMAIL is the address of an account; nobody, or -, is a
-stranger. JSON is what the request would send: the fields of a document for create, which takes no ID; fields
+  details: `ACTION is one of ${ACTIONS.join(', ')}. EMAIL is the address or the _id of an account; nobody, or -, is a
+stranger, and key a service key of the scope store. JSON is what the request would send: the fields of a document for create, which takes no ID; fields
 or operators such as {"$inc":{"votes":1}} for update. read without an ID asks for the list.
 
     sixwire can ann@example.com update projects 01kb… '{"title":"Plan"}'
@@ -45,7 +44,7 @@ Exits with 0 for yes, 1 for no.`,
   },
 })
 
-type Request = Omit<Parameters<ReturnType<typeof storeOf>['decide']>[0], 'caller'>
+type Request = Parameters<ReturnType<typeof storeOf>['decideFor']>[1]
 
 const storeOf = (app: App) => app.service('store')
 
@@ -78,21 +77,13 @@ function bodyOf(text: string): Record<string, unknown> {
 }
 
 async function decided(app: App, email: string, request: Request): Promise<Decision> {
-  const { decide } = storeOf(app)
-  if (STRANGERS.includes(email)) return decide({ ...request, caller: undefined })
-  const account = await app.service('auth').users.find(email)
-  if (!account) throw new StartError(`no account has the address ${email}`)
-  if (account.disabled)
-    return {
-      allowed: false,
-      step: 'signed-in',
-      status: 401,
-      code: 'UNAUTHORIZED',
-      message: `The account is disabled: it cannot sign in. sixwire user enable ${email}`,
-    }
-  const { id, email: address, emailVerified, role } = account
-  const caller: UserCaller = { kind: 'user', id, email: address, emailVerified, role, sessionId: '' }
-  return decide({ ...request, caller })
+  const asker = STRANGERS.includes(email) ? null : email
+  try {
+    return (await storeOf(app).decideFor(asker, request)).decision
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'NOT_FOUND') throw new StartError(error.message)
+    throw error
+  }
 }
 
 function textOf(decision: Decision): string {

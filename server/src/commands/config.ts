@@ -54,11 +54,8 @@ are shown. Options of wires that have no value are left out, and nothing is crea
       console.log(`Forgotten: ${forget}. Servers that run follow within seconds.`)
       return 0
     }
-    const stored = await withDatabase(
-      written,
-      async (db, secret) => (await readStoredSettings(db, secret)).options,
-    )
-    const found = await inForce(written, stored ?? {})
+    const stored = await storedOptions(written)
+    const found = await inForce(written, stored)
     print(json, found, () => table(['SETTING', 'VALUE', 'FROM', 'VARIABLE'], found.map(rowOf)))
     return 0
   },
@@ -79,6 +76,17 @@ async function configure(folder: string, environment: Environment): Promise<Writ
     all.flatMap((wire) => Object.keys(wire.variables)),
   )
   return { input, folder, environment, settings: await readSettings(input, environment.variables, folder) }
+}
+
+/** What is set in the console; nothing, which is said, if the database cannot be read. */
+async function storedOptions(written: Written): Promise<StoredOptions> {
+  try {
+    const stored = await withDatabase(written, (db, secret) => readStoredSettings(db, secret))
+    return stored?.options ?? {}
+  } catch (error) {
+    console.error(`sixwire: what is set in the console is not shown: ${(error as Error).message}`)
+    return {}
+  }
 }
 
 /** Opens the database; undefined if there is none yet, or no secret. */

@@ -28,9 +28,9 @@ html.dark-mode body { background: #1c2022 }
 @media (prefers-color-scheme: dark) { html, body { background: #1c2022 } }
 `
 
-// Six wires.
-const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#173b57"/>
-<path d="M7 6v20M10.6 6v20M14.2 6v20M17.8 6v20M21.4 6v20M25 6v20" stroke="#7fd4c1" stroke-width="1.6" stroke-linecap="round"/></svg>`
+// The mark, as console/src/style/icon.svg has it: three wires in the form of an S, with six ends.
+const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#3b4cf0"/>
+<path d="M23 4.8h-7a6.7 6.7 0 0 0 0 13.4a2.3 2.3 0 0 1 0 4.6h-7M23 7h-7a4.5 4.5 0 0 0 0 9a4.5 4.5 0 0 1 0 9h-7M23 9.2h-7a2.3 2.3 0 0 0 0 4.6a6.7 6.7 0 0 1 0 13.4h-7" fill="none" stroke="#fff" stroke-width="1.5" stroke-linecap="round"/></svg>`
 
 const optionsOf = (title: string): FastifySwaggerUiOptions => ({
   routePrefix: '/docs',

@@ -33,6 +33,7 @@ type Description = {
 // POSTs that create nothing, send nothing and charge nothing: a repetition is harmless, or must not be answered from
 // what was kept (a token is good for one use).
 const NOT_IDEMPOTENT = [
+  'POST /core/settings/versions/:version/restore',
   'POST /core/logs/faults/:id/resolve',
   'POST /core/jobs/retry',
   'POST /core/jobs/:id/retry',
@@ -82,6 +83,7 @@ const NOT_IDEMPOTENT = [
   'POST /store/uploads',
   'POST /store/files/bulk',
   'POST /store/files/:id/link',
+  'POST /store/collections/:name/can',
   'POST /store/:collection/query',
   'POST /store/:collection/import',
   'POST /store/backup/:id/restore',

@@ -89,6 +89,8 @@ export type Server = {
   listen(options: { host: string; port: number }): Promise<string>
   /** Answers the next requests of the port, which is open. */
   takeOver(): Promise<void>
+  /** Whether its port is open. */
+  isListening(): boolean
   /** How many event streams are open. */
   streams(): number
   /** How many requests wait for a share of a limit. */
@@ -289,6 +291,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       await engine.ready()
       port.serve(portServer)
     },
+    isListening: () => port.isListening(),
     streams: () => streams.count,
     waiting: () => traffic.waiting(),
     endStreams: () => streams.stop(),

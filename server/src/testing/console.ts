@@ -167,9 +167,17 @@ export const addressesOf = (page: Page, selector: string): Promise<string[]> =>
     `[...document.querySelectorAll(${JSON.stringify(selector)})].map((one) => one.getAttribute('href'))`,
   )
 
-/** The addresses of all screens in the navigation. */
-export const screenAddresses = (page: Page): Promise<string[]> =>
-  addressesOf(page, '.navigation a[href^="#/"]')
+/** The addresses of all screens: of each place of the menu its tabs, or the place itself if it has one screen. */
+export async function screenAddresses(page: Page): Promise<string[]> {
+  const screens: string[] = []
+  for (const address of await addressesOf(page, '.navigation li > a')) {
+    await page.evaluate(`location.hash = ${JSON.stringify(address)}`)
+    await page.locator(`.navigation [href="${address}"][aria-current]`).waitFor({ state: 'attached' })
+    const tabs = await addressesOf(page, '.screen-tabs a')
+    screens.push(...(tabs.length > 0 ? tabs : [address]))
+  }
+  return screens
+}
 
 const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']

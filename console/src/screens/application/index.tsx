@@ -25,7 +25,7 @@ export default function Application() {
                   <Link to={href(['application', one.wire, one.name])}>
                     <Text>{one.title}</Text>
                   </Link>{' '}
-                  <span class="soft">of the wire {one.wire}</span>
+                  <span class="soft">in {one.wire}, a wire (module) of your application</span>
                 </li>
               ))}
             </ul>

@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact'
 
 import { isSameJson } from '../../parts/json-changes.ts'
+import { useLoad } from '../../parts/load.tsx'
 import { href, Link } from '../../parts/router.tsx'
+import { anonymous } from '../../parts/session.ts'
 import { Badge, Facts, Id, Text, Time } from '../../parts/text.tsx'
 import { ActorLink } from './actor.tsx'
 import type { ShownAuditEntry } from './entries.ts'
@@ -94,13 +96,29 @@ function Changes({ before, after }: { before: Values; after: Values }) {
                 <Text>{name}</Text>
               </th>
               {before && <td>{isChanged ? <del>{valueOf(was)}</del> : valueOf(was)}</td>}
-              {after && <td>{isChanged ? <ins>{valueOf(is)}</ins> : valueOf(is)}</td>}
+              {after && (
+                <td>
+                  {isChanged ? <ins>{valueOf(is)}</ins> : valueOf(is)}
+                  {name === 'method' && <ProviderOfMethod of={String(is)} />}
+                </td>
+              )}
             </tr>
           )
         })}
       </tbody>
     </table>
   )
+}
+
+/** The name for people of the identity provider by which a session began; nothing for other methods. */
+function ProviderOfMethod({ of: method }: { of: string }) {
+  const isProvider = /^(?:idp[ab]$|providers\/)/.test(method)
+  const loaded = useLoad(
+    async (signal) => (isProvider ? anonymous.call('GET /auth/providers', { signal }) : { providers: [] }),
+    [isProvider],
+  )
+  const provider = loaded.value?.providers.find(({ name }) => name === method.replace('providers/', ''))
+  return provider ? <span class="soft"> {provider.label}</span> : null
 }
 
 const valueOf = (value: unknown): ComponentChildren => {

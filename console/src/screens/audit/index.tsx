@@ -54,7 +54,7 @@ export default function Audit() {
           label: 'Action',
           options: isOther ? [...GROUPS, [action, action]] : GROUPS,
         },
-        { kind: 'text', name: 'actor', label: 'Id of a user or key' },
+        { kind: 'text', name: 'actor', label: 'Who: email, or id of a user or key' },
         { kind: 'text', name: 'target', label: 'Target, such as user:01…' },
         { kind: 'text', type: 'date', name: 'since', label: 'Since' },
         { kind: 'text', type: 'date', name: 'until', label: 'Before' },

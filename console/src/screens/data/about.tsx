@@ -1,11 +1,11 @@
-import { confirm, Dialog, openDialog, withProof } from '../../parts/dialog.tsx'
+import { confirm, Dialog, withProof } from '../../parts/dialog.tsx'
 import { nameToType } from '../../parts/installation-name.tsx'
-import { Late } from '../../parts/late.tsx'
 import { Show, useLoad } from '../../parts/load.tsx'
+import { go, href } from '../../parts/router.tsx'
 import { canWrite, serverUrl, six } from '../../parts/session.ts'
 import { Copy, Facts, Text } from '../../parts/text.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { loadCollection, ruleText, type CollectionSummary } from './collection.ts'
+import { DEFINITION, loadCollection, ruleText, type CollectionSummary } from './collection.ts'
 import { chosenOf, type GridQuery } from './documents.ts'
 import { Indexes } from './indexes.tsx'
 
@@ -56,12 +56,7 @@ export default function About({ collection, query, again, close }: AboutProps) {
           type="button"
           onClick={() => {
             close()
-            openDialog((closeDefinition) => (
-              <Late
-                load={() => import('./definition.tsx')}
-                props={{ collection, again, close: closeDefinition }}
-              />
-            ))
+            go(href(['data', collection, DEFINITION]))
           }}
         >
           Definition…

@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks'
 
-import { Dialog, openDialog } from '../../parts/dialog.tsx'
-import { Field, Form } from '../../parts/form.tsx'
+import { openLate } from '../../parts/late.tsx'
 import { List } from '../../parts/list.tsx'
-import { go, href, place, setQuery } from '../../parts/router.tsx'
+import { href, Link, place, setQuery } from '../../parts/router.tsx'
 import { canWrite, six } from '../../parts/session.ts'
 import { Badge, bytes, Text } from '../../parts/text.tsx'
-import { NEW, ruleText, type CollectionSummary } from './collection.ts'
+import { RELATIONS, ruleText, type CollectionSummary } from './collection.ts'
 
 /** What a name begins with, up to the first `_` or `-`. */
 const groupOf = (name: string): string => /^[^_-]+(?=[_-])/.exec(name)?.[0] ?? ''
@@ -88,8 +87,9 @@ export default function Collections() {
           isMinor: true,
         },
       ]}
-      buttons={() => (
+      buttons={(again) => (
         <>
+          <Link to={href(['data', RELATIONS])}>Relations</Link>
           <button
             type="button"
             class="small"
@@ -101,9 +101,9 @@ export default function Collections() {
           </button>
           <button
             type="button"
-            class="small"
+            class="small primary"
             disabled={!canWrite.value}
-            onClick={() => openDialog((close) => <NewCollection close={close} />)}
+            onClick={() => openLate(() => import('./definition/new-collection.tsx'), { again })}
           >
             New collection
           </button>
@@ -112,7 +112,7 @@ export default function Collections() {
       empty={
         <>
           <p>No collections yet.</p>
-          <p>A collection exists as soon as it has a document, or the configuration declares it.</p>
+          <p>Make one here, with its fields and rules or from a template.</p>
         </>
       }
     />
@@ -127,29 +127,3 @@ const withOf = ({ declared, schema, unique, search, relations, hooks }: Collecti
   ...(Object.keys(relations).length > 0 ? ['relations'] : []),
   ...(hooks.length > 0 ? ['hooks'] : []),
 ]
-
-const NewCollection = ({ close }: { close: () => void }) => (
-  <Dialog title="New collection" close={close}>
-    <Form
-      send={async (value) => {
-        close()
-        go(href(['data', value('name'), NEW]))
-      }}
-      submit="Continue with the first document"
-      buttons={
-        <button type="button" onClick={close}>
-          Cancel
-        </button>
-      }
-    >
-      <Field
-        name="name"
-        label="Name"
-        hint="A letter, then up to 63 letters, digits, _ and -."
-        pattern="[a-zA-Z][a-zA-Z0-9_\-]{0,63}"
-        required
-        autoFocus
-      />
-    </Form>
-  </Dialog>
-)

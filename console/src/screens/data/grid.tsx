@@ -7,11 +7,12 @@ import { go, href, Link, place } from '../../parts/router.tsx'
 import { canWrite } from '../../parts/session.ts'
 import { Cell, isEditable, loadCellEditor } from './cell.tsx'
 import { editing } from './edited-cell.ts'
-import { NEW, type FileFieldLimits } from './collection.ts'
-import { gridQueryOf, loadFields, loadRows, type GridQuery, type GridRow } from './documents.ts'
+import { DEFINITION, NEW, type FileFieldLimits } from './collection.ts'
+import { gridQueryOf, loadFields, loadRows, type GridRow } from './documents.ts'
 import { isFilterText } from './filter.ts'
 import { Late, openLate } from '../../parts/late.tsx'
 import type { ListColumn } from '../../parts/table.tsx'
+import { Tool, type GridField, type ToolsProps } from './tool.tsx'
 import { choicesOf, keepChoices } from './views.ts'
 
 /** Columns that are shown until others are chosen. */
@@ -19,10 +20,8 @@ const COLUMNS_SHOWN = 4
 const SHORT_ID = 12
 const DOUBLE_CLICK_MS = 250
 
-type FieldSample = { path: string; documents: number }
-
 /** The fields that most documents have, of the first level; files are always shown. */
-const usualColumns = (fields: readonly FieldSample[], files: readonly string[]): string[] => {
+const usualColumns = (fields: readonly GridField[], files: readonly string[]): string[] => {
   const usual = fields
     .filter(({ path }) => !path.includes('.') && !['_id', 'createdAt', 'updatedAt'].includes(path))
     .toSorted((a, b) => b.documents - a.documents)
@@ -88,10 +87,11 @@ export default function Grid({ collection }: { collection: string }) {
       buttons={(again) => (
         <>
           <Link to={href(['data'])}>‹ Collections</Link>
+          <Link to={href(['data', collection, DEFINITION])}>Fields and rules</Link>
           <Tools
             {...{ collection, columns, choose, again }}
             query={gridQueryOf(place.value.query, knownFields)}
-            fields={knownFields && fields.map(({ path }) => path)}
+            fields={knownFields && fields}
           />
         </>
       )}
@@ -160,60 +160,33 @@ function useEditing(rows: { current: ReadonlyMap<string, GridRow> }, columns: re
       const path = pathAt(cell)
       if (path !== undefined) edit(cell, [path])
     }
-    document.addEventListener('keydown', onKeyDown)
-    document.addEventListener('click', onClick, { capture: true })
-    document.addEventListener('dblclick', onDoubleClick)
+    const controller = new AbortController()
+    const { signal } = controller
+    document.addEventListener('keydown', onKeyDown, { signal })
+    document.addEventListener('click', onClick, { capture: true, signal })
+    document.addEventListener('dblclick', onDoubleClick, { signal })
     return () => {
       clearTimeout(opening)
-      document.removeEventListener('keydown', onKeyDown)
-      document.removeEventListener('click', onClick, { capture: true })
-      document.removeEventListener('dblclick', onDoubleClick)
+      controller.abort()
     }
   }, [columns.join()])
-}
-
-type ToolsProps = {
-  collection: string
-  query: GridQuery
-  columns: readonly string[]
-  /** Undefined until they are known. */
-  fields: readonly string[] | undefined
-  choose: (names: readonly string[] | undefined) => void
-  again: () => void
 }
 
 /** What can be done with all documents that the filter finds. */
 function Tools({ collection, query, columns, fields, choose, again }: ToolsProps) {
   // The routes of these take a filter, and would act on all documents.
   const isSearch = query.search !== ''
-  const more: [title: string, open: () => void, changes?: boolean][] = [
-    ['Views', () => openLate(() => import('./saved-views.tsx'), { collection, columns, choose })],
-    ['Import', () => openLate(() => import('./import.tsx'), { collection, again }), true],
-    [
-      'Change all…',
-      () =>
-        openLate(() => import('./bulk.tsx'), {
-          collection,
-          filter: query.filter,
-          owner: query.owner,
-          ids: undefined,
-          again,
-        }),
-      true,
-    ],
-    ['Why is it slow?', () => openLate(() => import('./explain.tsx'), { collection, query })],
-    ['About', () => openLate(() => import('./about.tsx'), { collection, query, again })],
-  ]
+  const paths = (fields ?? []).map(({ path }) => path)
   return (
     <>
       <Tool
         title="Build filter"
-        open={() => openLate(() => import('./builder.tsx'), { fields: fields ?? [] })}
+        open={() => openLate(() => import('./builder.tsx'), { fields: paths })}
         disabled={!fields}
       />
       <Tool
         title="Columns"
-        open={() => openLate(() => import('./columns.tsx'), { columns, fields: fields ?? [], choose })}
+        open={() => openLate(() => import('./columns.tsx'), { columns, fields: paths, choose })}
         disabled={!fields}
       />
       <Tool
@@ -224,14 +197,10 @@ function Tools({ collection, query, columns, fields, choose, again }: ToolsProps
       <details class="menu">
         <summary>More</summary>
         <div>
-          {more.map(([title, open, isWrite = false]) => (
-            <Tool
-              key={title}
-              title={title}
-              open={open}
-              disabled={(isWrite && !canWrite.value) || (isSearch && title === 'Change all…')}
-            />
-          ))}
+          <Late
+            load={() => import('./more.tsx')}
+            props={{ collection, query, columns, fields, choose, again }}
+          />
         </div>
       </details>
       <button
@@ -245,20 +214,6 @@ function Tools({ collection, query, columns, fields, choose, again }: ToolsProps
     </>
   )
 }
-
-const Tool = (props: { title: string; open: () => void; disabled?: boolean }) => (
-  <button
-    type="button"
-    class="small"
-    disabled={props.disabled}
-    onClick={(event) => {
-      event.currentTarget.closest('details')?.removeAttribute('open')
-      props.open()
-    }}
-  >
-    {props.title}
-  </button>
-)
 
 function MarkedActions(props: { collection: string; marked: readonly GridRow[]; done: () => void }) {
   const { collection, marked, done } = props

@@ -1,5 +1,5 @@
 /*
- * What a reader chooses for each collection, kept in this browser: columns, and filters with a name.
+ * What a reader chooses for each collection, kept in this browser: columns, filters with a name, and plots.
  */
 
 /** A filter and sort under a name. */
@@ -9,7 +9,21 @@ export type SavedView = {
   readonly columns: readonly string[] | undefined
 }
 
-type Choices = { columns?: readonly string[] | undefined; views?: readonly SavedView[] | undefined }
+/** A picture of the collection. */
+export type SavedPlot = {
+  readonly measure: 'count' | 'sum' | 'average'
+  /** Of a sum or an average. */
+  readonly field?: string | undefined
+  readonly by: string
+  /** Of times; empty: each value is a bar. */
+  readonly slot: '' | 'hour' | 'day' | 'week' | 'month'
+}
+
+type Choices = {
+  columns?: readonly string[] | undefined
+  views?: readonly SavedView[] | undefined
+  plots?: readonly SavedPlot[] | undefined
+}
 
 const keyOf = (collection: string): string => `sixwire console: data ${collection}`
 

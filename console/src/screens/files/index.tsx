@@ -20,7 +20,7 @@ const KINDS = [
 const FILTERS: readonly ListFilter[] = [
   { kind: 'search', name: 'q', label: 'Search names' },
   { kind: 'choice', name: 'contentType', label: 'Type', options: KINDS },
-  { kind: 'text', name: 'owner', label: 'Owner' },
+  { kind: 'text', name: 'owner', label: 'Owner: email or id' },
 ]
 
 const PAGE = 100

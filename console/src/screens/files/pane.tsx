@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 
 import { confirm } from '../../parts/dialog.tsx'
 import { messageOf, Show, useLoad } from '../../parts/load.tsx'
+import { Owner } from '../../parts/owner.tsx'
 import { go, href, Link, place } from '../../parts/router.tsx'
 import { canWrite, serverUrl, six } from '../../parts/session.ts'
 import { bytes, Facts, Id, Json, Text, Time } from '../../parts/text.tsx'
@@ -114,7 +115,12 @@ function FileView({ file: loaded, again }: { file: ShownFile; again: () => void 
           file.image && ['Pixels', `${file.image.width} × ${file.image.height}`],
           ['Size', `${bytes(file.size)} (${file.size.toLocaleString()} bytes)`],
           ['Uploaded', <Time at={file.createdAt} />],
-          owner !== undefined && ['Owner', <Link to={href(['users', owner])}>{owner}</Link>],
+          owner !== undefined && [
+            'Owner',
+            <Link to={href(['users', owner])}>
+              <Owner of={owner} />
+            </Link>,
+          ],
           file.status && ['Status', <States of={file} />],
           ['Address', <Id what="the address">{file.url}</Id>],
           ['Id', <Id>{id}</Id>],

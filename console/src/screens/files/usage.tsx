@@ -1,5 +1,6 @@
 import { Dialog } from '../../parts/dialog.tsx'
 import { Show, useLoad } from '../../parts/load.tsx'
+import { Owner } from '../../parts/owner.tsx'
 import { href, Link } from '../../parts/router.tsx'
 import { six } from '../../parts/session.ts'
 import { bytes } from '../../parts/text.tsx'
@@ -38,7 +39,9 @@ export default function Usage({ close }: { close: () => void }) {
                   {owners.map((one) => (
                     <tr key={one.owner} onClick={close}>
                       <td>
-                        <Link to={href(['files'], { owner: one.owner })}>{one.owner}</Link>
+                        <Link to={href(['files'], { owner: one.owner })}>
+                          <Owner of={one.owner} />
+                        </Link>
                         <meter min={0} max={Math.max(1, total)} value={one.bytes} aria-hidden="true" />
                       </td>
                       <td class="number">{one.files.toLocaleString()}</td>

@@ -4,6 +4,7 @@ import { Dialog, openDialog, withProof } from '../../parts/dialog.tsx'
 import { Field, Form } from '../../parts/form.tsx'
 import { checkInstallationName, InstallationName } from '../../parts/installation-name.tsx'
 import { installation } from '../../parts/installation.ts'
+import { wirePurpose } from '../../parts/names.tsx'
 import { six } from '../../parts/session.ts'
 import { Copy } from '../../parts/text.tsx'
 
@@ -59,7 +60,7 @@ function CreateKey({ close, again }: { close: () => void; again: () => void }) {
           <ul class="scopes">
             {(installation.value?.wires ?? []).map((wire) => (
               <li key={wire}>
-                <Scope name={wire} label={`${wire}: everything`} />{' '}
+                <Scope name={wire} label={`${wire} (${wirePurpose(wire)}): everything`} />{' '}
                 <Scope name={`${wire}:read`} label="read" />
               </li>
             ))}

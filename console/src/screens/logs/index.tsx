@@ -30,10 +30,11 @@ const ALL_FILTERS: readonly ListFilter[] = [
   { kind: 'text', name: 'caller', label: 'Id of a user or key' },
   { kind: 'text', name: 'route', label: 'Route' },
   { kind: 'text', name: 'fault', label: 'Fault' },
+  { kind: 'text', name: 'since', label: 'Since' },
 ]
 
 // Links set them; without that they only take room.
-const OF_LINKS: ReadonlySet<string> = new Set(['caller', 'route', 'fault'])
+const OF_LINKS: ReadonlySet<string> = new Set(['caller', 'route', 'fault', 'since'])
 
 const filtersOf = (query: URLSearchParams): readonly ListFilter[] =>
   ALL_FILTERS.filter(({ name }) => !OF_LINKS.has(name) || query.has(name))
@@ -49,6 +50,7 @@ export function filterOf(query: URLSearchParams) {
     caller: at('caller'),
     route: at('route'),
     fault: at('fault'),
+    since: at('since'),
     // Who follows a link to one request or caller wants all of it.
     console: withConsole(query) || at('requestId') || at('caller') ? undefined : false,
   }

@@ -1,6 +1,6 @@
 import { openDialog } from '../../parts/dialog.tsx'
 import { List } from '../../parts/list.tsx'
-import { href, Link, queryValue } from '../../parts/router.tsx'
+import { queryValue } from '../../parts/router.tsx'
 import { canWrite, six } from '../../parts/session.ts'
 import { Badge, Text, Time } from '../../parts/text.tsx'
 import { CHANNELS, STATUSES, toneOf, type MessageEntry } from './message.ts'
@@ -37,7 +37,7 @@ export default function Messages() {
         { kind: 'search', name: 'q', label: 'Recipient, subject, template or id' },
         { kind: 'choice', name: 'channel', label: 'Channel', options: CHANNELS },
         { kind: 'choice', name: 'status', label: 'Status', options: STATUSES },
-        { kind: 'text', name: 'owner', label: 'Id of the sender' },
+        { kind: 'text', name: 'owner', label: 'Sender: email or id' },
       ]}
       columns={[
         { name: 'to', title: 'To', cell: ({ to }) => <Text>{to}</Text> },
@@ -71,17 +71,14 @@ export default function Messages() {
         </>
       }
       buttons={(again) => (
-        <>
-          <Link to={href(['templates'])}>Templates</Link>
-          <button
-            type="button"
-            class="small"
-            disabled={!canWrite.value}
-            onClick={() => openDialog((close) => <SendTest close={close} sent={again} />)}
-          >
-            Send a test
-          </button>
-        </>
+        <button
+          type="button"
+          class="small"
+          disabled={!canWrite.value}
+          onClick={() => openDialog((close) => <SendTest close={close} sent={again} />)}
+        >
+          Send a test
+        </button>
       )}
       pane={(id, entry, again) => <MessagePane id={id} status={entry?.status} again={again} />}
     />

@@ -1,5 +1,6 @@
 import { confirm } from '../../parts/dialog.tsx'
 import { Show, useLoad } from '../../parts/load.tsx'
+import { Owner } from '../../parts/owner.tsx'
 import { href, Link } from '../../parts/router.tsx'
 import { canWrite, six } from '../../parts/session.ts'
 import { Tabs } from '../../parts/tabs.tsx'
@@ -59,7 +60,7 @@ const Summary = ({ of: one }: { of: ShownMessage }) => (
           'the server itself'
         ) : (
           <Link to={href(['users', one.owner])}>
-            <Text>{one.owner}</Text>
+            <Owner of={one.owner} />
           </Link>
         ),
       ],

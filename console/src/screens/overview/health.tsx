@@ -17,8 +17,11 @@ function uptimeOf(seconds: number): string {
 /** Whether the database and each wire work. */
 export const Health = ({
   health: { database, latencyMs, uptime, storage, wires },
+  isWell,
 }: {
   health: HealthReply
+  /** Whether sixwire doctor finds nothing. */
+  isWell: boolean
 }) => (
   <section class="card" aria-label="Health">
     <div class="card-head">
@@ -41,5 +44,6 @@ export const Health = ({
         </li>
       ))}
     </ul>
+    {isWell && <p class="soft">No findings: every check of sixwire doctor passes.</p>}
   </section>
 )

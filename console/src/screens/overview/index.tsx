@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
 
+import { Late } from '../../parts/late.tsx'
 import { Show, useLoad } from '../../parts/load.tsx'
 import { six } from '../../parts/session.ts'
 import { Badge, Text, Time } from '../../parts/text.tsx'
@@ -7,7 +8,9 @@ import { Figures } from './figures.tsx'
 import { Findings } from './findings.tsx'
 import { Health } from './health.tsx'
 import { Jobs } from './jobs.tsx'
-import { Requests } from './requests.tsx'
+import { rangeInPlace, RangeSwitch } from './range.tsx'
+
+const loadPlots = () => import('./plots.tsx')
 
 const AGAIN_MS = 15_000
 
@@ -21,7 +24,7 @@ export default function Overview() {
   return (
     <div class="screen page overview">
       <Show of={loaded}>
-        {({ name, version, platform, policy, at, health, requests, jobs, openFaults, figures, findings }) => (
+        {({ name, version, platform, policy, at, health, jobs, openFaults, figures, findings }) => (
           <>
             <header>
               <h1 tabIndex={-1}>
@@ -32,13 +35,14 @@ export default function Overview() {
                 Sixwire {platform} · policy {policy} · as of <Time at={at} />
               </p>
             </header>
+            <Findings findings={findings} />
             <Figures figures={figures} openFaults={openFaults} jobs={jobs} />
-            {requests && <Requests hours={requests} />}
+            <RangeSwitch />
+            <Late load={loadPlots} props={{ range: rangeInPlace() }} />
             <div class="halves">
-              <Findings findings={findings} />
-              <Health health={health} />
+              {jobs && <Jobs jobs={jobs} />}
+              <Health health={health} isWell={findings.length === 0} />
             </div>
-            {jobs && <Jobs jobs={jobs} />}
           </>
         )}
       </Show>

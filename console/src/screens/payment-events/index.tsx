@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks'
 
 import { List } from '../../parts/list.tsx'
 import { messageOf, Show, useLoad } from '../../parts/load.tsx'
+import { Provider, providerText } from '../../parts/names.tsx'
 import { href, Link, queryValue } from '../../parts/router.tsx'
 import type { LoadRows } from '../../parts/rows.ts'
 import { canWrite, six } from '../../parts/session.ts'
@@ -50,7 +51,12 @@ export default function PaymentEvents() {
       filters={[
         { kind: 'search', name: 'eventId', label: 'Id at the provider' },
         { kind: 'choice', name: 'state', label: 'State', options: same(STATES) },
-        { kind: 'choice', name: 'provider', label: 'Provider', options: same(PROVIDERS) },
+        {
+          kind: 'choice',
+          name: 'provider',
+          label: 'Provider',
+          options: PROVIDERS.map((one) => [one, providerText(one)] as const),
+        },
         { kind: 'text', name: 'type', label: 'Type' },
       ]}
       columns={[
@@ -65,8 +71,8 @@ export default function PaymentEvents() {
         {
           name: 'provider',
           title: 'Provider',
-          cell: ({ provider }) => provider,
-          width: '95px',
+          cell: ({ provider }) => <Provider of={provider} />,
+          width: '150px',
           isMinor: true,
         },
         { name: 'at', title: 'Received', cell: (one) => <Time at={one.receivedAt} />, width: '120px' },
@@ -112,7 +118,7 @@ function EventPane({ id, changed }: { id: string; changed: () => void }) {
           <Facts
             of={[
               one.reason !== undefined && ['Why', <Text>{one.reason}</Text>],
-              ['Provider', one.provider],
+              ['Provider', <Provider of={one.provider} />],
               ['Id at the provider', <Id>{one.eventId}</Id>],
               ['Received', <Time at={one.receivedAt} />],
               ['Attempts', String(one.attempts)],

@@ -1,5 +1,6 @@
 import { List } from '../../parts/list.tsx'
 import { Show, useLoad } from '../../parts/load.tsx'
+import { Owner } from '../../parts/owner.tsx'
 import { href, Link, queryValue } from '../../parts/router.tsx'
 import type { LoadRows } from '../../parts/rows.ts'
 import { six } from '../../parts/session.ts'
@@ -54,7 +55,7 @@ export default function PaymentRequests() {
         },
         { kind: 'text', name: 'chain', label: 'Chain' },
         { kind: 'text', name: 'token', label: 'Token' },
-        { kind: 'text', name: 'owner', label: 'Id of the user' },
+        { kind: 'text', name: 'owner', label: 'User: email or id' },
       ]}
       columns={[
         {
@@ -115,7 +116,7 @@ function RequestPane({ id }: { id: string }) {
               [
                 'User',
                 <Link to={href(['users', payment.userId])}>
-                  <Text>{payment.userId}</Text>
+                  <Owner of={payment.userId} />
                 </Link>,
               ],
             ]}

@@ -1,4 +1,5 @@
 import type { ListFilter } from '../../parts/filters.tsx'
+import { providerText } from '../../parts/names.tsx'
 import { queryValue } from '../../parts/router.tsx'
 
 export const PROVIDERS = ['cardpay', 'walletpay', 'onchain'] as const
@@ -21,13 +22,18 @@ const choices = (values: readonly string[]) =>
 export const filters: readonly ListFilter[] = [
   { kind: 'search', name: 'q', label: 'Email, id or reference' },
   { kind: 'choice', name: 'status', label: 'Status', options: choices(STATUSES) },
-  { kind: 'choice', name: 'provider', label: 'Provider', options: choices(PROVIDERS) },
+  {
+    kind: 'choice',
+    name: 'provider',
+    label: 'Provider',
+    options: PROVIDERS.map((one) => [one, providerText(one)] as const),
+  },
   { kind: 'text', name: 'currency', label: 'Currency' },
   { kind: 'text', name: 'minAmount', label: 'Amount from' },
   { kind: 'text', name: 'maxAmount', label: 'Amount to' },
   { kind: 'text', name: 'from', label: 'Created from', type: 'date' },
   { kind: 'text', name: 'to', label: 'Created before', type: 'date' },
-  { kind: 'text', name: 'owner', label: 'Id of the user' },
+  { kind: 'text', name: 'owner', label: 'User: email or id' },
 ]
 
 type Status = (typeof STATUSES)[number]

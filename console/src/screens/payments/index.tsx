@@ -1,6 +1,7 @@
 import { isError } from '../../../../client/src/index.ts'
 import { Late } from '../../parts/late.tsx'
 import { List } from '../../parts/list.tsx'
+import { Provider } from '../../parts/names.tsx'
 import type { LoadRows } from '../../parts/rows.ts'
 import { messageOf } from '../../parts/load.tsx'
 import { href, Link } from '../../parts/router.tsx'
@@ -61,7 +62,7 @@ export default function Payments() {
           width: '160px',
           isNumber: true,
         },
-        { name: 'status', title: 'Status', cell: (one) => <State of={one.status} />, width: '172px' },
+        { name: 'status', title: 'Status', cell: (one) => <State of={one.status} />, width: '160px' },
         {
           name: 'back',
           title: 'Refunded',
@@ -80,13 +81,14 @@ export default function Payments() {
           name: 'reference',
           title: 'Reference',
           cell: ({ merchantReference, reference }) => <Text>{merchantReference ?? reference ?? '–'}</Text>,
+          width: '140px',
           isMinor: true,
         },
         {
           name: 'provider',
           title: 'Provider',
-          cell: ({ provider }) => provider,
-          width: '95px',
+          cell: ({ provider }) => <Provider of={provider} />,
+          width: '150px',
           isMinor: true,
         },
         { name: 'at', title: 'Created', cell: (one) => <Time at={one.createdAt} />, width: '120px' },

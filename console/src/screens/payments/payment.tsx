@@ -1,6 +1,8 @@
 import { confirm } from '../../parts/dialog.tsx'
 import { openLate } from '../../parts/late.tsx'
 import { Show, useLoad } from '../../parts/load.tsx'
+import { Provider } from '../../parts/names.tsx'
+import { Owner } from '../../parts/owner.tsx'
 import { href, Link } from '../../parts/router.tsx'
 import { canWrite, six } from '../../parts/session.ts'
 import { Tabs } from '../../parts/tabs.tsx'
@@ -100,11 +102,11 @@ function Overview({ of: one }: { of: PaymentDetails }) {
           [
             'User',
             <Link to={href(['users', one.userId])}>
-              <Text>{one.userId}</Text>
+              <Owner of={one.userId} />
             </Link>,
           ],
           one.merchantReference !== undefined && ['Your reference', <Text>{one.merchantReference}</Text>],
-          ['Provider', one.provider],
+          ['Provider', <Provider of={one.provider} />],
           one.provider === 'onchain'
             ? ['Request', <Link to={href(['payment-requests', one._id])}>What arrived at its address</Link>]
             : one.reference !== undefined && ['At the provider', <Id>{one.reference}</Id>],

@@ -4,12 +4,15 @@ import { isError } from '../../../../client/src/index.ts'
 import { openLate } from '../../parts/late.tsx'
 import { withProof } from '../../parts/dialog.tsx'
 import { Choice, Field, Form } from '../../parts/form.tsx'
+import { messageOf } from '../../parts/load.tsx'
 import { canWrite, six } from '../../parts/session.ts'
 import { Text } from '../../parts/text.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { labelOf, wordsOf, type Option, type Settings } from './groups.ts'
+import { labelOf, wordsOf, type ConsoleOption, type ConsoleSettings } from './groups.ts'
 
-type Refusal = { check: string; fault: string }
+type Check = { check: string; fault: string }
+/** What was not saved, and why. */
+type Refused = { checks: readonly Check[]; values: Record<string, unknown> }
 
 /** How often, in milliseconds, and how many times it is asked whether settings are in force. */
 const LOOK_MS = 300
@@ -22,65 +25,65 @@ export default function SettingGroup({
   again,
 }: {
   group: string
-  settings: Settings
+  settings: ConsoleSettings
   again: () => void
 }) {
-  const [refusals, setRefusals] = useState<readonly Refusal[]>([])
+  const [refused, setRefused] = useState<Refused>()
   const [, title, about] = wordsOf(group)
   const options = settings.options.filter((one) => one.group === group)
   const mayChange =
     canWrite.value && settings.canChange && options.some(({ lockedBy }) => lockedBy === undefined)
 
-  async function save(values: Record<string, unknown>): Promise<void> {
-    if (Object.keys(values).length === 0) return void toast('Nothing was changed.')
+  async function save(values: Record<string, unknown>, force = false): Promise<void> {
+    if (Object.keys(values).length === 0) return toast('Nothing was changed.')
+    setRefused(undefined)
     try {
       const body = { version: settings.version, values }
-      const changed = await withProof(() =>
-        six.call('PATCH /core/settings', { query: { force: refusals.length > 0 }, body }),
-      )
+      const changed = await withProof(() => six.call('PATCH /core/settings', { query: { force }, body }))
       if (!changed.inForce) await untilInForce(changed.version)
       toast('Saved, and in force.')
       again()
     } catch (error) {
-      setRefusals(refusalsOf(error))
-      throw error
+      const checks = checksOf(error)
+      if (checks.length === 0) throw error
+      setRefused({ checks, values })
+      throw new Error('Nothing was saved: a provider does not answer as it should.', { cause: error })
     }
   }
+  const orTell = (saved: Promise<void>): void =>
+    void saved.catch((error: unknown) => toast(messageOf(error), { tone: 'bad' }))
 
   return (
     <>
       <h2 tabIndex={-1}>{title}</h2>
       <p class="soft">{about}.</p>
-      <Form
-        label={title}
-        submit={refusals.length > 0 ? 'Save nevertheless' : 'Check and save'}
-        disabled={!mayChange}
-        send={(value) => save(changesOf(options, value))}
-        buttons={
-          options.some(({ source }) => source === 'console') && (
-            <button
-              type="button"
-              disabled={!mayChange}
-              onClick={() =>
-                void save(allUnset(options)).catch((error: unknown) =>
-                  toast(String((error as Error).message), { tone: 'bad' }),
-                )
-              }
-            >
-              Back to the defaults
-            </button>
-          )
-        }
-      >
-        {refusals.length > 0 && (
-          <ul class="notice warning">
-            {refusals.map(({ check, fault }) => (
+      {refused && (
+        <div class="notice warning">
+          <ul>
+            {refused.checks.map(({ check, fault }) => (
               <li key={check}>
                 <Text>{`${check}: ${fault}`}</Text>
               </li>
             ))}
           </ul>
-        )}
+          <button type="button" onClick={() => orTell(save(refused.values, true))}>
+            Save nevertheless
+          </button>
+        </div>
+      )}
+      <Form
+        label={title}
+        submit="Check and save"
+        disabled={!mayChange}
+        send={(value) => save(changesOf(options, value))}
+        buttons={
+          options.some(({ source }) => source === 'console') && (
+            <button type="button" disabled={!mayChange} onClick={() => orTell(save(allUnset(options)))}>
+              Back to the defaults
+            </button>
+          )
+        }
+      >
         {options.map((one) => (
           <OptionField key={one.option} option={one} isLocked={!mayChange || one.lockedBy !== undefined} />
         ))}
@@ -98,8 +101,8 @@ export default function SettingGroup({
   )
 }
 
-const refusalsOf = (error: unknown): readonly Refusal[] =>
-  isError(error, 'SETTINGS_REFUSED') ? ((error.details as { checks: Refusal[] }).checks ?? []) : []
+const checksOf = (error: unknown): readonly Check[] =>
+  isError(error, 'SETTINGS_REFUSED') ? (error.details as { checks: Check[] }).checks : []
 
 /** With the sandbox a server answers again only after a moment. */
 async function untilInForce(version: number): Promise<void> {
@@ -111,9 +114,9 @@ async function untilInForce(version: number): Promise<void> {
   }
 }
 
-const nameOf = ({ option }: Option): string => `values/${option}`
+const nameOf = ({ option }: ConsoleOption): string => `values/${option}`
 
-function OptionField({ option, isLocked }: { option: Option; isLocked: boolean }) {
+function OptionField({ option, isLocked }: { option: ConsoleOption; isLocked: boolean }) {
   const { kind, choices = [], description, lockedBy, value, source, isSecret } = option
   const own = source === 'console' && !isHidden(option) ? textOf(value) : ''
   const shown = value === null ? '' : `${textOf(value)}${source === 'default' ? ' (default)' : ''}`
@@ -152,20 +155,23 @@ const YES_NO = [
 ] as const
 
 /** Whether its value, or a part of it, is never shown: an empty field leaves it as it is. */
-const isHidden = ({ isSecret, value }: Option): boolean =>
+const isHidden = ({ isSecret, value }: ConsoleOption): boolean =>
   isSecret || (typeof value === 'string' && value.includes('***'))
 
 const textOf = (value: unknown): string =>
-  typeof value === 'string'
-    ? value
-    : Array.isArray(value)
-      ? value.join('\n')
+  Array.isArray(value)
+    ? value.join('\n')
+    : typeof value === 'string'
+      ? value
       : value === null
         ? ''
-        : String(value)
+        : JSON.stringify(value)
 
 /** What differs from what is set. */
-function changesOf(options: readonly Option[], value: (name: string) => string): Record<string, unknown> {
+function changesOf(
+  options: readonly ConsoleOption[],
+  value: (name: string) => string,
+): Record<string, unknown> {
   const changes: Record<string, unknown> = {}
   for (const one of options) {
     if (one.lockedBy !== undefined) continue
@@ -176,12 +182,13 @@ function changesOf(options: readonly Option[], value: (name: string) => string):
   return changes
 }
 
-const READERS: Readonly<Record<Option['kind'], (text: string) => unknown>> = {
+const READERS: Readonly<Record<ConsoleOption['kind'], (text: string) => unknown>> = {
   text: String,
   choice: String,
   number: Number,
   integer: Number,
   boolean: (text) => text === 'true',
+  webhook: JSON.parse,
   list: (text) =>
     text
       .split('\n')
@@ -189,5 +196,5 @@ const READERS: Readonly<Record<Option['kind'], (text: string) => unknown>> = {
       .filter((one) => one !== ''),
 }
 
-const allUnset = (options: readonly Option[]): Record<string, null> =>
+const allUnset = (options: readonly ConsoleOption[]): Record<string, null> =>
   Object.fromEntries(options.filter(({ source }) => source === 'console').map(({ option }) => [option, null]))

@@ -1,10 +1,10 @@
 import type { Api } from '../../../../client/src/index.ts'
 
-export type Settings = Api['GET /core/settings']['reply']
-export type Option = Settings['options'][number]
+export type ConsoleSettings = Api['GET /core/settings']['reply']
+export type ConsoleOption = ConsoleSettings['options'][number]
 
 /** Options that are set together. */
-export type Group = { readonly name: string; readonly options: readonly Option[] }
+export type OptionGroup = { readonly name: string; readonly options: readonly ConsoleOption[] }
 
 /** A group in words: its title, what it is for, and the section that it is in. */
 type Words = readonly [section: string, title: string, about: string]
@@ -45,20 +45,24 @@ const WORDS: Readonly<Record<string, Words>> = {
 export const wordsOf = (group: string): Words => WORDS[group] ?? ['Your wires', group, '']
 
 /** The groups by their sections, in the order of the words above. */
-export function sectionsOf({ options }: Settings): [section: string, groups: readonly Group[]][] {
-  const groups = [...Map.groupBy(options, ({ group }) => group)].map(([name, own]) => ({
+export function sectionsOf({
+  options,
+}: ConsoleSettings): [section: string, groups: readonly OptionGroup[]][] {
+  // Webhooks have a screen of their own.
+  const shown = options.filter(({ kind }) => kind !== 'webhook')
+  const groups = [...Map.groupBy(shown, ({ group }) => group)].map(([name, own]) => ({
     name,
     options: own,
   }))
   const places = Object.keys(WORDS)
-  const placeOf = ({ name }: Group): number =>
+  const placeOf = ({ name }: OptionGroup): number =>
     (places.indexOf(name) + places.length + 1) % (places.length + 1)
   const ordered = groups.toSorted((a, b) => placeOf(a) - placeOf(b))
   return [...Map.groupBy(ordered, ({ name }) => wordsOf(name)[0])]
 }
 
 /** Where a group is set, in a word or two. */
-export function stateOf({ options }: Group): { tone: 'good' | 'plain'; text: string } {
+export function stateOf({ options }: OptionGroup): { tone: 'good' | 'plain'; text: string } {
   if (options.some(({ source }) => source === 'console')) return { tone: 'good', text: 'set here' }
   const locked = options.find(({ lockedBy }) => lockedBy !== undefined)
   if (locked) return { tone: 'good', text: `set by ${locked.lockedBy}` }
@@ -69,7 +73,7 @@ export function stateOf({ options }: Group): { tone: 'good' | 'plain'; text: str
 }
 
 /** A name of an option as words: of `secretAccessKey` it is `Secret access key`. */
-export function labelOf({ option }: Pick<Option, 'option'>): string {
+export function labelOf({ option }: Pick<ConsoleOption, 'option'>): string {
   const words = option
     .split('.')
     .at(-1)!

@@ -4,7 +4,7 @@ import { Show, useLoad } from '../../parts/load.tsx'
 import { href, Link, place } from '../../parts/router.tsx'
 import { six } from '../../parts/session.ts'
 import { Badge, Text } from '../../parts/text.tsx'
-import { sectionsOf, stateOf, wordsOf, type Group, type Settings } from './groups.ts'
+import { sectionsOf, stateOf, wordsOf, type OptionGroup, type ConsoleSettings } from './groups.ts'
 
 const load = (signal: AbortSignal) => six.call('GET /core/settings', { signal })
 
@@ -45,7 +45,7 @@ const Groups = ({
   chosen,
   again,
 }: {
-  of: Settings
+  of: ConsoleSettings
   chosen: string | undefined
   again: () => void
 }) => (
@@ -74,7 +74,7 @@ const Groups = ({
   </>
 )
 
-function Card({ group, isChosen }: { group: Group; isChosen: boolean }) {
+function Card({ group, isChosen }: { group: OptionGroup; isChosen: boolean }) {
   const [, title, about] = wordsOf(group.name)
   const { tone, text } = stateOf(group)
   return (

@@ -2,10 +2,16 @@ import { confirm, withProof } from '../../parts/dialog.tsx'
 import { canWrite, six } from '../../parts/session.ts'
 import { Text, Time } from '../../parts/text.tsx'
 import { toast } from '../../parts/toast.tsx'
-import type { Settings } from './groups.ts'
+import type { ConsoleSettings } from './groups.ts'
 
 /** The versions of the settings, and the way back to one. */
-export default function SettingsVersions({ settings, again }: { settings: Settings; again: () => void }) {
+export default function SettingsVersions({
+  settings,
+  again,
+}: {
+  settings: ConsoleSettings
+  again: () => void
+}) {
   const restore = (version: number): void =>
     confirm({
       title: `Go back to version ${version}?`,

@@ -1,5 +1,5 @@
 import { List } from '../../parts/list.tsx'
-import { href, Link, queryValue } from '../../parts/router.tsx'
+import { queryValue } from '../../parts/router.tsx'
 import { six } from '../../parts/session.ts'
 import { Badge, Text, Time } from '../../parts/text.tsx'
 import { TransactionPane } from './pane.tsx'
@@ -44,7 +44,7 @@ export default function Transactions() {
         },
         { kind: 'text', name: 'chain', label: 'Chain' },
         { kind: 'text', name: 'walletId', label: 'Id of the wallet' },
-        { kind: 'text', name: 'owner', label: 'Id of the owner' },
+        { kind: 'text', name: 'owner', label: 'Owner: email or id' },
       ]}
       columns={[
         { name: 'hash', title: 'Hash', cell: ({ hash }) => <code>{shortened(hash)}</code>, width: '176px' },
@@ -79,7 +79,6 @@ export default function Transactions() {
         },
       ]}
       empty={<p>No wallet of this server has sent a transaction yet.</p>}
-      buttons={() => <Link to={href(['wallets'])}>Wallets</Link>}
       pane={(id, transaction, again) => (
         <TransactionPane id={id} status={transaction?.status} again={again} />
       )}

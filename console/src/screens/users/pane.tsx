@@ -1,5 +1,6 @@
 import { Late } from '../../parts/late.tsx'
 import { Show, useLoad } from '../../parts/load.tsx'
+import { issuerText } from '../../parts/names.tsx'
 import { href, Link } from '../../parts/router.tsx'
 import { six } from '../../parts/session.ts'
 import { Tabs } from '../../parts/tabs.tsx'
@@ -62,7 +63,13 @@ const Account = ({ user }: { user: User }) => (
         ['Second factors', factorsOf(user)],
         user.phone !== undefined && ['Phone', <Text>{user.phone}</Text>],
         ...user.identities.map(
-          ({ issuer, subject }) => ['Identity', <Text>{`${subject} at ${issuer}`}</Text>] as const,
+          ({ issuer, subject }) =>
+            [
+              'Signs in with',
+              <span title={issuer}>
+                {issuerText(issuer)}, as <Text>{subject}</Text>
+              </span>,
+            ] as const,
         ),
         ['Last sign-in', <Time at={user.lastSignInAt} />],
         ['Created', <Time at={user.createdAt} />],

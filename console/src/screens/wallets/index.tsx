@@ -2,6 +2,7 @@ import type { Api, CallReply } from '../../../../client/src/index.ts'
 import { openDialog } from '../../parts/dialog.tsx'
 import { List } from '../../parts/list.tsx'
 import { Show, useLoad } from '../../parts/load.tsx'
+import { Owner } from '../../parts/owner.tsx'
 import { href, Link, queryValue } from '../../parts/router.tsx'
 import { canWrite, six } from '../../parts/session.ts'
 import { Badge, Facts, Id, Text, Time } from '../../parts/text.tsx'
@@ -34,7 +35,7 @@ export default function Wallets() {
       load={load}
       filters={[
         { kind: 'search', name: 'q', label: 'Name, address or id' },
-        { kind: 'text', name: 'owner', label: 'Id of the owner' },
+        { kind: 'text', name: 'owner', label: 'Owner: email or id' },
       ]}
       columns={[
         {
@@ -54,7 +55,7 @@ export default function Wallets() {
         {
           name: 'owner',
           title: 'Owner',
-          cell: ({ owner }) => <code>{owner}</code>,
+          cell: ({ owner }) => owner !== undefined && <Owner of={owner} />,
           width: '240px',
           isMinor: true,
         },
@@ -68,7 +69,6 @@ export default function Wallets() {
       empty={<p>There are no wallets. Create one here, or by POST /onchain/wallets.</p>}
       buttons={(again) => (
         <>
-          <Link to={href(['transactions'])}>Transactions</Link>
           {(['create', 'import'] as const).map((kind) => (
             <button
               key={kind}
@@ -102,7 +102,12 @@ function WalletPane({ id, wallet }: { id: string; wallet: Wallet | undefined }) 
           <Facts
             of={[
               ['Address', <Id what="the address">{address}</Id>],
-              owner !== undefined && ['Owner', <Link to={href(['users', owner])}>{owner}</Link>],
+              owner !== undefined && [
+                'Owner',
+                <Link to={href(['users', owner])}>
+                  <Owner of={owner} />
+                </Link>,
+              ],
               ['Created', <Time at={createdAt} />],
               ['Id', <Id>{_id}</Id>],
             ]}

@@ -1,5 +1,6 @@
 import type { Api } from '../../../../client/src/index.ts'
 import { List } from '../../parts/list.tsx'
+import { Late, openLate } from '../../parts/late.tsx'
 import { messageOf } from '../../parts/load.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { canWrite, six } from '../../parts/session.ts'
@@ -18,7 +19,7 @@ const State = ({ of: { state, failingSince } }: { of: Webhook }) =>
     <Badge tone="warning">failing</Badge>
   )
 
-/** The webhooks of the configuration, and what is delivered to them. */
+/** The webhooks, and what is delivered to them. */
 export default function Webhooks() {
   return (
     <List<Webhook>
@@ -38,9 +39,20 @@ export default function Webhooks() {
           width: '90px',
         },
       ]}
+      buttons={(again) => (
+        <button
+          type="button"
+          class="small primary"
+          disabled={!canWrite.value}
+          onClick={() => openLate(() => import('./new-webhook.tsx'), { again })}
+        >
+          New webhook
+        </button>
+      )}
       empty={
         <p>
-          No webhook is configured. <code>webhooks</code> in sixwire.config.ts names where events are sent.
+          No webhook yet. Add one here, or by <code>webhooks</code> in sixwire.config.ts: events are sent to
+          it.
         </p>
       }
       pane={(name, webhook, again) => <WebhookPane name={name} webhook={webhook} again={again} />}
@@ -87,6 +99,7 @@ function WebhookPane(props: { name: string; webhook: Webhook | undefined; again:
           offReason !== undefined && ['Because', <Text>{offReason}</Text>],
         ]}
       />
+      <Late load={() => import('./stored-webhook.tsx')} props={{ name, again }} />
       {state === 'off' && (
         <div class="buttons">
           <button type="button" class="primary" disabled={!canWrite.value} onClick={enable}>

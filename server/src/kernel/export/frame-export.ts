@@ -15,6 +15,7 @@ export const FRAME_EXPORT: WireExport = {
       json: ['fields'],
     },
     { table: 'sixwire_log_hours', about: 'Requests by the hour' },
+    { table: 'sixwire_levels', about: 'Bytes, jobs and blocks behind chains by the hour' },
     { table: 'sixwire_faults', about: 'Faults of the program' },
     {
       table: 'sixwire_deliveries',

@@ -48,6 +48,7 @@ export const VALUES: Record<string, Record<string, Sql>> = {
     amount: sql`'115792089237316195423570985008687907853269984665640564039457584007913129639935'`,
   },
   pay_sweeps: { status: sql`'waiting'` },
+  pay_sums: { kind: sql`'revenue'` },
   pay_transactions: {
     ...Object.fromEntries(
       ['amount', 'captured', 'refunded', 'reserved', 'disputed', 'lost', 'fee', 'net'].map((name) => [

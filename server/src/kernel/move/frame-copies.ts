@@ -17,6 +17,7 @@ export const FRAME_COPIES: TableCopies = {
   sixwire_rate_limits: { isOpen: true },
   sixwire_log: { isOpen: true },
   sixwire_log_hours: { isOpen: true },
+  sixwire_levels: { isOpen: true },
   sixwire_faults: { isOpen: true },
   sixwire_counts: { rows: { sqlite: COUNTS, postgres: COUNTS } },
   sixwire_facet_counts: {

@@ -17,6 +17,8 @@ export type Policy = Admission & {
    *   Administrators and service keys may always touch all records
    */
   rowFilter(caller: Caller | undefined, audience?: Audience): RowFilter
+  /** The id of the account with an email address in any case; undefined if there is none. */
+  accountOfEmail(email: string): Promise<string | undefined>
 }
 
 /**
@@ -62,10 +64,17 @@ function requireReading(
  *
  * @param requireVerifiedEmail whether `guarded` requires a verified address for everything but `/auth/*`; called each
  *   time, since wires are set up later
+ * @param accountOfEmail finds the account of an address; without it none is found
  */
 export function createPolicy(
   { policy: name, production }: PolicySettings,
-  { requireVerifiedEmail }: { requireVerifiedEmail: () => boolean },
+  {
+    requireVerifiedEmail,
+    accountOfEmail = async () => undefined,
+  }: {
+    requireVerifiedEmail: () => boolean
+    accountOfEmail?: (email: string) => Promise<string | undefined>
+  },
 ): Policy {
   const needsAdmin = () => errors.forbidden({ message: 'This requires the role "admin".' })
   const actsAsUser = () =>
@@ -76,6 +85,7 @@ export function createPolicy(
   return {
     name,
     requiresVerifiedEmail,
+    accountOfEmail,
     admit(caller, { access, wire, method, scope, irreversible, proof, changesNothing, sealed }) {
       const isReading = changesNothing ?? method === 'GET'
       if (access === 'public') return

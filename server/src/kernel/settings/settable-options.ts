@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 
+import { Type } from '../../base/schema.ts'
 import { FRAME_SETTABLE, frameVariables, type Variables } from '../config/config.ts'
 import { placeOf, type SettingPlace } from '../config/masked.ts'
 import { schemaAt, valueAt } from '../config/option-path.ts'
@@ -20,6 +21,34 @@ export type SettableOption = {
   /** Where it is set so that it cannot be set here: a variable, or the configuration file; undefined if it can. */
   readonly lockedBy: string | undefined
 }
+
+/** The webhooks that administrators add beside those of the file, each an option of its own: `webhooks.shop`. */
+export const WEBHOOKS = 'webhooks.'
+
+const WEBHOOK = Type.Object({
+  url: Type.String(),
+  secret: Type.String(),
+  events: Type.Array(Type.String()),
+})
+
+/** The option of a path; undefined if administrators may not set it. */
+export function settableAt(
+  settable: ReadonlyMap<string, SettableOption>,
+  path: string,
+): SettableOption | undefined {
+  return settable.get(path) ?? (path.startsWith(WEBHOOKS) ? webhookAt(path) : undefined)
+}
+
+/** The option of a webhook. */
+export const webhookAt = (path: string): SettableOption => ({
+  path,
+  group: 'webhooks',
+  wire: undefined,
+  schema: WEBHOOK,
+  place: { ...placeOf(['webhooks', path.slice(WEBHOOKS.length)], { schema: WEBHOOK }), isSecret: false },
+  variable: undefined,
+  lockedBy: undefined,
+})
 
 /** What options may be locked by. */
 export type ConfiguredElsewhere = {

@@ -1,7 +1,7 @@
 import { StartError } from '../../base/start-error.ts'
 import { isPlain } from '../config/fields.ts'
 import { setAt } from '../config/option-path.ts'
-import { optionNamedBy, type SettableOption } from './settable-options.ts'
+import { optionNamedBy, WEBHOOKS, type SettableOption } from './settable-options.ts'
 import type { StoredOptions } from './stored-settings.ts'
 
 /**
@@ -14,12 +14,21 @@ export function withStoredOptions<C extends object>(
   settable: readonly SettableOption[],
   stored: StoredOptions,
 ): { config: C; inForce: ReadonlySet<string> } {
-  const copy = copyOf(config)
+  const copy: C & { webhooks?: unknown } = copyOf(config)
   const inForce = new Set<string>()
   for (const { path, lockedBy } of settable) {
     if (lockedBy !== undefined || !Object.hasOwn(stored, path)) continue
     setAt(copy, path, stored[path])
     inForce.add(path)
+  }
+  const webhooks = Object.entries(stored).filter(([path]) => path.startsWith(WEBHOOKS))
+  for (const [path] of webhooks) inForce.add(path)
+  if (webhooks.length > 0) {
+    const added = webhooks.map(([path, value]) => ({
+      ...(value as object),
+      name: path.slice(WEBHOOKS.length),
+    }))
+    copy.webhooks = [...((copy.webhooks as object[] | undefined) ?? []), ...added]
   }
   return { config: copy, inForce }
 }

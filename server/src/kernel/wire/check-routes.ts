@@ -194,6 +194,14 @@ const isTableExport = (one: { table?: unknown; about?: unknown; isLeftOut?: unkn
 
 const FIGURE_KINDS = oneOf(['count', 'bytes', 'time', 'text'])
 
+const SERIES_UNITS = oneOf(['count', 'bytes', 'money', 'blocks'])
+
+const isSeries = ({ name, title, unit, kind, read, sample }: Record<string, unknown>): boolean =>
+  isText(name) &&
+  isText(title) &&
+  SERIES_UNITS.fits(unit) &&
+  ((kind === 'sum' && typeof read === 'function') || (kind === 'level' && typeof sample === 'function'))
+
 const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
   routes: { takes: 'a list of what route(…) returns', fits: Array.isArray },
   variants: optional(FUNCTION),
@@ -234,6 +242,10 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
           typeof one['read'] === 'function',
       ),
   }),
+  series: optional({
+    takes: 'a list of objects with a name, a title, a unit, a kind, and read(slots) or sample()',
+    fits: (value) => Array.isArray(value) && value.every((one) => isPlain(one) && isSeries(one)),
+  }),
   screens: optional({ takes: 'a list of screens', fits: (value) => isEach(value, isPlain) }), // see checkScreens
   sealed: optional({ takes: 'a list of columns', fits: Array.isArray }),
   personalTables: optional({
@@ -242,6 +254,7 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
   }),
   archives: optional(ANYTHING),
   personOf: optional(FUNCTION),
+  accountOfEmail: optional(FUNCTION),
   close: optional(FUNCTION),
   authenticate: optional(FUNCTION),
   callers: optional({

@@ -13,6 +13,8 @@ export type Diagnosis = {
   name: string
   /** What it looks at, in a few words. */
   about: string
+  /** The place of the console where it is mended or looked at: `{ title: 'Show the failed jobs', at: 'jobs?state=failed' }`. */
+  opens?: { readonly title: string; readonly at: string }
   /** @throws Error with a sentence why nothing can be said */
   find(): Promise<readonly Finding[]>
 }

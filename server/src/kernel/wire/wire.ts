@@ -9,6 +9,7 @@ import { schemaAt } from '../config/option-path.ts'
 import type { Diagnosis } from './diagnosis.ts'
 import type { Figure } from './figure.ts'
 import type { WireScreen } from './screen.ts'
+import type { Series } from './series.ts'
 import type { Database } from '../../db/database.ts'
 import {
   checkFields,
@@ -118,6 +119,8 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
   warnings?: readonly string[]
   /** What the first page of the console shows of the wire, in a few figures. */
   figures?: readonly Figure[]
+  /** What the first page of the console draws of the wire over time. */
+  series?: readonly Series[]
   /** The screens of the console for the records of the wire. */
   screens?: readonly WireScreen[]
   /** What `sixwire doctor` looks at, while the wire is not started; the name of the wire is put before each. */
@@ -144,6 +147,8 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
   archives?: ArchiveStorage
   /** By what records know the person of an account. The wire that has the accounts defines it. */
   personOf?: (account: string) => Promise<DataSubject | undefined>
+  /** The id of the account with an email address; undefined if there is none. The wire that has the accounts defines it. */
+  accountOfEmail?: (email: string) => Promise<string | undefined>
   /** Releases the wire's resources after the last answer. */
   close?: () => Promise<void>
   /** Finds the sender of a bearer token. The wire that has the accounts defines it. */

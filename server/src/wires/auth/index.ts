@@ -12,6 +12,7 @@ import { TOTP_SEALED } from './factors/totp.ts'
 import { authRoutes } from './routes.ts'
 import { AUTH_COPIES } from './table-copies.ts'
 import { authExport } from './table-exports.ts'
+import { accountSeries, forgetActivity } from './administration/account-series.ts'
 import { authDiagnoses } from './administration/diagnoses.ts'
 import { personOf } from './accounts/person.ts'
 import { AUTH_TABLES } from './personal-tables.ts'
@@ -75,6 +76,7 @@ export const auth = defineWire({
       await parts.mailTokens.deleteExpired()
       await parts.changeLinks.deleteExpired()
       await parts.knownDevices.deleteOld()
+      await forgetActivity(context)
       await parts.textCodes.deleteExpired()
       await parts.providerLogin.deleteExpired()
     })
@@ -134,10 +136,12 @@ export const auth = defineWire({
           read: () => parts.lock.countLocked(),
         },
       ],
+      series: accountSeries(context),
       diagnoses: authDiagnoses(parts, policy),
       sealed: [SIGNING_KEYS_SEALED, ...TOTP_SEALED],
       exports: authExport({ openTotp: (sealed) => parts.totp.open(sealed) }),
       personalTables: AUTH_TABLES,
+      accountOfEmail: async (email) => (await accounts.find(email))?.id,
       personOf: (account) => personOf(context.db, account, context.clock.now()),
       // Users can't verify an address if no mail can be sent.
       requiresVerifiedEmail: () => options.local.requireEmailVerification && mails.areSent,

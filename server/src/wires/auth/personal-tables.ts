@@ -95,6 +95,13 @@ export const AUTH_TABLES: PersonalTables = {
     deletion: 'with the account',
   },
   auth_known_devices: SECRETS,
+  auth_active_hours: {
+    about: 'hours of activity',
+    rows: ofUser,
+    key: ['user_id', 'hour'],
+    exported: { hour: { kind: 'time', of: () => sql`hour * 3600000` } },
+    deletion: 'with the account',
+  },
   auth_recovery_codes: SECRETS,
   auth_totp_offers: SECRETS,
   auth_challenges: SECRETS,

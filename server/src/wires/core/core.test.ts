@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
 import { before, describe, test } from 'node:test'
 
 import { createApp } from '../../app.ts'
 import { startProxy } from '../../db/postgres-proxy.fixture.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { eachEngine, endOfSuite, someEngine, temporaryFolder } from '../../testing/engines.ts'
+import { freePort } from '../../testing/free-port.ts'
 import { defineWire } from '../../kernel/wire/wire.ts'
 
 /** A wire that does nothing but tell how it is. */
@@ -176,10 +176,11 @@ someEngine((engine) => {
       }),
     })
     const folder = await temporaryFolder(t)
+    const port = await freePort()
     const app = await createApp({
       config: { wires: [slow()] },
       environment: {
-        PORT: '0',
+        PORT: String(port),
         LOG_LEVEL: 'silent',
         SIXWIRE_SECRET: SECRET,
         DATABASE_URL: await engine.freshUrl(),
@@ -189,7 +190,6 @@ someEngine((engine) => {
     t.after(() => app.close())
     const listening = app.listen()
     await begun.promise
-    const { port } = app.server.engine.server.address() as AddressInfo
     const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`)
 
     const notYet = await get('/ready')

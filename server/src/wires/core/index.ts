@@ -1,5 +1,7 @@
 import { defineWire } from '../../kernel/wire/wire.ts'
 import { createStorageProbe } from './health.ts'
+import { frameSeries } from './overview/frame-series.ts'
+import { sampleLevels } from './overview/series.ts'
 import { coreRoutes } from './routes.ts'
 import type { CoreContext } from './server-status.ts'
 import { settingsDiagnosis } from './settings/settings-diagnosis.ts'
@@ -7,11 +9,13 @@ import { webhookDiagnosis } from './webhooks/webhook-diagnosis.ts'
 
 export { ACTOR_KINDS, createAuditLog, type AuditLog, type LoggedEntry } from './audit/audit-log.ts'
 
+const SAMPLE_MS = 600_000
+
 /** Health, readiness, version and metrics of the server, and the webhooks that its events are sent to. */
 export const core = defineWire({
   name: 'core',
   description: 'Health, readiness, version and metrics of the server, and webhooks.',
-  setup({ db, clock, audit, status, settings, metrics }: CoreContext) {
+  setup({ db, clock, jobs, audit, status, settings, metrics }: CoreContext) {
     const readStorage = createStorageProbe({ db, clock })
     metrics.gauge(
       {
@@ -21,9 +25,11 @@ export const core = defineWire({
       },
       async () => [{ labels: {}, value: (await readStorage()) === 'writable' ? 1 : 0 }],
     )
+    jobs.every('sixwire.sample-levels', SAMPLE_MS, () => sampleLevels({ db, clock }, status.series()))
     return {
       routes: coreRoutes({ db, clock, audit, readStorage, status, settings }),
       service: undefined,
+      series: frameSeries({ db, clock }, { isLogged: status.logs.keeps !== undefined }),
       diagnoses: [webhookDiagnosis(status.webhooks), settingsDiagnosis(status.changes)],
     }
   },

@@ -9,6 +9,7 @@ import { answer, route } from '../../http/route.ts'
 import type { CoreContext, ServerStatus } from './server-status.ts'
 import { createHealth, HealthFields, type Storage } from './health.ts'
 import { logEndpoints } from './request-log/log-endpoints.ts'
+import { seriesEndpoint } from './overview/series-endpoint.ts'
 import { overviewEndpoints } from './overview/overview-endpoints.ts'
 import { jobEndpoints } from './jobs/job-endpoints.ts'
 import { settingsEndpoints } from './settings/settings-endpoints.ts'
@@ -40,6 +41,7 @@ export function coreRoutes({
   const ofConsole = settingsEndpoints({ db, clock, audit, status, secret, canChange })
   const operatorRoutes = [
     route('GET /core/overview', ...overview),
+    route('GET /core/series', ...seriesEndpoint({ db, clock, all: () => status.series() })),
     route('GET /core/config', ...config),
     route('GET /core/settings', ...ofConsole.get),
     route('PATCH /core/settings', ...ofConsole.change),
@@ -48,6 +50,7 @@ export function coreRoutes({
     route('GET /core/logs', ...logs.list),
     route('GET /core/logs/stream', ...logs.stream),
     route('GET /core/logs/faults', ...logs.faults),
+    route('GET /core/logs/routes', ...logs.routes),
     route('POST /core/logs/faults/:id/resolve', ...logs.resolve),
     route('GET /core/jobs', ...jobs.list),
     route('GET /core/jobs/counts', ...jobs.counts),

@@ -1,6 +1,7 @@
 import type { Stage } from '../../kernel/lifecycle/lifecycle.ts'
 import type { Diagnosis } from '../../kernel/wire/diagnosis.ts'
 import type { Figure } from '../../kernel/wire/figure.ts'
+import type { Series } from '../../kernel/wire/series.ts'
 import type { WireContext } from '../../kernel/wire/wire.ts'
 import type { JobOperations } from './jobs/job-operations.ts'
 import type { LogOperations } from './request-log/log-operations.ts'
@@ -28,6 +29,8 @@ export type ServerStatus = SettingsStatus & {
   logs: LogOperations
   /** The figures of all wires. */
   figures(): readonly { readonly wire: string; readonly figure: Figure }[]
+  /** The series of all wires. */
+  series(): readonly { readonly wire: string; readonly series: Series }[]
   /** The checks of the frame and of all wires. */
   diagnoses(): readonly Diagnosis[]
   /** The screens that the wires declare for the console. */

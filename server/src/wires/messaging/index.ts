@@ -11,6 +11,7 @@ import { defineWire } from '../../kernel/wire/wire.ts'
 import { createAttachments, type AttachableFile, type FileSource } from './messages/attachments.ts'
 import { openProviders } from './channels.ts'
 import { checksOf, createHealth } from './health.ts'
+import { messageSeries } from './messages/message-series.ts'
 import { createMessageEvents } from './messages/message-events.ts'
 import { createMessageLog, forgetFailedContent, forgetMessages } from './messages/messages.ts'
 import { createPreviews } from './rendering/preview-page.ts'
@@ -148,12 +149,14 @@ export const messaging = defineWire({
       health: () => db.ping(),
       sealed: [OUTBOX_SEALED],
       exports: MESSAGING_EXPORT,
+      series: messageSeries({ db }),
       personalTables: messagingTables(db),
       checks: checksOf(providers),
       diagnoses: [
         {
           name: 'email',
           about: 'whether a production server can send mail',
+          opens: { title: 'Show the settings of mail', at: 'settings?q=messaging' },
           find: async () =>
             findingIf(settings.production && providers.email.length === 0, () =>
               warning(

@@ -1,6 +1,7 @@
 import { asset } from '../../base/asset.ts'
 import { defineWire } from '../../kernel/wire/wire.ts'
 import { declareChainMetrics } from './chains/chain-metrics.ts'
+import { chainSeries } from './chains/chain-series.ts'
 import { chainDiagnoses } from './chains/diagnoses.ts'
 import { createChains, type Chains } from './chains/chains.ts'
 import { createFollower, type Consumer, type Follower } from './chains/follower.ts'
@@ -132,6 +133,7 @@ export const onchain = defineWire({
           ? [[`keys by ${options.keys.name}`, () => wallets.check()] as [string, () => Promise<void>]]
           : []),
       ]),
+      series: chainSeries(context, chains, followers),
       diagnoses: chainDiagnoses(chains.all, followers),
       sealed: [LOCAL_KEYS_SEALED],
       exports: onchainExport({ wallets }),

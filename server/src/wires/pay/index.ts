@@ -27,6 +27,7 @@ import { createRefunds } from './operations/refunds.ts'
 import { PAY_TABLES } from './personal-tables.ts'
 import { payRoutes } from './routes.ts'
 import { PAY_EXPORT } from './table-exports.ts'
+import { paymentSeries } from './ledger/sums.ts'
 import { createTransactionEvents, type TransactionEvents } from './ledger/transaction-events.ts'
 import { createTransactions, type Transactions } from './ledger/transactions.ts'
 import { createRechecks } from './operations/rechecks.ts'
@@ -157,6 +158,7 @@ export const pay = defineWire({
       }),
       service,
       exports: PAY_EXPORT,
+      series: paymentSeries({ db }),
       personalTables: PAY_TABLES,
       sandboxLists: { paymentRequests: () => service.openPaymentRequests() },
       async start() {

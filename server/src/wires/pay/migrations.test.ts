@@ -61,6 +61,46 @@ eachEngine((engine) => {
     assert.deepEqual(await amountsOf('t1'), ['completed', 0, 100])
   })
 
+  test('what was paid and refunded before is in the sums of its time, however large', async (t) => {
+    const databaseUrl = await engine.freshUrl()
+    const db = await openDatabase(databaseUrl)
+    t.after(() => db.close())
+    const pay = await readMigrations('pay', new URL('./migrations/', import.meta.url), db.dialect)
+    const frame = await readMigrations(
+      'sixwire',
+      new URL('../../kernel/migrations/', import.meta.url),
+      db.dialect,
+    )
+    await db.migrate([...frame, ...pay.filter(({ name }) => name < '012')])
+    const insert = (id: string, currency: string, captured: string, refunded: string) => sql`
+      insert into pay_transactions (id, owner, provider, status, reference, amount, currency, exponent, captured, refunded,
+        reserved, is_settled, version, created_at, updated_at)
+      values (${id}, 'anna', 'cardpay', 'completed', ${id}, ${captured}, ${currency}, 2, ${captured}, ${refunded}, '0', 1, 1,
+        900000, 1900000)`
+    await db.batch([
+      insert('t1', 'EUR', '8200', '0'),
+      insert('t2', 'EUR', '1800', '700'),
+      insert('t3', 'ETH', '3000000000000000001', '0'),
+    ])
+    await db.migrate([...frame, ...pay])
+    const rows = await db.all<{
+      kind: string
+      quarter: number
+      currency: string
+      limb: number
+      amount: number
+    }>(sql`select kind, quarter, currency, limb, amount from pay_sums order by kind, currency, limb`)
+    assert.deepEqual(
+      rows.map((row) => Object.values(row)),
+      [
+        ['refunds', 2, 'EUR', 0, 700],
+        ['revenue', 1, 'ETH', 0, 1],
+        ['revenue', 1, 'ETH', 1, 3_000_000],
+        ['revenue', 1, 'EUR', 0, 10_000],
+      ],
+    )
+  })
+
   test('amounts that were integers are text with the same digits, and all else is as it was', async (t) => {
     const databaseUrl = await engine.freshUrl()
     const db = await openDatabase(databaseUrl)

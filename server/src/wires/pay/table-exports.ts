@@ -75,6 +75,7 @@ export const PAY_EXPORT: WireExport = {
     { table: 'pay_sweeps', about: 'What was collected from these addresses' },
     { table: 'pay_sweep_funding', about: 'Who paid for the gas of that' },
     { table: 'pay_receivers', about: 'The next address of each mnemonic' },
+    { table: 'pay_sums', about: 'What was paid and refunded, by quarters of an hour' },
     ...leftOut('Up to where providers and chains were read', ['pay_event_cursors', 'pay_heads']),
   ],
 }

@@ -3,6 +3,7 @@ import { backupDiagnosis } from './backups/backup-diagnosis.ts'
 import { createSemaphore } from '../../base/semaphore.ts'
 import { bytesOf } from '../../base/byte-size.ts'
 import { defineWire } from '../../kernel/wire/wire.ts'
+import { auth } from '../auth/index.ts'
 import { messaging } from '../messaging/index.ts'
 import { createBackups } from './backups/backups.ts'
 import { refusedWhileRestoring } from './backups/restore-gate.ts'
@@ -12,6 +13,7 @@ import { openChanges } from './changes/open-changes.ts'
 import { outdateWordsSql } from './documents/storage/sql/index-rows.ts'
 import { openDefinitions } from './documents/definition-changes/open-definitions.ts'
 import { openDocuments } from './documents/open-documents.ts'
+import { decideFor, type Asker, type DecisionContext } from './documents/routes/dry-run/account-decision.ts'
 import { describedCollections } from './documents/routes/described-collections.ts'
 import { collectionExport } from './documents/routes/transfer/collection-export.ts'
 import { openTransfer } from './documents/routes/transfer/transfer.ts'
@@ -47,6 +49,7 @@ import { quotasOf, STORE_ENV, STORE_PROVIDERS, STORE_SETTABLE, StoreOptions } fr
 import { createInstalledFiles } from './transfers/installed-files.ts'
 import { storeTables } from './personal-tables.ts'
 import { createQuota } from './quota.ts'
+import { storedBytes } from './stored-bytes.ts'
 import { storeRoutes } from './routes.ts'
 import { STORE_COPIES } from './table-copies.ts'
 import { storeExport } from './table-exports.ts'
@@ -96,7 +99,7 @@ const LIST_WAIT_SECONDS = 5
 export const store = defineWire({
   name: 'store',
   description: 'JSON documents in collections, with filters, sorting and pages; files; and backups.',
-  needs: [messaging.optional],
+  needs: [messaging.optional, auth.optional],
   options: StoreOptions,
   env: STORE_ENV,
   providers: STORE_PROVIDERS,
@@ -131,6 +134,10 @@ export const store = defineWire({
       { db, collections, indexes, follow: changes.bindAll },
       options,
     )
+    const decisions: DecisionContext = {
+      decide: (request) => definitions.refresh().then(() => decide(request)),
+      accounts: context.auth?.users,
+    }
     const restores = createRestores(context, { objects, backups, indexes })
     const resizer = createResizer(context)
     const inspection = createInspection({ ...context, db }, { objects, resizer }, options.files)
@@ -178,6 +185,7 @@ export const store = defineWire({
     const routes = storeRoutes({
       documents,
       definitions: definitions.served,
+      can: decisions,
       changes: changes.served,
       files: {
         db,
@@ -224,7 +232,8 @@ export const store = defineWire({
         transfer: openTransfer(documents),
         list: lists.list,
         // The command line does not start the wire.
-        decide: (request: Parameters<typeof decide>[0]) => definitions.refresh().then(() => decide(request)),
+        decideFor: (asker: Asker, request: Parameters<typeof decideFor>[2]) =>
+          decideFor(decisions, asker, request),
         files,
         definitions: definitions.service,
         fileImports: createFileImports({ upload }),
@@ -274,6 +283,7 @@ export const store = defineWire({
           read: () => backups.lastCompletedAt(),
         },
       ],
+      series: [storedBytes({ db })],
       diagnoses: [
         backupDiagnosis(clock, { every: options.backups.every, production: settings.production }, () =>
           backups.lastCompletedAt(),

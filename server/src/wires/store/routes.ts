@@ -7,6 +7,7 @@ import { collectionEndpoints } from './documents/routes/collections/collection-e
 import { bulkEndpoints } from './documents/routes/bulk/bulk-endpoints.ts'
 import { definitionEndpoints } from './documents/definition-changes/definition-endpoints.ts'
 import { aggregateEndpoint } from './documents/aggregates/aggregate-endpoint.ts'
+import { canEndpoint } from './documents/routes/dry-run/can-endpoint.ts'
 import { documentEndpoints } from './documents/routes/document-endpoints.ts'
 import { transferEndpoints } from './documents/routes/transfer/transfer-endpoints.ts'
 import { changesEndpoint } from './changes/changes-endpoint.ts'
@@ -35,6 +36,7 @@ type StoreParts = {
     Parameters<typeof bulkEndpoints>[0] &
     Parameters<typeof transferEndpoints>[0]
   definitions: Parameters<typeof definitionEndpoints>[0]
+  can: Parameters<typeof canEndpoint>[0]
   changes: Parameters<typeof changesEndpoint>[0]
   files: Parameters<typeof fileEndpoints>[0] &
     Parameters<typeof archiveEndpoint>[0] &
@@ -89,6 +91,7 @@ export function storeRoutes(wire: StoreParts) {
     route('PUT /store/collections/:name', ...definitions.put),
     route('DELETE /store/collections/:name', ...definitions.remove),
     route('GET /store/collections/:name/versions', ...definitions.versions),
+    route('POST /store/collections/:name/can', ...canEndpoint(wire.can)),
     route('DELETE /store/:collection', ...collections.drop),
     route('GET /store/changes', ...changes),
     route('POST /store/:collection', ...documents.create),

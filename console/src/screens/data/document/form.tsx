@@ -2,8 +2,10 @@ import { useRef, useState } from 'preact/hooks'
 
 import { Late } from '../../../parts/late.tsx'
 import type { FileFieldLimits, FileFields } from '../collection.ts'
+import type { TableField } from '../definition/field-types.ts'
 import { fileFieldAt, filesIn, missingFileFields, nodeOfFiles } from './file-fields.ts'
 import { Control, NameInput } from './inputs.tsx'
+import { shownByInput } from './known-fields.ts'
 import { sizeOf, treeOf, TYPES, withType, type TreeField, type TreeNode, type ValueType } from './tree.ts'
 
 const SHOWN = 50
@@ -17,6 +19,8 @@ type Edit = {
   isLarge: boolean
   focus: { current: number | undefined }
   files: FileFields
+  /** Those of the first level that the definition names. */
+  known: readonly TableField[]
   /** Why it was not saved. */
   error: unknown
 }
@@ -26,6 +30,7 @@ export default function DocumentForm(props: {
   tree: ObjectNode
   isReadOnly: boolean
   files: FileFields
+  known: readonly TableField[]
   error: unknown
   onChange: (tree: ObjectNode) => void
 }) {
@@ -58,13 +63,28 @@ function Fields({
     setShown(Math.max(shown, fields.length + 1))
     change([...fields, { name: '', node: added }])
   }
+  const inputs = path === '' ? shownByInput(edit.known, fields, edit.focus.current) : []
+  const isInput = new Set(inputs.map(({ name }) => name))
   // Files can be dropped on fields that the document does not have yet.
   const missing = missingFileFields(edit.files, path, names).map((name) => ({ name, node: undefined }))
   return (
     <>
-      {fields.length + missing.length === 0 && <p class="soft">No fields.</p>}
+      {fields.length + missing.length + inputs.length === 0 && <p class="soft">No fields.</p>}
+      {inputs.length > 0 && (
+        <Late
+          load={() => import('./schema-fields.tsx')}
+          props={{
+            known: inputs,
+            fields,
+            isReadOnly: edit.isReadOnly,
+            error: edit.error,
+            onFields: change,
+          }}
+        />
+      )}
       <ul>
         {[...fields.slice(0, shown), ...missing].map(({ name, node: value }, at) => {
+          if (isInput.has(name)) return null
           const inner = path ? `${path}.${name}` : name
           // Not while its name is typed.
           const isNew = value !== undefined && value.key === edit.focus.current

@@ -20,32 +20,33 @@ import {
 } from './draft.ts'
 import type { TreeNode } from './tree.ts'
 import { NEW, type FileFields } from '../collection.ts'
+import type { TableField } from '../definition/field-types.ts'
+import { knownFields } from './known-fields.ts'
 import { useDocument, type OpenDocument, type CurrentDocument } from './use-document.ts'
 
 const loadFaults = async () => ({ default: (await import('./faults.tsx')).Faults })
 const loadSaveProblem = async () => ({ default: (await import('./faults.tsx')).SaveProblem })
 
 /** One document: form, JSON, what was changed, and how a program does the same. */
-export function DocumentPane(props: Omit<OpenDocument, 'document'>) {
+export function DocumentPane(props: Omit<OpenDocument, 'document' | 'known'>) {
   const { collection, id } = props
-  const loaded = useLoad<CurrentDocument | undefined>(
-    async (signal) =>
-      id === NEW ? undefined : six.collection<DocumentFields>(collection).get(id, { signal }),
+  const loaded = useLoad(
+    async (signal) => {
+      const [document, { definition }] = await Promise.all([
+        id === NEW ? undefined : six.collection<DocumentFields>(collection).get(id, { signal }),
+        six.call('GET /store/collections/:name', { params: { name: collection }, signal }),
+      ])
+      return { document, known: knownFields(definition) }
+    },
     [collection, id],
   )
-  // A new document is undefined, which `Show` waits for.
-  const value = { ...loaded, value: loaded.value ?? (id === NEW ? null : undefined) }
   return (
-    <Show of={value}>
-      {(document) => (
-        <DocumentEditor key={`${collection}/${id}`} {...props} document={document ?? undefined} />
-      )}
-    </Show>
+    <Show of={loaded}>{(found) => <DocumentEditor key={`${collection}/${id}`} {...props} {...found} />}</Show>
   )
 }
 
 function DocumentEditor(props: OpenDocument) {
-  const { collection, id, files, onChange } = props
+  const { collection, id, files, known, onChange } = props
   const open = useDocument(props)
   const { base, draft, theirs, error, value, baseFields, isChanged, isReadOnly, isSaving = false } = open
   // Wherever the focus is.
@@ -88,7 +89,7 @@ function DocumentEditor(props: OpenDocument) {
           {
             name: 'form',
             title: 'Form',
-            show: () => <FormTab {...{ draft, isReadOnly, error, files }} onDraft={open.edit} />,
+            show: () => <FormTab {...{ draft, isReadOnly, error, files, known }} onDraft={open.edit} />,
           },
           {
             name: 'json',
@@ -194,6 +195,7 @@ function FormTab(props: {
   isReadOnly: boolean
   error: unknown
   files: FileFields
+  known: readonly TableField[]
   onDraft: (draft: DocumentDraft) => void
 }) {
   const { draft, onDraft, ...rest } = props

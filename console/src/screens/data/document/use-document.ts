@@ -6,6 +6,8 @@ import { go, href, place } from '../../../parts/router.tsx'
 import { canWrite, six } from '../../../parts/session.ts'
 import { toast } from '../../../parts/toast.tsx'
 import type { FileFields } from '../collection.ts'
+import type { TableField } from '../definition/field-types.ts'
+import { defaultsOf } from './known-fields.ts'
 import { draftOf, drafts, draftValue, ownFields, type DocumentDraft, type DocumentFields } from './draft.ts'
 
 export type CurrentDocument = DocumentFields & { _id: string; createdAt: string; updatedAt: string }
@@ -26,6 +28,8 @@ export type OpenDocument = {
   id: string
   /** Those of its fields that hold files. */
   files: FileFields
+  /** The fields that the definition of the collection names. */
+  known: readonly TableField[]
   /** As it was loaded; undefined for a new one. */
   document: CurrentDocument | undefined
   /** Called after it was created or changed. */
@@ -36,17 +40,17 @@ export type OpenDocument = {
 export const addressOf = (id: string): string => href(['data', place.value.path[0]!, id], place.value.query)
 
 /** A document that is being changed, and what can be done with the changes. */
-export function useDocument({ collection, id, document, onChange }: OpenDocument) {
+export function useDocument({ collection, id, document, known, onChange }: OpenDocument) {
   const key = `${collection}/${id}`
   const [state, setState] = useState<State>(() => {
     const left = drafts.get(key)
     if (left) return { draft: left.draft, base: left.base as CurrentDocument | undefined }
-    return { draft: draftOf(document ? ownFields(document) : {}), base: document }
+    return { draft: draftOf(document ? ownFields(document) : defaultsOf(known)), base: document }
   })
   const latest = useRef(state)
   latest.current = state
   const { base, draft, isSaving = false } = state
-  const baseFields = useMemo(() => (base ? ownFields(base) : {}), [base])
+  const baseFields = useMemo(() => (base ? ownFields(base) : defaultsOf(known)), [base])
   // They read the whole document.
   const value = useMemo(() => draftValue(draft), [draft])
   const isChanged = useMemo(

@@ -1,5 +1,6 @@
 import { isoTime } from '../../../base/clock.ts'
 import { containsSql } from '../../../db/contains.ts'
+import { isOneOf } from '../../../db/is-one-of.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { cutPage, type Page } from '../../../http/page.ts'
 import { searchKey, type Role, type UserRow } from '../accounts/user.ts'
@@ -22,6 +23,7 @@ export type AccountFilter = {
   q?: string | undefined
   role?: Role | undefined
   state?: UserState | undefined
+  ids?: readonly string[] | undefined
 }
 
 /** An account in a list. */
@@ -113,7 +115,7 @@ async function countAccounts(parts: Parts, filter: AccountFilter): Promise<numbe
   return count!.total
 }
 
-function filterSql({ users, lock }: Parts, { role, state }: AccountFilter): Sql[] {
+function filterSql({ users, lock }: Parts, { role, state, ids }: AccountFilter): Sql[] {
   const isAdmin = users.isAdminSql()
   const roles: Record<Role, readonly Sql[]> = {
     admin: [isInSql(users.withRoleSql()), isAdmin],
@@ -126,7 +128,11 @@ function filterSql({ users, lock }: Parts, { role, state }: AccountFilter): Sql[
     unverified: [sql`email_verified_at is null`, sql`disabled_at is null`],
     locked: [isInSql(lock.usersSql())],
   }
-  return [...(role === undefined ? [] : roles[role]), ...(state === undefined ? [] : states[state])]
+  return [
+    ...(role === undefined ? [] : roles[role]),
+    ...(state === undefined ? [] : states[state]),
+    ...(ids === undefined ? [] : [isOneOf('id', ids)]),
+  ]
 }
 
 const textSql = sql.literal(`email_key || ' ' || coalesce(name_key, '')`)

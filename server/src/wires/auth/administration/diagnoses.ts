@@ -18,6 +18,7 @@ export const authDiagnoses = (
   {
     name: 'unverified users',
     about: 'accounts that can use only /auth/* because their address is not verified',
+    opens: { title: 'Show these users', at: 'users?state=unverified' },
     async find() {
       const accounts = policy.requiresVerifiedEmail() ? await users.countUnverified() : 0
       return findingIf(accounts > 0, () =>
@@ -31,6 +32,7 @@ export const authDiagnoses = (
   {
     name: 'second factors',
     about: 'administrators who sign in with one factor only',
+    opens: { title: 'Show the administrators', at: 'users?role=admin' },
     async find() {
       const admins = await users.countAdminsWithoutFactor()
       return findingIf(requirement.appliesTo('admin') && admins > 0, () =>
@@ -44,6 +46,7 @@ export const authDiagnoses = (
   {
     name: 'signing key',
     about: 'whether the key of access tokens is replaced in time',
+    opens: { title: 'Show its job', at: 'jobs?kind=auth.signing-keys' },
     async find() {
       const overdueMs = await signingKeys.overdueMs()
       return findingIf(overdueMs > DAY_MS, () =>

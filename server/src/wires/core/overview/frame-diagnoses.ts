@@ -33,11 +33,13 @@ export function frameDiagnoses(
     {
       name: 'configuration',
       about: 'settings that can work and are likely to be a mistake, as a start warns of them',
+      opens: { title: 'Show the settings', at: 'settings' },
       find: async () => warnings.map((line) => warning(line, '')),
     },
     {
       name: 'public address',
       about: 'whether PUBLIC_URL is set where several servers run',
+      opens: { title: 'Show the settings', at: 'settings' },
       async find() {
         const row = await db.get<{ count: number }>(sql`select count(*) as count from sixwire_processes`)
         const count = row!.count
@@ -97,6 +99,7 @@ export function frameDiagnoses(
     {
       name: 'failed jobs',
       about: 'background jobs that failed for good within a day',
+      opens: { title: 'Show the failed jobs', at: 'jobs?state=failed' },
       async find() {
         const since = clock.now() - DAY_MS
         const rows = await db.all<{ kind: string; count: number }>(

@@ -40,6 +40,12 @@ const Finding = Type.Object({
   severity: Type.Enum(['warning', 'fault']),
   problem: Type.String(),
   remedy: Type.String(),
+  opens: Type.Optional(
+    Type.Object(
+      { title: Type.String(), at: Type.String({ examples: ['jobs?state=failed'] }) },
+      { description: 'The place of the console where it is mended or looked at.' },
+    ),
+  ),
 })
 
 const OverviewReply = Type.Object(

@@ -8,12 +8,36 @@ import { startApp, type TestApp } from '../../../testing/app.ts'
 import { login } from '../../../testing/auth.ts'
 import { eachEngine, endOfSuite, testOnOne } from '../../../testing/engines.ts'
 
-/** A wire with a figure that can be read, and one that can't. */
+/** A wire with figures and series of which some can be read, and some can't. */
 const desk = defineWire({
   name: 'desk',
   setup: () => ({
     routes: [],
     service: undefined,
+    series: [
+      {
+        name: 'sales',
+        title: 'Sales',
+        unit: 'count',
+        kind: 'sum',
+        opens: 'desk',
+        read: async (slots) => slots.map((_, slot) => ({ slot, part: '', value: slot })),
+      },
+      {
+        name: 'stock',
+        title: 'Stock',
+        unit: 'count',
+        kind: 'level',
+        sample: async () => [{ part: '', value: 3 }],
+      },
+      {
+        name: 'torn',
+        title: 'Torn',
+        unit: 'count',
+        kind: 'sum',
+        read: () => Promise.reject(new Error('no')),
+      },
+    ],
     warnings: ['desk.lamp: it is off'],
     figures: [
       { name: 'orders', title: 'Open orders', kind: 'count', isWarning: true, read: async () => 7 },
@@ -74,6 +98,19 @@ eachEngine((engine) => {
       )
       assert.ok(problems.includes('configuration: desk.lamp: it is off'), problems.join('\n'))
       assert.ok(problems.some((line: string) => line.startsWith('failed jobs: 1 background job')))
+    })
+
+    test('has the series that its wires declare, without those that cannot be read', async () => {
+      const { body } = await get('/core/series?range=7d')
+      const own = body.series.filter(({ wire }: { wire: string }) => wire === 'desk')
+      // The eighth time is the period before.
+      const sales = { part: '', values: ['0', '1', '2', '3', '4', '5', '6'], total: '21', before: '7' }
+      const stock = { part: '', values: [null, null, null, null, null, null, '3'], total: '3', before: null }
+      const of = { wire: 'desk', unit: 'count' }
+      assert.deepEqual(own, [
+        { ...of, name: 'sales', title: 'Sales', kind: 'sum', opens: 'desk', parts: [sales] },
+        { ...of, name: 'stock', title: 'Stock', kind: 'level', parts: [stock] },
+      ])
     })
 
     testOnce('shows the settings in force and where each is from, without secrets', async () => {

@@ -10,7 +10,7 @@ const HOURS = 24
 const READ_LIMIT_MS = 2_000
 const FINDINGS_MAX = 50
 
-export type ShownFinding = Finding & { check: string }
+export type ShownFinding = Finding & { check: string } & Pick<Diagnosis, 'opens'>
 
 /** What an operator looks at first. A part that can't be read is left out. */
 export type Overview = {
@@ -56,5 +56,6 @@ const read = <T>(work: () => Promise<T>): Promise<T | undefined> =>
 /** A check that fails says nothing here: sixwire doctor says why. */
 async function findingsOf(diagnosis: Diagnosis): Promise<ShownFinding[]> {
   const findings = (await read(() => diagnosis.find())) ?? []
-  return findings.map((one) => ({ ...one, check: diagnosis.name }))
+  const { name, opens } = diagnosis
+  return findings.map((one) => ({ ...one, check: name, ...(opens && { opens }) }))
 }

@@ -6,6 +6,7 @@ import { endpoint } from '../../../http/route.ts'
 import { FAULT_STATES } from './faults.ts'
 import { LogFilterQuery } from './log-list.ts'
 import type { LogOperations } from './log-operations.ts'
+import { timeOf } from '../../../base/time-text.ts'
 import { Time } from '../schemas.ts'
 
 const NextCursor = Type.Optional(Type.String({ description: 'Absent on the last page.' }))
@@ -140,6 +141,46 @@ export const logEndpoints = (logs: LogOperations) => ({
       const limit = Math.min(query.limit, 1000)
       return { ...(await logs.faults({ ...query, limit })), limit }
     },
+  ),
+  routes: endpoint(
+    {
+      summary: 'List slow routes',
+      description:
+        'The routes that take longest on average, at most 20, by the newest 20,000 requests in the log. Those of the console are left out.',
+      access: 'operator',
+      query: Type.Object({
+        since: Type.Optional(
+          Type.String({
+            format: 'date-time',
+            description: 'Default: all that is kept.',
+            examples: ['2026-01-01T00:00:00.000Z'],
+          }),
+        ),
+      }),
+      reply: {
+        200: Type.Object(
+          {
+            routes: Type.Array(
+              Type.Object(
+                {
+                  method: Type.String(),
+                  route: Type.String({ examples: ['/store/:collection'] }),
+                  requests: Type.Integer(),
+                  failures: Type.Integer({ description: 'Of the requests: with a status of 5xx.' }),
+                  meanMs: Type.Number(),
+                  maxMs: Type.Number(),
+                },
+                { title: 'RouteTime' },
+              ),
+            ),
+          },
+          { title: 'SlowRoutes' },
+        ),
+      },
+    },
+    async ({ query: { since } }) => ({
+      routes: await logs.slowestRoutes(since === undefined ? 0 : timeOf(since, '/query/since')),
+    }),
   ),
   resolve: endpoint(
     {

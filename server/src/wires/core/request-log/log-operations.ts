@@ -8,6 +8,7 @@ import { countOpenFaults, listFaults, resolveFault, type FaultQuery, type ShownF
 import { readHours, type ShownHour } from './hours.ts'
 import { listEntries, type LogFilter, type EntryPage } from './log-list.ts'
 import type { RequestLogSettings } from '../../../kernel/config/request-log-option.ts'
+import { slowestRoutes, type RouteTime } from './routes-by-time.ts'
 import { tailOf, type Tails } from './tail.ts'
 
 /** What operators do with the request log. */
@@ -25,6 +26,8 @@ export type LogOperations = {
   countOpenFaults(): Promise<number>
   /** What was answered in each of the last hours, oldest first. */
   hours(count: number): Promise<ShownHour[]>
+  /** The routes that take longest, by the entries since a time. */
+  slowestRoutes(since: number): Promise<RouteTime[]>
 }
 
 export function createLogOperations(
@@ -39,6 +42,7 @@ export function createLogOperations(
     faults: (query) => listFaults(db, query),
     resolve: (fingerprint, actor) => resolveFault({ db, clock, audit }, fingerprint, actor),
     countOpenFaults: () => countOpenFaults(db),
+    slowestRoutes: (since) => slowestRoutes(db, since),
     hours: (count) => readHours(db, clock.now(), count),
   }
 }

@@ -4,6 +4,7 @@ import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { Jobs } from '../../../kernel/jobs/job.ts'
 import { HOUR_MS } from './hours.ts'
+import { SERIES_DAYS } from '../../../kernel/wire/series.ts'
 import type { RequestLogSettings } from '../../../kernel/config/request-log-option.ts'
 
 const DAY_MS = 86_400_000
@@ -42,7 +43,7 @@ async function deleteOldEntries(
         returning id`)
     ).length
   await db.batch([
-    sql`delete from sixwire_log_hours where hour < ${Math.floor((now - days * DAY_MS) / HOUR_MS)}`,
+    sql`delete from sixwire_log_hours where hour < ${Math.floor((now - Math.max(days, SERIES_DAYS) * DAY_MS) / HOUR_MS)}`,
     sql`delete from sixwire_faults where last_at < ${now - days * DAY_MS}
           or last_at < (select last_at from sixwire_faults order by last_at desc limit 1 offset ${FAULTS_MAX})`,
   ])

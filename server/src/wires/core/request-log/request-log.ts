@@ -32,7 +32,8 @@ const HOURS_MAX = 48
 const CODE_CHARACTERS = 100
 const LONG_PATH = 1_000
 // What asks for itself, again and again: it would hide the others.
-const OWN = /^\/(health|ready|metrics|info|core\/(logs|overview)|console|sandbox)(\/|$)|^\/[^/]+\/health$/
+const OWN =
+  /^\/(health|ready|metrics|info|core\/(logs|overview|series)|console|sandbox)(\/|$)|^\/[^/]+\/health$/
 
 /** Records what is answered. It never waits for the database: what it takes waits in memory, for a second. */
 export type RequestLog = {

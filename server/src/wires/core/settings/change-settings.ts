@@ -7,7 +7,12 @@ import type { Actor } from '../../../http/actor.ts'
 import { createValidation } from '../../../http/validation.ts'
 import type { Audit } from '../../../kernel/audit/audit.ts'
 import { MASK, masked } from '../../../kernel/config/masked.ts'
-import { optionNamedBy, type SettableOption } from '../../../kernel/settings/settable-options.ts'
+import {
+  optionNamedBy,
+  settableAt,
+  WEBHOOKS,
+  type SettableOption,
+} from '../../../kernel/settings/settable-options.ts'
 import {
   forgetVersionsSql,
   insertVersionSql,
@@ -58,11 +63,13 @@ export async function changeSettings(context: SettingsContext, change: SettingsC
   const { db, clock, audit, secret, status } = context
   const { version, values, force, actor, caller } = change
   const settable = new Map(status.settableOptions().map((one) => [one.path, one]))
-  const issues = Object.entries(values).flatMap(([path, value]) => issuesOf(path, value, settable.get(path)))
+  const issues = Object.entries(values).flatMap(([path, value]) =>
+    issuesOf(path, value, settableAt(settable, path)),
+  )
   if (issues.length > 0) throw invalid(...issues)
   refuseWithoutScope(
     caller,
-    Object.keys(values).map((path) => settable.get(path)!),
+    Object.keys(values).map((path) => settableAt(settable, path)!),
   )
   const before = await readStoredSettings(db, secret)
   if (before.version !== version) throw errors.precondition_failed()
@@ -71,14 +78,14 @@ export async function changeSettings(context: SettingsContext, change: SettingsC
   if (changed.length === 0) return { version, inForce: status.changes.inForce() === version }
   refuseMovedSecrets(before.options, values, changed, settable)
   const next = { version: version + 1, options }
-  const wires = new Set(changed.flatMap((path) => settable.get(path)?.wire ?? []))
+  const wires = new Set(changed.flatMap((path) => settableAt(settable, path)?.wire ?? []))
   const checks = await status.changes.tryOut(next, wires).catch((error: unknown) => {
-    throw error instanceof StartError ? refusedBy(error, settable) : error
+    throw error instanceof StartError ? refusedBy(error, settable, changed) : error
   })
   if (checks.length > 0 && !force) throw settingsErrors.settings_refused({ details: { checks } })
   const shown = (of: StoredOptions) =>
     Object.fromEntries(
-      changed.map((path) => [path, masked(of[path] ?? null, settable.get(path)!.place) ?? null]),
+      changed.map((path) => [path, masked(of[path] ?? null, settableAt(settable, path)!.place) ?? null]),
     )
   await db.batch([
     requireRow(
@@ -114,8 +121,8 @@ function issuesOf(path: string, value: unknown, option: SettableOption | undefin
   if (text.length > LONGEST) return [{ path: at, message: `must NOT have more than ${LONGEST} characters` }]
   if (text.includes(MASK))
     return [{ path: at, message: `write it whole: ${MASK} stands for what is never answered` }]
-  // Those of a wire are checked with its other options.
-  if (option.wire !== undefined || value === null) return []
+  // Those of a wire are checked with its other options, and webhooks with each other.
+  if (option.wire !== undefined || path.startsWith(WEBHOOKS) || value === null) return []
   const result = validation('body', option.schema)(value)
   if (!('error' in result)) return []
   const issues = (result.error as ApiError).details!['issues'] as readonly Issue[]
@@ -146,7 +153,9 @@ function refuseMovedSecrets(
   changed: readonly string[],
   settable: ReadonlyMap<string, SettableOption>,
 ): void {
-  const moved = new Set(changed.filter((path) => ADDRESS.test(path)).map((path) => settable.get(path)!.group))
+  const moved = new Set(
+    changed.filter((path) => ADDRESS.test(path)).map((path) => settableAt(settable, path)!.group),
+  )
   const missing = [...settable.values()].filter(
     ({ path, group, place }) =>
       moved.has(group) && place.isSecret && Object.hasOwn(stored, path) && !Object.hasOwn(values, path),
@@ -161,7 +170,15 @@ function refuseMovedSecrets(
 }
 
 /** What keeps a server from starting, at the option that it names. */
-function refusedBy({ message }: StartError, settable: ReadonlyMap<string, SettableOption>) {
+function refusedBy(
+  { message }: StartError,
+  settable: ReadonlyMap<string, SettableOption>,
+  changed: readonly string[],
+) {
+  // `webhooks[0].url: …`
+  const [, ofWebhook] = /^webhooks\[\d+\][^:]*: (.*)$/s.exec(message) ?? []
+  const webhook = ofWebhook && changed.find((one) => one.startsWith(WEBHOOKS))
+  if (webhook) return invalid({ path: `/body/values/${webhook}`, message: ofWebhook })
   const named = optionNamedBy(message, [...settable.values()])
   return invalid({
     path: named ? `/body/values/${named.option.path}` : '/body/values',

@@ -3,19 +3,24 @@ import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { json } from '../../../http/bodies.ts'
 import { endpoint } from '../../../http/route.ts'
-import type { SettableOption } from '../../../kernel/settings/settable-options.ts'
+import { masked } from '../../../kernel/config/masked.ts'
+import { webhookAt, WEBHOOKS, type SettableOption } from '../../../kernel/settings/settable-options.ts'
 import { listVersions, readVersion, type StoredOptions } from '../../../kernel/settings/stored-settings.ts'
 import type { SettingsStatus } from './setting-changes.ts'
 import { Time } from '../schemas.ts'
+import { CONSOLE } from './settings-in-force.ts'
 import { changeSettings, settingsErrors, type SettingsContext } from './change-settings.ts'
 
-const KINDS = ['text', 'number', 'integer', 'boolean', 'choice', 'list'] as const
+const KINDS = ['text', 'number', 'integer', 'boolean', 'choice', 'list', 'webhook'] as const
 
 const Option = Type.Object(
   {
     option: Type.String({ examples: ['messaging.smtp.url'] }),
     group: Type.String({ description: 'What is set together.', examples: ['messaging.smtp'] }),
-    kind: Type.Enum(KINDS, { description: 'list: of texts.' }),
+    kind: Type.Enum(KINDS, {
+      description:
+        'list: of texts. webhook: an object of url, secret and events; its option is webhooks. and its name.',
+    }),
     choices: Type.Optional(Type.Array(Type.String())),
     minimum: Type.Optional(Type.Number()),
     maximum: Type.Optional(Type.Number()),
@@ -175,11 +180,14 @@ async function readSettings({ db, status, canChange }: Context) {
     inForce: status.stored().version === version,
     ...(fault !== undefined && { fault }),
     canChange,
-    options: status.settableOptions().map((one) => ({
-      ...described(one),
-      value: inForce.get(one.path)?.value ?? null,
-      source: inForce.get(one.path)?.source ?? 'default',
-    })),
+    options: [
+      ...status.settableOptions().map((one) => ({
+        ...described(one),
+        value: inForce.get(one.path)?.value ?? null,
+        source: inForce.get(one.path)?.source ?? 'default',
+      })),
+      ...webhooksIn(status.stored().options),
+    ],
     versions: versions.map((one) => ({
       ...one,
       changed: [...one.changed],
@@ -187,6 +195,19 @@ async function readSettings({ db, status, canChange }: Context) {
     })),
   }
 }
+
+const webhooksIn = (stored: StoredOptions) =>
+  Object.entries(stored)
+    .filter(([path]) => path.startsWith(WEBHOOKS))
+    .map(([path, value]) => {
+      const option = webhookAt(path)
+      return {
+        ...described(option),
+        kind: 'webhook' as const,
+        value: masked(value, option.place),
+        source: CONSOLE,
+      }
+    })
 
 type FieldSchema = {
   readonly type?: string

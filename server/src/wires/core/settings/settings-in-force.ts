@@ -138,13 +138,13 @@ const scheduleInForce = (
 /** The webhooks, without their secrets. */
 const webhooksInForce = (
   webhooks: readonly WebhookEndpoint[],
-  { configFile }: SettingSources,
+  { configFile, isStored }: SettingSources,
 ): SettingInForce[] =>
   webhooks.flatMap(({ name, url, events }, at) =>
     Object.entries({ name, url: url.href, secret: MASK, events }).map(([option, value]) => ({
       option: `webhooks[${at}].${option}`,
       variable: null,
       value: masked(value, placeOf(['webhooks', option])),
-      source: configFile,
+      source: isStored(`webhooks.${name}`) ? CONSOLE : configFile,
     })),
   )

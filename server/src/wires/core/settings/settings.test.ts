@@ -15,6 +15,7 @@ import { startReplicas } from '../../../testing/auth.ts'
 import { runHere } from '../../../testing/command.ts'
 import { eachEngine, temporaryFolder } from '../../../testing/engines.ts'
 import { startMailServer } from '../../../testing/mail-server.ts'
+import { startReceiver } from '../../../testing/webhook-receiver.ts'
 import { TEST_SECRET } from '../../../testing/templates.ts'
 import { until } from '../../../testing/until.ts'
 
@@ -239,7 +240,7 @@ eachEngine((engine) => {
         [{ 'auth.sessionSeconds': 1e300 }, 'auth.sessionSeconds', /must be <=/],
         [{ databaseUrl: 'sqlite:x.db' }, 'databaseUrl', /no such option/],
         [{ 'store.collections': {} }, 'store.collections', /no such option/],
-        [{ constructor: 1 }, 'constructor', /may not be named/],
+        [{ toString: 1 }, 'toString', /no such option/],
       ] as const) {
         const refused = await change(app, admin, 0, values)
         assert.equal(refused.status, 400, refused.text)
@@ -342,6 +343,31 @@ eachEngine((engine) => {
       const forgotten = await runHere(['config', '--forget', 'auth.sessionSeconds'], { folder, environment })
       assert.equal(forgotten.code, 0, forgotten.errors)
       await startApp(t, engine, { databaseUrl })
+    })
+
+    test('a webhook is added by its name, gets events, and is removed; its secret is not answered', async (t) => {
+      const receiver = await startReceiver(t)
+      const { app, admin } = await started(t)
+      const webhook = { url: receiver.url, secret: receiver.secret, events: ['auth.user.created'] }
+      for (const wrong of [
+        { ...webhook, secret: 'short' },
+        { ...webhook, events: ['auth.unknown'] },
+        'text',
+        {},
+      ]) {
+        const refused = await change(app, admin, 0, { 'webhooks.shop': wrong })
+        assert.equal(refused.status, 400, refused.text)
+        assert.equal(refused.body.error.details.issues[0].path, '/body/values/webhooks.shop')
+      }
+      assert.equal((await change(app, admin, 0, { 'webhooks.shop': webhook })).status, 200)
+      const { _id } = await app.register()
+      await receiver.arrived(1)
+      assert.equal(receiver.events[0]!.data['_id'], _id)
+      const shown = await as(app, admin, 'GET /core/settings')
+      assert.ok(!shown.text.includes(receiver.secret))
+      assert.deepEqual((await optionOf(app, admin, 'webhooks.shop')).value, { ...webhook, secret: '***' })
+      assert.equal((await change(app, admin, 1, { 'webhooks.shop': null })).status, 200)
+      assert.deepEqual((await as(app, admin, 'GET /core/webhooks')).body.webhooks, [])
     })
 
     test('SIXWIRE_SETTINGS=off keeps everybody from changing them', async (t) => {

@@ -5,6 +5,7 @@ import type { WebhookOperations } from './webhooks.ts'
 export const webhookDiagnosis = (webhooks: WebhookOperations): Diagnosis => ({
   name: 'webhooks',
   about: 'whether events reach their webhooks',
+  opens: { title: 'Show the webhooks', at: 'webhooks' },
   async find() {
     const all = await webhooks.list()
     return all.flatMap(({ name, state, waiting, failingSince, offReason }) => {

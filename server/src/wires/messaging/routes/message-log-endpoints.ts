@@ -133,7 +133,7 @@ export const logEndpoints = (wire: LogParts) => ({
     async ({ caller, query }) => {
       const page = pageOf(query)
       return {
-        ...(await wire.list(filterByOwner(wire.policy, caller, query), query, page)),
+        ...(await wire.list(await filterByOwner(wire.policy, caller, query), query, page)),
         limit: page.limit,
         offset: page.offset,
       }

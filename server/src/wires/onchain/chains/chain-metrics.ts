@@ -6,6 +6,12 @@ import type { Chains } from './chains.ts'
 
 const HEAD_LIMIT_MS = 1_500
 
+/** The configured chains, without those of the sandbox, whose nodes a look would start. */
+export function watchedChains(chains: Chains, settings: WireContext['settings']): Chain[] {
+  const sandboxHost = settings.sandbox ? new URL(settings.sandboxUrl).host : ''
+  return chains.all.filter((chain) => chain.isConfigured && !chain.rpc.hosts.includes(sandboxHost))
+}
+
 /**
  * The metrics of chains: heads as this process sees them, and transactions from the database. Chains of the sandbox are left
  * out: a scrape would start their nodes.
@@ -14,8 +20,7 @@ export function declareChainMetrics(
   { db, clock, metrics, settings }: Pick<WireContext, 'db' | 'clock' | 'metrics' | 'settings'>,
   chains: Chains,
 ): void {
-  const sandboxHost = settings.sandbox ? new URL(settings.sandboxUrl).host : ''
-  const watched = chains.all.filter((chain) => chain.isConfigured && !chain.rpc.hosts.includes(sandboxHost))
+  const watched = watchedChains(chains, settings)
   const labels = ['chain'] as const
 
   metrics.gauge(

@@ -14,6 +14,7 @@ export const chainDiagnoses = (
     .map((chain) => ({
       name: chain.name,
       about: 'whether a node answers, and how far its blocks are followed',
+      opens: { title: 'Show the chains', at: 'chains' },
       async find() {
         const head = await chain.head({ isFresh: true }).catch(() => undefined)
         if (!head)

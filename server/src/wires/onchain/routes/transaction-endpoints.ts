@@ -195,7 +195,7 @@ export const transactionEndpoints = ({
         ...(status !== undefined && { status }),
       }
       const { limit, offset } = page
-      const list = await transactions.list(filterByOwner(policy, caller, query), filters, page)
+      const list = await transactions.list(await filterByOwner(policy, caller, query), filters, page)
       const withoutOwners = list.transactions.map(({ owner: _owner, ...transaction }) => transaction)
       return {
         ...list,

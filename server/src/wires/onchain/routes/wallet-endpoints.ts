@@ -138,7 +138,7 @@ export const walletEndpoints = ({
     async ({ query, caller }) => {
       const page = pageOf(query)
       const { limit, offset } = page
-      const list = await wallets.list(filterByOwner(policy, caller, query), query, page)
+      const list = await wallets.list(await filterByOwner(policy, caller, query), query, page)
       return { ...list, wallets: list.wallets.map((wallet) => shownTo(caller, wallet)), limit, offset }
     },
   ),

@@ -155,6 +155,23 @@ describe('payments for operators', () => {
         await call(`GET /pay/summary?${query}`, undefined, { status: 400 })
     })
 
+    test('are revenue when they are captured, and refunds when those are completed', async () => {
+      const totals = async (): Promise<bigint[]> => {
+        const { series } = await call('GET /core/series?range=24h')
+        return ['revenue', 'refunds'].map((name) => {
+          const { parts } = series.find((one: Json) => one.name === name)
+          return BigInt(parts.find(({ part }: Json) => part === 'KWD')?.total ?? 0)
+        })
+      }
+      assert.deepEqual(await totals(), [0n, 0n])
+      const id = await paid(2_500, 'kwd')
+      await paid(1_250, 'kwd')
+      assert.deepEqual(await totals(), [3_750n, 0n])
+      await call('POST /pay/cardpay/refund', { transactionId: id, amount: 1_500 })
+      await eventually(async () => (await statusOf(id)) === 'partially_refunded')
+      assert.deepEqual(await totals(), [3_750n, 1_500n])
+    })
+
     test('have their provider’s events in an inbox, without what is personal in them', async () => {
       const id = await paid(4_200, 'eur', { email: 'carol@example.com', metadata: { note: 'a secret' } })
       const { events, total } = await call(`GET /pay/events?transactionId=${id}`)

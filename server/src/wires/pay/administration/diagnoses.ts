@@ -20,6 +20,7 @@ export const payDiagnoses = (
   {
     name: 'test providers',
     about: 'whether a production server uses the test mode of a payment provider',
+    opens: { title: 'Show the settings of payments', at: 'settings?q=pay' },
     find: async () => [
       ...findingIf(production && /^(sk|rk)_test_/.test(stripe?.secretKey ?? ''), () =>
         warning(
@@ -38,6 +39,7 @@ export const payDiagnoses = (
   {
     name: 'events',
     about: 'whether anything was ever received of a provider that payments were made with',
+    opens: { title: 'Show the payment events', at: 'payment-events' },
     async find() {
       const silent: string[] = []
       for (const provider of providers) {

@@ -8,6 +8,7 @@ import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { moneyText } from './amounts.ts'
 import type { LedgerEntry, Money, PaymentSnapshot } from '../providers/provider.ts'
 import { STATUSES, stepsBetween, summaryOf, type PaymentStatus, type Summary } from './state.ts'
+import { sumsSql } from './sums.ts'
 import type { TransactionEvents } from './transaction-events.ts'
 import {
   selectOperationsSql,
@@ -187,6 +188,7 @@ export function createLedger(
       ...[...changedOperations.map(settleOperationSql), ...deletedOperations.map(deleteOperationSql)].map(
         (step) => requireRow(step, () => changedMeanwhile),
       ),
+      ...sumsSql(row, after, now),
       ...(row.is_settled === 1 && after.is_settled === 0 ? recheckSql(after) : []),
       ...steps,
       // Behind the further steps, such as those of fees.

@@ -5,12 +5,12 @@ import { ownRows } from '../../../base/row-filter.ts'
 import { json } from '../../../http/bodies.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
 import { endpoint } from '../../../http/route.ts'
+import { ownerOf, OwnerQuery } from '../../../kernel/policy/owner-query.ts'
 import type { Policy } from '../../../kernel/policy/policy.ts'
 import { causeOf, notConfigured, payErrors } from '../errors.ts'
 import { NEW_PAYMENTS } from './limits.ts'
 import { LIVES, merchantFields, readMerchant } from './merchant-fields.ts'
 import { Timestamp } from './schemas.ts'
-import { ownerOf } from './transaction-filters.ts'
 import { REQUEST_STATUSES } from '../requests/request-state.ts'
 import type { PaymentRequests } from '../requests/requests.ts'
 
@@ -83,9 +83,7 @@ const RequestFilters = {
   chain: Type.Optional(Type.String({ maxLength: 40 })),
   token: Type.Optional(Type.String({ maxLength: 32, description: 'The symbol.' })),
   address: Type.Optional(Type.String({ maxLength: 42, description: 'The receiver address, in any case.' })),
-  owner: Type.Optional(
-    Type.String({ maxLength: 64, description: 'To whom it belongs; for operators only.' }),
-  ),
+  ...OwnerQuery,
   from: Type.Optional(Type.String({ format: 'date-time', description: 'Created at this time or later.' })),
   to: Type.Optional(Type.String({ format: 'date-time', description: 'Created before this time.' })),
 }
@@ -168,7 +166,7 @@ export function requestEndpoints({
       async ({ query, caller }) => {
         const page = pageOf(query)
         const { status, chain, token, address, from, to } = query
-        const owner = ownerOf(query, caller)
+        const owner = await ownerOf(policy, caller, query)
         const answered = await configured().list(
           {
             rowFilter: owner === undefined ? policy.rowFilter(caller) : ownRows(owner),

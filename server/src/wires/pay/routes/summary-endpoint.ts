@@ -8,6 +8,7 @@ import { STATUSES } from '../ledger/state.ts'
 import { filtersOf, TransactionFilters } from './transaction-filters.ts'
 import { indexedConditions, otherConditions } from '../ledger/transactions.ts'
 import { SUMMED_MAX, summaryOfPayments } from '../administration/summary.ts'
+import type { Policy } from '../../../kernel/policy/policy.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -66,7 +67,13 @@ const PaymentSummary = Type.Object(
 )
 
 /** The endpoint that sums payments. */
-export const summaryEndpoint = ({ context: { db, clock } }: { context: Pick<WireContext, 'db' | 'clock'> }) =>
+export const summaryEndpoint = ({
+  context: { db, clock },
+  policy,
+}: {
+  context: Pick<WireContext, 'db' | 'clock'>
+  policy: Policy
+}) =>
   endpoint(
     {
       summary: 'Sum payments by currency',
@@ -83,7 +90,7 @@ export const summaryEndpoint = ({ context: { db, clock } }: { context: Pick<Wire
       reply: { 200: PaymentSummary },
     },
     async ({ query, caller }) => {
-      const { provider, status, ...rest } = filtersOf(query, caller)
+      const { provider, status, ...rest } = await filtersOf(query, { policy, caller })
       const to = rest.to ?? clock.now() + 1
       const from = rest.from ?? to - DEFAULT_DAYS * DAY_MS
       if (from >= to) throw invalid({ path: '/query/from', message: 'must be before to' })

@@ -49,7 +49,7 @@ export function transactionEndpoints({
       },
       async ({ query, caller }) => {
         const page = pageOf(query)
-        const filters = filtersOf(query, caller)
+        const filters = await filtersOf(query, { policy, caller })
         const { limit, offset } = page
         return { ...(await transactions.list(policy.rowFilter(caller), filters, page)), limit, offset }
       },
@@ -65,6 +65,7 @@ export function transactionEndpoints({
         reply: { 200: Csv },
       },
       async ({ query, caller, actor }) => {
+        const filters = await filtersOf(query, { policy, caller })
         if (isPrivileged(caller))
           await db.write(
             audit.entrySql(actor, {
@@ -73,7 +74,7 @@ export function transactionEndpoints({
               after: { filters: Object.keys(query) },
             }),
           )
-        const lines = transactions.csv(policy.rowFilter(caller), filtersOf(query, caller))
+        const lines = transactions.csv(policy.rowFilter(caller), filters)
         return answer<Blob>(Readable.from(lines, { highWaterMark: 1 }), {
           headers: {
             'content-type': 'text/csv; charset=utf-8; header=present',

@@ -1,10 +1,10 @@
 import type { Static } from 'typebox'
 
-import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { timeOf } from '../../../base/time-text.ts'
 import type { Caller } from '../../../http/access.ts'
-import { isPrivileged } from '../../../kernel/policy/policy.ts'
+import { ownerOf, OwnerQuery } from '../../../kernel/policy/owner-query.ts'
+import type { Policy } from '../../../kernel/policy/policy.ts'
 import { MerchantReference } from './merchant-fields.ts'
 import { PROVIDERS } from '../providers/provider.ts'
 import { STATUSES } from '../ledger/state.ts'
@@ -28,7 +28,7 @@ export const TransactionFilters = Type.Object(
     merchantReference: Type.Optional(MerchantReference),
     email: Type.Optional(Type.String({ maxLength: 254, description: 'The buyer’s, in any case.' })),
     userId: Type.Optional(Type.String({ maxLength: 64, description: 'To whom it belongs.' })),
-    owner: Type.Optional(Type.String({ maxLength: 64, description: 'As userId; for operators only.' })),
+    ...OwnerQuery,
     currency: Type.Optional(
       Type.String({ maxLength: 32, description: 'Of the payment, in upper case, or the symbol of a token.' }),
     ),
@@ -42,10 +42,13 @@ export const TransactionFilters = Type.Object(
 )
 
 /** @throws VALIDATION_ERROR, FORBIDDEN if somebody who is no operator asks by `owner` */
-export function filtersOf(query: Static<typeof TransactionFilters>, caller: Caller): TransactionQuery {
+export async function filtersOf(
+  query: Static<typeof TransactionFilters>,
+  { policy, caller }: { policy: Policy; caller: Caller },
+): Promise<TransactionQuery> {
   const { provider, status, reference, merchantReference, email, currency, minAmount, maxAmount } = query
   const { from, to } = query
-  const userId = ownerOf(query, caller) ?? query.userId
+  const userId = (await ownerOf(policy, caller, query)) ?? query.userId
   return {
     ...(currency !== undefined && { currency }),
     ...(minAmount !== undefined && { minAmount }),
@@ -59,11 +62,4 @@ export function filtersOf(query: Static<typeof TransactionFilters>, caller: Call
     ...(from !== undefined && { from: timeOf(from, '/query/from') }),
     ...(to !== undefined && { to: timeOf(to, '/query/to') }),
   }
-}
-
-/** The user whose records an operator asks for. @throws FORBIDDEN */
-export function ownerOf({ owner }: { owner?: string }, caller: Caller): string | undefined {
-  if (owner !== undefined && !isPrivileged(caller))
-    throw errors.forbidden({ message: 'Only operators list what another user owns: leave out owner.' })
-  return owner
 }

@@ -10,6 +10,7 @@ export const backupDiagnosis = (
 ): Diagnosis => ({
   name: 'backups',
   about: 'the age of the last completed backup',
+  opens: { title: 'Make a backup', at: 'backups' },
   async find() {
     const last = await lastCompletedAt()
     if (every === undefined)

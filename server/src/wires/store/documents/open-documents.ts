@@ -6,8 +6,7 @@ import type { Database } from '../../../db/database.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Quota } from '../quota.ts'
 import { createCollections, USER_VALUES_MAX, type ReadMatching } from './definition/collections.ts'
-import type { Decision } from './routes/dry-run/decision.ts'
-import { decideStored, type DecisionRequest } from './routes/dry-run/decide-stored.ts'
+import { decideStored, type DecisionRequest, type StoredDecision } from './routes/dry-run/decide-stored.ts'
 import type { DocumentOptions } from './definition/document-options.ts'
 import { createDocuments } from './storage/documents.ts'
 import { createFileChecks } from './file-fields/check-files.ts'
@@ -101,7 +100,7 @@ export function openDocuments(
     mutex,
   }
   /** Decides on stored documents, and leaves no trace: no use of an index is noted, and none is added. */
-  function decide(request: DecisionRequest): Promise<Decision> {
+  function decide(request: DecisionRequest): Promise<StoredDecision> {
     const { list } = createLists({ ...reading, automaticIndexes: { observe() {}, used() {} } })
     const traceless = createCollections(
       { policy: policy.name, readMatching: readMatchingBy(list, log) },

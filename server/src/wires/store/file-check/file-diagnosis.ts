@@ -19,6 +19,7 @@ export const fileDiagnosis = (
 ): Diagnosis => ({
   name: 'files',
   about: 'whether the oldest and the newest files have their bytes, and unused objects are deleted',
+  opens: { title: 'Show the files', at: 'files' },
   async find() {
     return [...(await lostFiles({ db, storages })), ...(await overdueObjects({ db, clock }))]
   },

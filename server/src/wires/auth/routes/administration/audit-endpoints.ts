@@ -6,6 +6,7 @@ import { sql } from '../../../../db/sql.ts'
 import { pageOf, PageQuery, PageReply } from '../../../../http/page.ts'
 import { endpoint } from '../../../../http/route.ts'
 import { ACTOR_KINDS, type AuditLog, type LoggedEntry } from '../../../core/index.ts'
+import type { Accounts } from '../../administration/accounts.ts'
 import { Time } from '../schemas.ts'
 
 const Values = Type.Record(Type.String(), Type.Unknown())
@@ -46,7 +47,15 @@ const Entry = Type.Object(
 )
 
 /** The endpoint of the audit log. */
-export const auditEndpoints = ({ db, audit }: { db: Database; audit: AuditLog }) => ({
+export const auditEndpoints = ({
+  db,
+  audit,
+  accounts,
+}: {
+  db: Database
+  audit: AuditLog
+  accounts: Pick<Accounts, 'find'>
+}) => ({
   list: endpoint(
     {
       summary: 'List the audit log',
@@ -64,8 +73,8 @@ export const auditEndpoints = ({ db, audit }: { db: Database; audit: AuditLog })
         ),
         actor: Type.Optional(
           Type.String({
-            maxLength: 100,
-            description: `The id of a user or a service key, or one of ${ACTOR_KINDS.join(', ')}.`,
+            maxLength: 254,
+            description: `The id of a user or a service key, the email address of a user, or one of ${ACTOR_KINDS.join(', ')}.`,
           }),
         ),
         target: Type.Optional(Type.String({ maxLength: 300, examples: ['collection:books'] })),
@@ -78,7 +87,7 @@ export const auditEndpoints = ({ db, audit }: { db: Database; audit: AuditLog })
       const page = pageOf(query)
       const filter = {
         action,
-        actor,
+        actor: actor?.includes('@') ? ((await accounts.find(actor))?.id ?? actor) : actor,
         target,
         since: since === undefined ? undefined : timeOf(since, '/query/since'),
         until: until === undefined ? undefined : timeOf(until, '/query/until'),

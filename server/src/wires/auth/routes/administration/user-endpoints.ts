@@ -20,6 +20,10 @@ import {
   UserSummary,
 } from './user-schemas.ts'
 
+/** A user as one of several. */
+const ID = '[A-Za-z0-9_-]{1,64}'
+const IDS_MAX = 100
+
 const Name = Type.Union([Type.String({ maxLength: 200 }), Type.Null()], { examples: ['Ada Lovelace'] })
 
 /** The endpoints by which operators list, create, change and delete accounts. */
@@ -41,12 +45,24 @@ export const userEndpoints = ({ accounts, passwords }: { accounts: Accounts; pas
         ),
         role: Type.Optional(RoleName),
         state: Type.Optional(Type.Enum([...USER_STATES])),
+        ids: Type.Optional(
+          Type.String({
+            pattern: `^${ID}(,${ID}){0,${IDS_MAX - 1}}$`,
+            description: `The _ids of up to ${IDS_MAX} users, separated by commas; those of no user are left out.`,
+          }),
+        ),
       }),
       reply: { 200: Type.Object({ users: Type.Array(UserSummary), ...PageReply }, { title: 'UserPage' }) },
     },
-    async ({ query: { q, role, state, ...pageQuery } }) => {
+    async ({ query: { q, role, state, ids, ...pageQuery } }) => {
       const page = pageOf(pageQuery, USER_POSITION)
-      const { accounts: matches, ...rest } = await accounts.list({ ...page, q, role, state })
+      const { accounts: matches, ...rest } = await accounts.list({
+        ...page,
+        q,
+        role,
+        state,
+        ids: ids?.split(','),
+      })
       return { users: matches.map(summaryOf), ...rest, limit: page.limit, offset: page.offset }
     },
   ),

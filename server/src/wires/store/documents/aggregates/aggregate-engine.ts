@@ -1,6 +1,6 @@
 import type { Sql, SqlScalar } from '../../../../db/sql.ts'
 import type { Path } from '../language/query/path.ts'
-import type { ZoneOffsets } from './zone-offsets.ts'
+import type { ZoneOffsets } from '../../../../base/zone-offsets.ts'
 
 /** Columns of rows that are made one after the other: those of a stage are made of those of the stages before it. */
 export type Stages = readonly (readonly (readonly [name: string, value: Sql])[])[]

@@ -1,8 +1,8 @@
 import { invalid, type ApiError } from '../../../../base/errors.ts'
 import { checkValues, type FieldView } from '../language/fields/view.ts'
 import { emptyPart, parsePath, quote, type Path } from '../language/query/path.ts'
-import { SLOTS, type Slot } from './time-slots.ts'
-import { zoneOffsets, type ZoneOffsets } from './zone-offsets.ts'
+import { SLOTS, type Slot } from '../../../../base/time-slots.ts'
+import { zoneOffsets, type ZoneOffsets } from '../../../../base/zone-offsets.ts'
 
 /** What is computed of the values of a field. */
 export const ACCUMULATORS = ['sum', 'average', 'min', 'max', 'distinct'] as const

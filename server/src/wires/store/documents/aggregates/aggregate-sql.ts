@@ -3,8 +3,8 @@ import type { AggregateEngine, Stages } from './aggregate-engine.ts'
 import type { AggregateRequest, AggregateSort, Grouping, NamedPath } from './aggregate-request.ts'
 import { postgresAggregates } from './postgres-aggregates.ts'
 import { sqliteAggregates } from './sqlite-aggregates.ts'
-import { DAY, HOUR } from './time-slots.ts'
-import type { ZoneOffsets } from './zone-offsets.ts'
+import { DAY, HOUR } from '../../../../base/time-slots.ts'
+import type { ZoneOffsets } from '../../../../base/zone-offsets.ts'
 
 export const aggregateEngines: Readonly<Record<Dialect, AggregateEngine>> = {
   sqlite: sqliteAggregates,

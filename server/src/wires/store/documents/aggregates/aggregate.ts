@@ -21,7 +21,7 @@ import {
   type AggregateRows,
   type GroupRow,
 } from './aggregate-sql.ts'
-import { slotText } from './time-slots.ts'
+import { slotText } from '../../../../base/time-slots.ts'
 
 // The rows, and the answer that is made of them.
 const COPIES = 2

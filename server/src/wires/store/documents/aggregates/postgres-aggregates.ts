@@ -2,7 +2,7 @@ import { sql, type Sql } from '../../../../db/sql.ts'
 import type { Path } from '../language/query/path.ts'
 import { numberBytes, valueAt } from '../storage/sql/postgres/order.ts'
 import type { AggregateEngine } from './aggregate-engine.ts'
-import type { ZoneOffsets } from './zone-offsets.ts'
+import type { ZoneOffsets } from '../../../../base/zone-offsets.ts'
 
 const DOC = sql`d.doc`
 const BODY = sql`d.body`

@@ -2,7 +2,7 @@ import { sql, type Sql, type SqlScalar } from '../../../../db/sql.ts'
 import type { Path } from '../language/query/path.ts'
 import { jsonPath } from '../storage/sql/sqlite/json.ts'
 import type { AggregateEngine, Stages } from './aggregate-engine.ts'
-import { EPOCH, type ZoneOffsets } from './zone-offsets.ts'
+import { EPOCH, type ZoneOffsets } from '../../../../base/zone-offsets.ts'
 
 // Numbers below this one, with at most six decimals, are added as millionths.
 const SIMPLE_MAX = sql.literal('1e9')

@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 import { sql, type Sql } from '../../../../db/sql.ts'
 import { includesOwner, type RowFilter } from '../../../../base/row-filter.ts'
 import type { Caller } from '../../../../http/access.ts'
+import { ownerOf } from '../../../../kernel/policy/owner-query.ts'
 import { isPrivileged, type Policy } from '../../../../kernel/policy/policy.ts'
 import { createAccess, type AccessRule, type Action } from '../language/rules/audience.ts'
 
@@ -44,6 +45,11 @@ export function createFilesAccess(
       const rowFilter = rowFilterOf(caller, action)
       if (rowFilter.rows !== 'all' || isPrivileged(caller)) return rowFilter
       return { rows: 'matching', condition: 'unattached', alsoOf: caller?.id }
+    },
+    /** The query of a list with the id of the owner whom it names, also by email address. @throws forbidden */
+    async withOwner<Q extends { owner?: string }>(caller: Caller | undefined, query: Q): Promise<Q> {
+      const owner = await ownerOf(policy, caller, query)
+      return owner === undefined ? query : { ...query, owner }
     },
   }
 }

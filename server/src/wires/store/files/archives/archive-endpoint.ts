@@ -11,7 +11,6 @@ import { sql, type Sql } from '../../../../db/sql.ts'
 import type { Caller } from '../../../../http/access.ts'
 import { countedFor } from '../../../../http/limits.ts'
 import { answer, Bytes, endpoint } from '../../../../http/route.ts'
-import { isPrivileged } from '../../../../kernel/policy/policy.ts'
 import {
   isWithinFiles,
   type FilesAccess,
@@ -23,7 +22,6 @@ import { noFile } from '../../errors.ts'
 import type { Objects } from '../../objects/objects.ts'
 import { archiveOf } from './file-archive.ts'
 import { openWhole } from '../content/file-content.ts'
-import { ownersAreForOperators } from '../file-endpoints.ts'
 import { FileFilterFields, filterSql, whereSql } from '../lists/file-filter.ts'
 
 /** So many files an archive has at most. */
@@ -76,8 +74,8 @@ export function archiveEndpoint({
       errors: [errors.not_found, errors.unavailable],
     },
     async (call) => {
-      const { query, caller, ip, signal } = call
-      if (query.owner !== undefined && !isPrivileged(caller)) throw ownersAreForOperators()
+      const { caller, ip, signal } = call
+      const query = await access.withOwner(caller, call.query)
       const options = { caller: countedFor({ caller, ip }), signal }
       const files = await (query.ids === undefined
         ? selectFound(db, access.rowFilter(caller, 'read'), query, options)

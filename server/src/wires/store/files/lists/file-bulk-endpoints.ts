@@ -1,5 +1,3 @@
-import type { Static } from 'typebox'
-
 import { errors, invalid } from '../../../../base/errors.ts'
 import { idPattern, recordIdPattern } from '../../../../base/ids.ts'
 import { Type } from '../../../../base/schema.ts'
@@ -8,8 +6,9 @@ import { json } from '../../../../http/bodies.ts'
 import { countedFor } from '../../../../http/limits.ts'
 import { endpoint } from '../../../../http/route.ts'
 import { requireProof } from '../../../../kernel/policy/policy.ts'
+import type { FilesAccess } from '../../documents/file-fields/file-access.ts'
 import { BULK_MAX, type FileBulk, type FileSelection } from './file-bulk.ts'
-import { FileFilterFields } from './file-filter.ts'
+import { FileFilterFields, type FileFilter } from './file-filter.ts'
 import { readUsage } from './file-usage.ts'
 
 const OWNERS_MAX = 100
@@ -52,7 +51,15 @@ const BulkRequest = Type.Object(
 )
 
 /** The endpoints of many files together, for operators. */
-export function fileBulkEndpoints({ db, bulk }: { db: Database; bulk: FileBulk }) {
+export function fileBulkEndpoints({
+  db,
+  bulk,
+  access,
+}: {
+  db: Database
+  bulk: FileBulk
+  access: FilesAccess
+}) {
   return {
     bulk: endpoint(
       {
@@ -66,7 +73,8 @@ export function fileBulkEndpoints({ db, bulk }: { db: Database; bulk: FileBulk }
         errors: [errors.conflict, errors.recent_sign_in_required, errors.unavailable],
       },
       async ({ body, caller, actor, ip, signal }) => {
-        const selection = selectionOf(body)
+        const filter = body.filter && (await access.withOwner(caller, body.filter))
+        const selection = selectionOf({ ids: body.ids, filter })
         const options = { caller: countedFor({ caller, ip }), signal }
         if (body.dryRun) return { dryRun: true, ...(await bulk.measure(selection, options)) }
         if (body.expected === undefined)
@@ -111,7 +119,13 @@ export function fileBulkEndpoints({ db, bulk }: { db: Database; bulk: FileBulk }
 }
 
 /** @throws VALIDATION_ERROR unless the request has either ids or a filter */
-function selectionOf({ ids, filter }: Static<typeof BulkRequest>): FileSelection {
+function selectionOf({
+  ids,
+  filter,
+}: {
+  ids: string[] | undefined
+  filter: FileFilter | undefined
+}): FileSelection {
   if (ids !== undefined && filter === undefined) return { ids }
   if (filter !== undefined && ids === undefined) return { filter }
   throw invalid({ path: '/body', message: 'give either ids or a filter' })

@@ -1,9 +1,9 @@
 import type { Static } from 'typebox'
 
-import { recordIdPattern } from '../../../../base/ids.ts'
 import { Type } from '../../../../base/schema.ts'
 import { containsSql } from '../../../../db/contains.ts'
 import { sql, type Sql, type SqlScalar } from '../../../../db/sql.ts'
+import { OwnerQuery } from '../../../../kernel/policy/owner-query.ts'
 import { NOT_UTF8 } from '../sniff.ts'
 
 /** By what files are found, in a list or to be deleted together. */
@@ -23,13 +23,7 @@ export const FileFilterFields = {
       examples: ['image/*'],
     }),
   ),
-  owner: Type.Optional(
-    Type.String({
-      pattern: recordIdPattern,
-      description:
-        'The id of the user, or of the service key, that uploaded them. For administrators and service keys.',
-    }),
-  ),
+  ...OwnerQuery,
 }
 
 export type FileFilter = Static<ReturnType<typeof Type.Object<typeof FileFilterFields>>>

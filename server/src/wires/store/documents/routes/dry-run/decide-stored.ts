@@ -5,10 +5,13 @@ import type { Policy } from '../../../../../kernel/policy/policy.ts'
 import type { Collections } from '../../definition/collections.ts'
 import { readDocument, type Fields } from '../../language/document-json.ts'
 import type { Documents } from '../../storage/documents.ts'
+import type { Json } from '../../language/query/filter.ts'
 import type { Action } from '../../language/rules/audience.ts'
+import type { RuleOption } from '../../language/rules/rule.ts'
 import { patchBy, updateBy } from '../../writes/request-body.ts'
-import type { DecidedDocument } from '../../writes/access-checks.ts'
+import { documentOf, type DecidedDocument } from '../../writes/access-checks.ts'
 import { checkWanted, type WantedAction } from './checked-action.ts'
+import { holdingAlternative, ruleOf, type AskedDocument } from './decided-rule.ts'
 import { decisionOf, type Decision } from './decision.ts'
 
 /** What stored decisions are made with. */
@@ -32,6 +35,15 @@ export type DecisionRequest = {
   readonly isPut?: boolean
 }
 
+/** A decision on a stored document, with what it follows from. */
+export type StoredDecision = {
+  readonly decision: Decision
+  /** The alternative of the rule that allows it, or else the whole rule; undefined if no rule was asked. */
+  readonly rule: RuleOption | undefined
+  /** Whether there is a document of the `_id`. */
+  readonly isThere: boolean
+}
+
 /**
  * Decides whether somebody may do something to a document as it is stored, as the routes do and by the same code; see `decide` for
  * what is not asked. Nothing is written.
@@ -39,19 +51,35 @@ export type DecisionRequest = {
 export async function decideStored(
   { clock, policy, collections, documents }: StoredContext,
   request: DecisionRequest,
-): Promise<Decision> {
+): Promise<StoredDecision> {
   const { caller, action, id } = request
   const collection = collections.get(request.collection)
   const subject = await collections.viewer(caller).subjectFor(collection)
   const old = id === undefined || action === 'create' ? undefined : await documents.find(collection.name, id)
   const stored = old && { ...readDocument(old.body), owner: old.owner }
   const now = clock.now()
-  return decisionOf((enter) => {
+  const decision = decisionOf((enter) => {
     const access = action === 'create' ? 'user' : 'optional'
     policy.admit(caller, { access, wire: 'store', method: METHODS[action] })
     enter('fields')
     checkWanted({ collection, subject, enter }, wantedBy(request, stored, now))
   })
+  const rule = ruleOf(collections.set.options[collection.name], action, policy.name)
+  const asked = askedBy(request, stored, now)
+  const holding = decision.allowed ? holdingAlternative(rule, subject, asked) : rule
+  return {
+    decision,
+    rule: subject.isPrivileged ? undefined : holding,
+    isThere: stored !== undefined,
+  }
+}
+
+/** The document that a rule was asked for. */
+function askedBy(request: DecisionRequest, stored: DecidedDocument | undefined, now: number): AskedDocument {
+  const wanted = wantedBy(request, stored, now)
+  const document = wanted.action === 'create' ? wanted.sent : stored
+  if (!document) return undefined
+  return { owner: document.owner, json: () => documentOf(document.service, document.fields) as Json }
 }
 
 const METHODS = { read: 'GET', create: 'POST', update: 'PATCH', delete: 'DELETE' } as const

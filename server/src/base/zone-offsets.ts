@@ -1,5 +1,5 @@
-import { BoundedMap } from '../../../../base/bounded-map.ts'
-import { invalid } from '../../../../base/errors.ts'
+import { BoundedMap } from './bounded-map.ts'
+import { invalid } from './errors.ts'
 
 /** Seconds from the first of March of the year 0, where the count of days is easiest, to 1970. */
 export const EPOCH = 719_468 * 86_400

@@ -1,0 +1,106 @@
+import { useState } from 'preact/hooks'
+
+import { isError } from '../../../../../client/src/index.ts'
+import { Dialog } from '../../../parts/dialog.tsx'
+import { JsonDiff } from '../../../parts/json-diff.tsx'
+import { useLoad } from '../../../parts/load.tsx'
+import { href } from '../../../parts/router.tsx'
+import { Text } from '../../../parts/text.tsx'
+import { refusalLines, type DefinitionDraft, type DefinitionCheck } from './use-definition.ts'
+
+/** What existing documents would fail, before a definition is put into force. */
+export default function Review(props: {
+  draft: DefinitionDraft
+  saved: (isInForce: boolean) => void
+  close: () => void
+}) {
+  const { draft, saved, close } = props
+  const checked = useLoad(async () => (await draft.check()) ?? {}, [])
+  const [refusal, setRefusal] = useState<unknown>()
+  const [isSending, setSending] = useState(false)
+  const error = checked.error ?? refusal
+  const report = isError(error, 'DEFINITION_REFUSED') ? (error.details as DefinitionCheck) : checked.value
+  const fits = report !== undefined && error === undefined && !report.unfit
+
+  async function save(): Promise<void> {
+    if (isSending) return
+    setSending(true)
+    try {
+      const isInForce = await draft.save()
+      close()
+      saved(isInForce)
+    } catch (thrown) {
+      setRefusal(thrown)
+      setSending(false)
+    }
+  }
+  return (
+    <Dialog title={`Put the definition of ${draft.name} into force?`} close={close} wide>
+      {checked.isLoading && <p role="status">Looking at the documents…</p>}
+      {error !== undefined && (
+        <div class="notice bad" role="alert">
+          <strong>It cannot be put into force.</strong>
+          <ul>
+            {refusalLines(error).map((line) => (
+              <li key={line}>
+                <Text>{line}</Text>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {report && <Documents of={report} collection={draft.name} close={close} />}
+      {draft.base && (
+        <details>
+          <summary>What changes</summary>
+          <JsonDiff before={draft.base} after={draft.definition} same="Nothing." />
+        </details>
+      )}
+      <div class="buttons end">
+        <button
+          type="button"
+          class="primary"
+          disabled={!fits}
+          aria-disabled={isSending}
+          onClick={() => void save()}
+        >
+          {isSending ? 'Working…' : 'Put into force'}
+        </button>
+        <button type="button" autoFocus onClick={close}>
+          Go on editing
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
+function Documents(props: { of: DefinitionCheck; collection: string; close: () => void }) {
+  const { documents = 0, unfit = 0, examples = [] } = props.of
+  if (unfit === 0)
+    return (
+      <p role="status">
+        {documents === 0
+          ? 'No document is there that could be at odds with it.'
+          : `All ${documents.toLocaleString()} documents fit.`}
+        {' Unique fields are compared as it is put into force.'}
+      </p>
+    )
+  return (
+    <div role="status">
+      <p>
+        {unfit.toLocaleString()} of {documents.toLocaleString()} documents do not fit. Change them first, or
+        the definition:
+      </p>
+      <ul class="unfit">
+        {examples.map(({ _id, issues }) => (
+          <li key={_id}>
+            <a href={href(['data', props.collection, _id])} onClick={props.close}>
+              {_id}
+            </a>{' '}
+            <Text>{issues.map(({ path, message }) => `${path.slice(1)} ${message}`).join('; ')}</Text>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}

@@ -1,0 +1,115 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+
+import type { Api, CallReply } from '../../../../../client/src/index.ts'
+import { withProof } from '../../../parts/dialog.tsx'
+import { readJson } from '../../../parts/json-text.ts'
+import { messageOf } from '../../../parts/load.tsx'
+import { canWrite, six } from '../../../parts/session.ts'
+import type { DefinitionValue } from './field-types.ts'
+
+/** A definition as it is in force. */
+export type DefinitionNow = CallReply<Api, 'GET /store/collections/:name'>
+export type ListedVersion = CallReply<Api, 'GET /store/collections/:name/versions'>['data'][number]
+export type DefinitionCheck = NonNullable<DefinitionNow['report']>
+type Body = Parameters<typeof six.call<'PUT /store/collections/:name'>>[1]['body']
+
+/** What a collection begins with: everybody who has an account has documents of their own. */
+const FIRST: DefinitionValue = { read: 'owner', create: 'user', update: 'owner', delete: 'owner' }
+
+const textOf = (definition: unknown): string => JSON.stringify(definition, null, 2)
+
+/** Definitions that were changed and not saved, by the name of the collection: nothing typed is lost while the tab is open. */
+const drafts = new Map<string, string>()
+
+addEventListener('beforeunload', (event) => {
+  if (drafts.size > 0) event.preventDefault()
+})
+
+/** A definition that is being changed: a text, right or wrong, of which tables and rules show the value. */
+export type DefinitionDraft = ReturnType<typeof useDefinition>
+
+export function useDefinition(name: string, stored: DefinitionNow) {
+  const base = (stored.definition as DefinitionValue | null) ?? undefined
+  const [text, setText] = useState(() => drafts.get(name) ?? textOf(base ?? FIRST))
+  const latest = useRef(text)
+  // A rule or a value that is typed and is not JSON yet, by its place on the page.
+  const [faults, setFaults] = useState<Readonly<Record<string, string>>>({})
+  const [generation, setGeneration] = useState(0)
+  const read = useMemo(() => readDefinition(text), [text])
+  const isChanged =
+    !base || ('definition' in read && JSON.stringify(read.definition) !== JSON.stringify(base))
+
+  function editText(next: string): void {
+    latest.current = next
+    drafts.set(name, next)
+    setText(next)
+  }
+  useEffect(() => {
+    if (!isChanged && 'definition' in read) drafts.delete(name)
+  }, [isChanged, read])
+
+  return {
+    name,
+    base,
+    text,
+    isChanged,
+    /** Another one after the changes were discarded: what is on the page begins again. */
+    generation,
+    isLocked: stored.source === 'configuration' || !canWrite.value,
+    ...read,
+    fault: read.fault ?? Object.values(faults)[0],
+    editText,
+    /** Changes the definition as it is now, which may be newer than the one that was rendered. */
+    edit(change: (definition: DefinitionValue) => DefinitionValue): void {
+      const now = readDefinition(latest.current).definition
+      if (now) editText(textOf(change(now)))
+    },
+    note(place: string, fault: string | undefined): void {
+      setFaults(({ [place]: _, ...others }) => (fault === undefined ? others : { ...others, [place]: fault }))
+    },
+    discard(): void {
+      editText(textOf(base ?? FIRST))
+      setFaults({})
+      setGeneration(generation + 1)
+      drafts.delete(name)
+    },
+    /** What the documents say to it. @throws ClientError */
+    check: async () => (await put(name, latest.current, { dryRun: true }, stored.version)).report,
+    /** Puts it into force. @returns whether it is in force already @throws ClientError */
+    async save(): Promise<boolean> {
+      const { newest } = await put(name, latest.current, {}, stored.version)
+      drafts.delete(name)
+      return newest?.state !== 'pending'
+    },
+  }
+}
+
+function readDefinition(text: string): { definition?: DefinitionValue; fault?: string } {
+  const read = readJson(text)
+  if (!('value' in read)) return { fault: read.faults[0]!.message }
+  if (typeof read.value !== 'object' || read.value === null || Array.isArray(read.value))
+    return { fault: 'A definition is an object: { … }.' }
+  return { definition: read.value as DefinitionValue }
+}
+
+const put = (name: string, text: string, query: { dryRun?: boolean }, version: number | undefined) =>
+  withProof(() =>
+    six.call('PUT /store/collections/:name', {
+      params: { name },
+      query,
+      body: JSON.parse(text) as Body,
+      // Another one may have been put into force meanwhile.
+      headers: { 'if-match': `"${version ?? 0}"` },
+    }),
+  )
+
+/** What a person reads of a refusal, line by line. */
+export function refusalLines(error: unknown): string[] {
+  const { issues = [] } = ((error as { details?: object }).details ?? {}) as {
+    issues?: readonly { path: string; message: string }[]
+  }
+  const lines = issues.map(
+    ({ path, message }) => `${path.replace(/^\/body\/?/, '').replaceAll('/', ' › ')}: ${message}`,
+  )
+  return lines.length > 0 ? lines : [messageOf(error)]
+}

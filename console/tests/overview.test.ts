@@ -1,0 +1,124 @@
+// The overview: what happened over time, and the plots of a collection.
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+
+import { startApp, type TestApp } from '../../server/src/testing/app.ts'
+import { withoutChromium } from '../../server/src/testing/chromium.ts'
+import { checkLooks, openConsole, settled, type ConsolePage } from '../../server/src/testing/console.ts'
+import { endOfSuite, someEngine } from '../../server/src/testing/engines.ts'
+import { addBusyMonth } from './busy-month.fixture.ts'
+
+describe('the overview of the console', { skip: withoutChromium }, () => {
+  someEngine((engine) => {
+    const ending = endOfSuite()
+    let app: TestApp
+    let admin: ConsolePage
+    before(async () => {
+      app = await startApp(ending, engine, { sandbox: true, config: { name: 'shop', version: '1.0.0' } })
+      admin = await openConsole(ending, app)
+    })
+    const tile = (title: string) =>
+      admin.page
+        .getByRole('list', { name: 'Over time' })
+        .getByRole('listitem')
+        .filter({ has: admin.page.getByRole('heading', { name: title, exact: true }) })
+
+    test('is kind where nothing has happened yet, and says what to do first', async () => {
+      const { page } = admin
+      await page.getByRole('heading', { name: 'shop 1.0.0' }).waitFor()
+      await settled(page)
+      await page.getByRole('heading', { name: 'It is quiet here' }).waitFor()
+      await page.getByRole('link', { name: 'Create a collection' }).waitFor()
+      await page.getByText('Nothing in this time: Revenue, Refunds, Messages').waitFor()
+      assert.equal(await tile('Revenue').count(), 0)
+      assert.equal(await tile('Messages').count(), 0)
+    })
+
+    test('draws each series with its total and change, for the range of the address', async () => {
+      const { page } = admin
+      await addBusyMonth(app)
+      await page.reload()
+      const ranges = page.getByRole('navigation', { name: 'Time that is shown' })
+      await ranges.getByRole('link', { name: '30 days' }).click()
+      await settled(page)
+      assert.match(page.url(), /range=30d/)
+      const change = tile('Revenue, EUR').getByText(/^[▲▼] \d+ ?%$/)
+      await change.waitFor()
+      await tile('Revenue, EUR')
+        .getByText(/than in the 30 days before/)
+        .waitFor({ state: 'attached' })
+      const kinds = tile('Messages').getByRole('list', { name: 'Messages by kind' })
+      await kinds.getByText('delivered').waitFor()
+      await tile('Sign-ups')
+        .getByRole('img', { name: /^Sign-ups, 30 days: at most/ })
+        .waitFor()
+      await tile('Storage').getByRole('img', { name: /MB$/ }).waitFor()
+      for (const title of ['Active users', 'Requests', 'Failed requests', 'Refunds, EUR', 'Revenue, USD'])
+        assert.equal(await tile(title).count(), 1, title)
+      assert.equal(await tile('Blocks behind chains').count(), 0, 'no chain is configured')
+      await checkLooks(page, 'the overview of 30 days')
+    })
+
+    test('has the numbers of a picture in a table, and leads to the records of that time', async () => {
+      const { page } = admin
+      const signUps = tile('Sign-ups')
+      await signUps.getByText('As a table').click()
+      assert.equal(await signUps.locator('tbody tr').count(), 30)
+      const numbers = await signUps.locator('tbody td').allInnerTexts()
+      const total = numbers.reduce((sum, text) => sum + Number(text.replaceAll(/\D/g, '')), 0)
+      assert.equal(total, Number((await signUps.locator('strong').innerText()).replaceAll(/\D/g, '')))
+      await tile('Revenue, EUR').getByRole('link').click()
+      await page.getByRole('heading', { name: 'Payments' }).first().waitFor()
+      assert.match(page.url(), /#\/payments\?from=\d{4}-\d\d-\d\d$/)
+      await page.goBack()
+      await tile('Failed requests').getByRole('link').click()
+      await page.waitForURL(/#\/logs\?status=5xx&since=/)
+      await page.goBack()
+    })
+
+    test('shows three plots of a collection, which stay', async () => {
+      const { page } = admin
+      const { token } = await app.register()
+      for (const [kind, price] of [
+        ['tea', 4],
+        ['tea', 5],
+        ['milk', 1],
+      ] as const)
+        assert.equal(
+          (await app.request('POST', '/store/goods', { token, body: { kind, price } })).status,
+          201,
+        )
+      await admin.go('#/data/goods')
+      await page.getByText('More', { exact: true }).click()
+      await page.getByRole('button', { name: 'Plots' }).click()
+      const dialog = page.getByRole('dialog', { name: 'Plots of goods' })
+      async function add(
+        measure: string,
+        field: string | undefined,
+        by: string,
+        slot: string,
+      ): Promise<void> {
+        await dialog.getByLabel('What is shown').selectOption(measure)
+        if (field !== undefined) await dialog.getByLabel('Of the field').selectOption(field)
+        await dialog.getByLabel('By the field').selectOption(by)
+        await dialog.getByLabel('One bar for').selectOption(slot)
+        await dialog.getByRole('button', { name: 'Add the plot' }).click()
+      }
+      await add('sum', 'price', 'kind', '')
+      const sums = dialog.getByRole('region', { name: 'Sum of price by kind', exact: true }).first()
+      await sums.getByRole('row').first().waitFor()
+      assert.deepEqual(await sums.locator('th, .number').allInnerTexts(), ['tea', '9', 'milk', '1'])
+      await dialog.getByRole('button', { name: 'Add a plot' }).click()
+      await add('count', undefined, 'createdAt', 'day')
+      await dialog.getByRole('button', { name: 'Add a plot' }).click()
+      await add('average', 'price', 'createdAt', 'month')
+      assert.equal(await dialog.getByRole('button', { name: 'Add a plot' }).count(), 0, 'three at most')
+      await settled(page)
+      await checkLooks(page, 'the plots of a collection')
+      await page.reload()
+      await page.getByText('More', { exact: true }).click()
+      await page.getByRole('button', { name: 'Plots' }).click()
+      await dialog.getByRole('img', { name: /^Documents by day of createdAt: at most 3/ }).waitFor()
+    })
+  })
+})

@@ -1,0 +1,56 @@
+import type { Clock } from '../../../base/clock.ts'
+import type { Database } from '../../../db/database.ts'
+import { sql } from '../../../db/sql.ts'
+import { SERIES_DAYS, slotsSql, unitsOf, type Series, type SlotValue } from '../../../kernel/wire/series.ts'
+
+const HOUR_MS = 3_600_000
+
+/** Accounts that were made, and users who signed in or stayed signed in. */
+export const accountSeries = ({ db }: { db: Database }): Series[] => [
+  {
+    name: 'sign-ups',
+    title: 'Sign-ups',
+    unit: 'count',
+    kind: 'sum',
+    parts: [''],
+    opens: 'users',
+    read: (slots) =>
+      db.scan<SlotValue>(
+        sql.once(sql`
+          with ${slotsSql(slots)}
+          select slot, '' as part, (
+            select count(*) from auth_users where created_at >= begins and created_at < ends) as value
+          from slots`),
+      ),
+  },
+  {
+    name: 'active-users',
+    title: 'Active users',
+    unit: 'count',
+    kind: 'sum',
+    isDistinct: true,
+    parts: [''],
+    opens: 'users',
+    read: (slots) =>
+      db.scan<SlotValue>(
+        sql.once(sql`
+          with ${slotsSql(slots, unitsOf(HOUR_MS))}
+          select slot, '' as part, (
+            select count(*) from auth_active_hours
+            where hour >= begins and hour < ends and (previous_hour is null or previous_hour < begins)) as value
+          from slots`),
+      ),
+  },
+]
+
+/** Deletes the hours that no series counts any more. */
+export async function forgetActivity({
+  db,
+  clock,
+}: {
+  db: Database
+  clock: Pick<Clock, 'now'>
+}): Promise<void> {
+  const before = Math.floor(clock.now() / HOUR_MS) - SERIES_DAYS * 24
+  await db.write(sql`delete from auth_active_hours where hour < ${before}`)
+}
