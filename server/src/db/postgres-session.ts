@@ -14,6 +14,7 @@ const NAMED_STATEMENTS = 500
 const VALUES_MAX = 32_766
 // The server ends a statement by itself first, if it is not gone without a word.
 const SILENCE_MARGIN_MS = 5_000
+const CANCEL_AGAIN_MS = 500
 
 /** Sets how long each of the statements behind it may take, to the end of their transaction. */
 const setLimit = (limitMs: number): Statement => ({
@@ -126,9 +127,15 @@ export class PostgresSession {
     { limitMs, hasWorkers }: { limitMs?: number | undefined; hasWorkers: boolean },
   ): Promise<PipelineAnswer> {
     stop.throwIfAborted()
+    let again: NodeJS.Timeout | undefined
+    // One that arrives before the statement begins cancels nothing.
+    const ask = (): void => {
+      void cancelStatement(this.#client!, this.#pool.options)
+      again = setTimeout(ask, CANCEL_AGAIN_MS)
+    }
     const cancel = (): void => {
       this.spoil()
-      void cancelStatement(this.#client!, this.#pool.options)
+      ask()
     }
     stop.addEventListener('abort', cancel)
     try {
@@ -139,6 +146,7 @@ export class PostgresSession {
       return (await this.#send(first, [unnamed(statement)], 'last'))[0]!
     } finally {
       stop.removeEventListener('abort', cancel)
+      clearTimeout(again)
     }
   }
 
