@@ -14,7 +14,8 @@ describe('a shop without a line of code', { skip: withoutChromium }, () => {
     test('is made, sells, and answers who bought what', async (t) => {
       const mails = await startMailServer(t, { accounts: { shop: 'a-password' } })
       const app = await startApp(t, engine, { sandbox: true })
-      const { page, go, user } = await openConsole(t, app, { at: '#/data' })
+      const admin = await openConsole(t, app, { at: '#/data' })
+      const { page, user } = admin
       const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true })
       const field = (name: string) => page.getByLabel(name, { exact: true })
       const dialog = () => page.getByRole('dialog')
@@ -30,7 +31,7 @@ describe('a shop without a line of code', { skip: withoutChromium }, () => {
         'everybody sees products',
       )
       assert.equal((await app.request('GET', '/store/orders')).status, 401)
-      await go('#/data')
+      await admin.go('#/data')
       await button('New collection').click()
       await field('Name').fill('reviews')
       await dialog().getByRole('button', { name: 'Continue with its fields' }).click()
@@ -46,14 +47,14 @@ describe('a shop without a line of code', { skip: withoutChromium }, () => {
       await page.getByText('The definition of reviews is in force.').waitFor()
 
       // Mail.
-      await go('#/settings/messaging.smtp')
+      await admin.go('#/settings/messaging.smtp')
       await field('URL').fill(`smtp://shop:a-password@127.0.0.1:${mails.port}`)
       await field('From').fill('shop@example.com')
       await button('Check and save').click()
       await page.getByText('Saved, and in force.').waitFor()
 
       // A colleague who may look.
-      await go('#/users')
+      await admin.go('#/users')
       await button('Add a user').click()
       await field('Email address').fill('cleo@example.com')
       await dialog().getByLabel('Role').selectOption('viewer')
@@ -82,14 +83,14 @@ describe('a shop without a line of code', { skip: withoutChromium }, () => {
       await until(async () => (await statusOf()) === 'completed')
 
       // Half of it is refunded, and what the customer bought is found by the address.
-      await go('#/payments?q=bob@example.com')
+      await admin.go('#/payments?q=bob@example.com')
       await page.getByRole('link', { name: '49.00 EUR' }).click()
       await button('Refund…').click()
       await field('Amount in EUR').fill('24.50')
       await dialog().getByRole('button', { name: 'Refund' }).click()
       await page.getByText('24.50 EUR refunded.').waitFor()
       assert.equal(await statusOf(), 'partially_refunded')
-      await go(
+      await admin.go(
         `#/payments?owner=${customer.email}&from=${new Date(app.clock.now()).toISOString().slice(0, 7)}-01`,
       )
       await page.getByRole('link', { name: '49.00 EUR' }).waitFor()
