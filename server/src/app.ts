@@ -20,6 +20,8 @@ const LEAVING_MS = 3_600_000
 /** The same with the sandbox, which is one, and is closed before it opens again. */
 const SANDBOX_LEAVING_MS = 5_000
 const CHECK_MS = 10_000
+/** After which time a version that could not be put into force is tried again. */
+const AGAIN_MS = 60_000
 
 /**
  * Creates a server from the wires. No port is open before `listen`, and no table exists before `start`.
@@ -65,6 +67,7 @@ class LiveApp {
   #isListening = false
   #closing: Promise<void> | undefined
   #fault: string | undefined
+  #failed = { version: 0, until: 0 }
 
   constructor(options: AppOptions) {
     this.#options = options
@@ -132,15 +135,18 @@ class LiveApp {
   async #reload(): Promise<void> {
     if (!this.#isListening || this.#closing) return
     const before = this.current
+    let version = 0
     try {
+      version = await newestVersion(before.db)
       // An instance that is about to end still sees that there are newer ones.
-      if ((await newestVersion(before.db)) === before.stored.version) return void (this.#fault = undefined)
+      if (version === before.stored.version) return void (this.#fault = undefined)
+      if (version === this.#failed.version && performance.now() < this.#failed.until) return
       if (before.settings.sandbox) await this.#replaceAlone(before)
       else await this.#replace(before)
       this.#fault = undefined
     } catch (error) {
       const fault = oneLine((error as Error).message, 500)
-      // It is tried again every other second.
+      this.#failed = { version, until: performance.now() + AGAIN_MS }
       if (fault !== this.#fault)
         before.log.error({ err: error }, 'the settings of the console could not be put into force')
       this.#fault = fault

@@ -120,6 +120,11 @@ export const auth = defineWire({
       close: () => serviceKeys.idle(),
       ready: () => showFirstAdminLink(context, firstAdmin),
       health: () => signingKeys.check(),
+      checks: new Map(
+        providers.flatMap((one) =>
+          one.check ? [[`sign-in by ${one.label}`, async () => one.check?.()] as const] : [],
+        ),
+      ),
       figures: [
         { name: 'accounts', title: 'Accounts', kind: 'count', read: () => users.count() },
         {

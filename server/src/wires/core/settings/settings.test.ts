@@ -14,6 +14,7 @@ import { startApp, type StartOptions, type TestApp } from '../../../testing/app.
 import { startReplicas } from '../../../testing/auth.ts'
 import { runHere } from '../../../testing/command.ts'
 import { eachEngine, temporaryFolder } from '../../../testing/engines.ts'
+import { startOidcIssuer } from '../../../testing/oidc-issuer.ts'
 import { startMailServer } from '../../../testing/mail-server.ts'
 import { startReceiver } from '../../../testing/webhook-receiver.ts'
 import { TEST_SECRET } from '../../../testing/templates.ts'
@@ -285,6 +286,24 @@ eachEngine((engine) => {
         ],
         [403, 200, 403, 200],
       )
+    })
+
+    test('an identity provider is asked who it is', async (t) => {
+      const { app, admin } = await started(t)
+      const idpa = (issuer: string) => ({
+        'auth.idpa.issuer': issuer,
+        'auth.idpa.clientId': 'shop',
+        'auth.idpa.clientSecret': PASSWORD,
+      })
+      const refused = await change(app, admin, 0, idpa(app.url))
+      assert.equal(codeOf(refused), 'SETTINGS_REFUSED')
+      assert.match(refused.body.error.details.checks[0].check, /^auth: sign-in by /)
+      const issuer = await startOidcIssuer(t, {
+        redirectUris: [`${app.url}/auth/idpa/callback`],
+        clientId: 'shop',
+      })
+      const done = await change(app, admin, 0, idpa(issuer.url))
+      assert.equal(done.status, 200, done.text)
     })
 
     test('of two administrators the second is told; versions are listed, and one is restored', async (t) => {

@@ -32,6 +32,8 @@ export type IdentityProvider = {
    * @throws if each of its tenants has another one, or it cannot be reached
    */
   issuer(): Promise<string>
+  /** Rejects if it cannot be reached, or is not what its address says. Where nothing can be asked without a person there is none. */
+  check?(): Promise<void>
   /** The consent page for this attempt. Rejects if the provider cannot be reached. */
   start(attempt: LoginAttempt): Promise<URL>
   /**

@@ -79,6 +79,10 @@ export function createOpenidProvider(
       return issuer
     },
 
+    async check() {
+      await configured()
+    },
+
     async start({ redirectUri, state, nonce, codeChallenge }) {
       const { buildAuthorizationUrl } = await client()
       return buildAuthorizationUrl(await configured(), {
