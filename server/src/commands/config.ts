@@ -2,9 +2,13 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { loadConfig } from '../app.ts'
+import { systemClock } from '../base/clock.ts'
+import { errors } from '../base/errors.ts'
 import { StartError } from '../base/start-error.ts'
-import type { Database } from '../db/database.ts'
+import { requireRow, type Database } from '../db/database.ts'
 import { openDatabase, sqliteFileOf } from '../db/open.ts'
+import { COMMAND_LINE } from '../http/actor.ts'
+import { createAudit } from '../kernel/audit/audit.ts'
 import { configFileName } from '../kernel/config/config-file.ts'
 import { checkVariables, readSettings, type Settings } from '../kernel/config/config.ts'
 import { readSecret, SECRET_FILE } from '../kernel/secret/secret.ts'
@@ -113,9 +117,18 @@ async function forgetOption(db: Database, secret: string, option: string): Promi
     throw new StartError(`--forget: nothing is set of ${option} in the console`)
   const version = (await newestVersion(db)) + 1
   const entry = { version, changed: [option], createdAt: Date.now(), createdBy: 'command line' }
-  const written = await db.write(insertVersionSql(entry, others, secret))
-  if (written.length === 0)
-    throw new StartError('--forget: somebody has changed the settings at this moment: try it again')
+  await db.batch([
+    requireRow(insertVersionSql(entry, others, secret), () =>
+      errors.conflict({
+        message: '--forget: somebody has changed the settings at this moment: try it again',
+      }),
+    ),
+    createAudit(systemClock).entrySql(COMMAND_LINE, {
+      action: 'settings.changed',
+      target: `settings:${version}`,
+      after: { forgotten: option },
+    }),
+  ])
   return true
 }
 

@@ -361,7 +361,9 @@ eachEngine((engine) => {
       assert.match(faulty.errors, /auth\.sessionSeconds: must be >= 1 .*--forget auth\.sessionSeconds/)
       const forgotten = await runHere(['config', '--forget', 'auth.sessionSeconds'], { folder, environment })
       assert.equal(forgotten.code, 0, forgotten.errors)
-      await startApp(t, engine, { databaseUrl })
+      const last = await startApp(t, engine, { databaseUrl })
+      const [entry] = await auditOf(last, admin, 'settings:3', 'settings.*')
+      assert.deepEqual([entry?.actor.kind, entry?.after], ['command', { forgotten: 'auth.sessionSeconds' }])
     })
 
     test('a webhook is added by its name, gets events, and is removed; its secret is not answered', async (t) => {
