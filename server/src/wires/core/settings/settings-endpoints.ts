@@ -107,11 +107,15 @@ export const settingsEndpoints = (context: Context) => ({
       body: json(
         Type.Object(
           {
-            version: Type.Integer({ minimum: 0, description: 'The newest version, as it was read.' }),
+            version: Type.Integer({
+              minimum: 0,
+              description: 'The newest version, as it was read.',
+              examples: [0],
+            }),
             values: Type.Record(Type.String({ maxLength: 200 }), Type.Unknown(), {
               maxProperties: 200,
               description: 'By options; null: as if it had never been set.',
-              examples: [{ name: 'Pottery', 'auth.registration': 'closed' }],
+              examples: [{ name: 'Pottery' }],
             }),
           },
           { title: 'ChangeSettingsRequest', additionalProperties: false },
