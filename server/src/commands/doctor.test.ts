@@ -96,6 +96,7 @@ describe('sixwire doctor', () => {
           'failed jobs',
           'secret rotation',
           'core: webhooks',
+          'core: settings of the console',
           'messaging: email',
           'auth: unverified users',
           'auth: second factors',
