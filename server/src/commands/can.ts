@@ -21,8 +21,9 @@ export const can = defineAction({
     ...JSON_OPTION,
   },
   details: `ACTION is one of ${ACTIONS.join(', ')}. EMAIL is the address or the _id of an account; nobody, or -, is a
-stranger, and key a service key of the scope store. JSON is what the request would send: the fields of a document for create, which takes no ID; fields
-or operators such as {"$inc":{"votes":1}} for update. read without an ID asks for the list.
+stranger, and key a service key of the scope store. JSON is what the request would send: the fields of a
+document for create, which takes no ID; fields or operators such as {"$inc":{"votes":1}} for update. read without
+an ID asks for the list.
 
     sixwire can ann@example.com update projects 01kb… '{"title":"Plan"}'
 

@@ -146,6 +146,10 @@ export const environmentOf = (mail?: MailServer, text?: TextServer): Record<stri
 
 /** Resolves when nothing waits in the outbox: a new account has a mail sent to it, for one. */
 export async function settled({ app }: Pick<TestApp, 'app'>): Promise<void> {
-  const open = sql`select id from messaging_messages where status in ('queued', 'sending') limit 1`
+  // The mail of an account is a job before it is a message.
+  const open = sql`
+    select id from messaging_messages where status in ('queued', 'sending')
+    union all select id from sixwire_jobs where kind like 'auth.%-mail' or kind = 'auth.notice'
+    limit 1`
   while (await app.db.get(open)) await new Promise((resolve) => setTimeout(resolve, 10))
 }
