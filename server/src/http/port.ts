@@ -11,6 +11,7 @@ import { inTurn } from './in-turn.ts'
 import { limitSending, type SendingLimit } from './sending.ts'
 
 const HEADERS_MS = 60_000
+const NO_COMPILER = (() => () => () => true) as never
 
 /** What answers the requests of a port. */
 export type PortServer = {
@@ -63,6 +64,10 @@ export function createPort(log: Logger): Port {
     requestTimeout: 0,
     forceCloseConnections: true,
     return503OnClosing: false,
+    // Else the engine loads its own, which this one does not need.
+    schemaController: {
+      compilersFactory: { buildValidator: NO_COMPILER, buildSerializer: NO_COMPILER },
+    },
     clientErrorHandler(error, socket) {
       if (!socket.destroyed && socket.writable) current?.answerUnreadable(error, socket)
     },
