@@ -149,7 +149,7 @@ export async function settled({ app }: Pick<TestApp, 'app'>): Promise<void> {
   // The mail of an account is a job before it is a message.
   const open = sql`
     select id from messaging_messages where status in ('queued', 'sending')
-    union all select id from sixwire_jobs where kind like 'auth.%-mail' or kind = 'auth.notice'
+    union all select id from sixwire_jobs where (kind like 'auth.%-mail' or kind = 'auth.notice') and state <> 'failed'
     limit 1`
   while (await app.db.get(open)) await new Promise((resolve) => setTimeout(resolve, 10))
 }
