@@ -1,4 +1,4 @@
-// Settings in the console: a mail server is set up by somebody who writes no code, tried, and used.
+// Settings in the console: the form for a mail server checks it, saves it, and sends a test mail.
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 

@@ -1,4 +1,4 @@
-// Somebody who writes no code makes a shop: collections, mail, a colleague, a sale, a refund, and what a customer bought.
+// An administrator makes a shop in the console alone: collections, mail, a viewer, a sale, a refund, a customer's payments.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 

@@ -4351,7 +4351,7 @@ export interface Api {
   /** Ask whether an account may do something */
   'POST /store/collections/:name/can': {
     body: {
-      /** The address or the _id of an account, `key` for a service key of the scope store, null for somebody who is not signed in. Default: null. */
+      /** The address or the _id of an account, `key` for a service key of the scope store, null for a caller who is not signed in. Default: null. */
       user?: string | null | undefined
       action: 'read' | 'create' | 'update' | 'delete'
       /** The _id of the document. Without it, read asks for the list. */

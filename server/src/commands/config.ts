@@ -120,7 +120,7 @@ async function forgetOption(db: Database, secret: string, option: string): Promi
   await db.batch([
     requireRow(insertVersionSql(entry, others, secret), () =>
       errors.conflict({
-        message: '--forget: somebody has changed the settings at this moment: try it again',
+        message: '--forget: the settings were changed at the same time: run the command again',
       }),
     ),
     createAudit(systemClock).entrySql(COMMAND_LINE, {

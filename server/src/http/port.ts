@@ -107,7 +107,7 @@ export function createPort(log: Logger): Port {
       current = server
       isHeld = false
       for (const [request, response] of held.splice(0))
-        // A client that is gone closes no answer any more: its request would count as running for ever.
+        // If the client has disconnected, its response emits no further `close`, so the request would never stop counting as running.
         if (!response.destroyed) server.handle(request, response)
     },
     hold() {

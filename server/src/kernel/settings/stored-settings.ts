@@ -73,7 +73,7 @@ export async function listVersions(db: Pick<Database, 'all'>): Promise<SettingsV
   }))
 }
 
-/** Writes a version. It answers no row if there is one of its number already: somebody else was first. */
+/** Inserts a version. Returns no row if a version with this number exists, because another change was stored first. */
 export function insertVersionSql(
   { version, changed, createdAt, createdBy }: SettingsVersion,
   options: StoredOptions,

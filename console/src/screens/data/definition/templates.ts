@@ -1,6 +1,6 @@
 import type { DefinitionValue, JsonFields } from './field-types.ts'
 
-/** Collections to begin with. In documents `@posts.0` stands for the `_id` of the first of posts, `@me` for that of the account. */
+/** A template: collections with example documents. In a document `@posts.0` is replaced by the `_id` of the first example of posts, `@me` by that of the account. */
 export type CollectionTemplate = {
   readonly collections: readonly {
     readonly name: string

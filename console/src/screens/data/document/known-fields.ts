@@ -14,7 +14,7 @@ export const defaultsOf = (known: readonly TableField[]): Record<string, unknown
     ),
   )
 
-/** Whether the input of a field can show a value; another value is shown as any value is. */
+/** Whether the input of a field can edit this value. If not, the form uses the editor of a field without a schema. */
 export function fitsInput(field: TableField, node: TreeNode | undefined): boolean {
   if (!node) return true
   const type = typeOf(field)

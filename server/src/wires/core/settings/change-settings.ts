@@ -120,7 +120,7 @@ function issuesOf(path: string, value: unknown, option: SettableOption | undefin
   // Before anything searches them.
   if (text.length > LONGEST) return [{ path: at, message: `must NOT have more than ${LONGEST} characters` }]
   if (text.includes(MASK))
-    return [{ path: at, message: `write it whole: ${MASK} stands for what is never answered` }]
+    return [{ path: at, message: `write the whole value: ${MASK} is only a placeholder for a secret` }]
   // Those of a wire are checked with its other options, and webhooks with each other.
   if (option.wire !== undefined || path.startsWith(WEBHOOKS) || value === null) return []
   const result = validation('body', option.schema)(value)
@@ -146,7 +146,7 @@ function withValues(options: StoredOptions, values: SettingsChange['values']): S
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** A secret that is stored must not be sent to an address that somebody who does not know it has set. */
+/** Refuses a new address of a provider without its stored secrets: whoever sets the address would receive them. */
 function refuseMovedSecrets(
   stored: StoredOptions,
   values: SettingsChange['values'],

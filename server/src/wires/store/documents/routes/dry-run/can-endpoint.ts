@@ -13,7 +13,7 @@ const CanBody = Type.Object(
     user: Type.Optional(
       Type.Union([Type.String({ minLength: 1, maxLength: 320 }), Type.Null()], {
         description:
-          'The address or the _id of an account, `key` for a service key of the scope store, null for somebody who is not signed in. Default: null.',
+          'The address or the _id of an account, `key` for a service key of the scope store, null for a caller who is not signed in. Default: null.',
         examples: ['ann@example.com'],
       }),
     ),
