@@ -236,7 +236,7 @@ eachEngine((engine) => {
         [
           { 'onchain.chains.base.rpcUrls': ['https://base.example/v2/***'] },
           'onchain.chains.base.rpcUrls',
-          /write it whole/,
+          /write the whole value/,
         ],
         [{ 'auth.sessionSeconds': 1e300 }, 'auth.sessionSeconds', /must be <=/],
         [{ databaseUrl: 'sqlite:x.db' }, 'databaseUrl', /no such option/],
