@@ -1,11 +1,13 @@
 import { Coalescer } from './base/coalesce.ts'
 import { oneLine } from './base/one-line.ts'
 import { within } from './base/within.ts'
-import { createInstance, type App, type AppOptions, type Instance } from './instance.ts'
+import type { App, Instance } from './assemble.ts'
+import { createInstance, type AppOptions } from './instance.ts'
 import { newestVersion, type StoredSettings } from './kernel/settings/stored-settings.ts'
 import type { FailedCheck, SettingChanges } from './wires/core/settings/setting-changes.ts'
 
-export type { App, AppOptions } from './instance.ts'
+export type { App } from './assemble.ts'
+export type { AppOptions } from './instance.ts'
 export {
   defineConfig,
   loadConfig,
