@@ -131,7 +131,12 @@ export type SharedParts = {
   readonly startedAt: number
 }
 
-/** Sets the wires up, and makes the server of what they offer. @throws StartError with what is wrong in the configuration */
+/**
+ * Sets the wires up, and makes the server of what they offer.
+ *
+ * @internal so that the types of the package need none of the parts
+ * @throws StartError with what is wrong in the configuration
+ */
 export async function assemble(parts: ServerParts, changes: SettingChanges): Promise<Instance> {
   const { config, settings, clock, db, wires, running } = parts
   const { log, answered } = parts.log
