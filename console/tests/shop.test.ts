@@ -1,101 +1,133 @@
-// An administrator makes a shop in the console alone: collections, mail, a viewer, a sale, a refund, a customer's payments.
+// Somebody who writes no code makes a shop in the console, with the keyboard alone: collections, mail, a viewer, a sale, a refund,
+// a customer's payments. Meanwhile a second administrator works at a second replica.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { startApp } from '../../server/src/testing/app.ts'
+import type { TestApp } from '../../server/src/testing/app.ts'
+import { startReplicas } from '../../server/src/testing/auth.ts'
 import { withoutChromium } from '../../server/src/testing/chromium.ts'
 import { openConsole } from '../../server/src/testing/console.ts'
 import { eachEngine } from '../../server/src/testing/engines.ts'
 import { startMailServer } from '../../server/src/testing/mail-server.ts'
 import { until } from '../../server/src/testing/until.ts'
+import { choose, open, tabTo, type } from './keyboard.fixture.ts'
 
 describe('a shop without a line of code', { skip: withoutChromium }, () => {
   eachEngine((engine) => {
     test('is made, sells, and answers who bought what', async (t) => {
       const mails = await startMailServer(t, { accounts: { shop: 'a-password' } })
-      const app = await startApp(t, engine, { sandbox: true })
-      const admin = await openConsole(t, app, { at: '#/data' })
-      const { page, user } = admin
-      const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true })
-      const field = (name: string) => page.getByLabel(name, { exact: true })
-      const dialog = () => page.getByRole('dialog')
+      const [app, other] = await startReplicas(t, engine, { sandbox: true })
+      const { page } = await openConsole(t, app, { at: '#/data' })
+      const colleague = await openConsole(t, other, { at: '#/data' })
+      const seen = (text: string | RegExp) => page.getByText(text).first().waitFor()
+      const dialog = () => page.getByRole('dialog').waitFor()
 
-      // Three collections with rules, relations, photos and search from a template, and one of its own.
-      await button('New collection').click()
-      await dialog().getByText('Shop', { exact: true }).click()
-      await dialog().getByRole('button', { name: 'Create' }).click()
-      await page.getByText('products, customers, orders are there.').waitFor()
-      assert.equal(
-        (await app.request('GET', '/store/products')).body.data.length,
-        5,
-        'everybody sees products',
-      )
-      assert.equal((await app.request('GET', '/store/orders')).status, 401)
-      await admin.go('#/data')
-      await button('New collection').click()
-      await field('Name').fill('reviews')
-      await dialog().getByRole('button', { name: 'Continue with its fields' }).click()
-      await button('Add a field').click()
-      await page
-        .getByLabel(/^Name of /)
-        .last()
-        .fill('stars')
-      await button('Create collection…').click()
+      // Three collections with rules, relations, photos and search from a template.
+      await choose(page, 'New collection')
       await dialog()
-        .getByRole('button', { name: /^Put into force/ })
-        .click()
-      await page.getByText('The definition of reviews is in force.').waitFor()
+      await tabTo(page, /^Empty/)
+      for (let at = 0; !(await page.getByRole('radio', { name: /^Shop/ }).isChecked()); at++) {
+        assert.ok(at < 20, 'no arrow key leads to the shop')
+        await page.keyboard.press('ArrowDown')
+      }
+      await choose(page, 'Create')
+      await seen('products, customers, orders are there.')
+      const products = await other.request('GET', '/store/products')
+      assert.equal(products.body.data.length, 5, 'everybody sees products, at any replica')
+      assert.equal((await app.request('GET', '/store/orders')).status, 401)
+
+      // A fourth, of which the second administrator adds a field at the other replica meanwhile.
+      await open(page, 'd', 'Data')
+      await choose(page, 'New collection')
+      await dialog()
+      await type(page, 'Name', 'reviews')
+      await choose(page, 'Continue with its fields')
+      await choose(page, 'Add a field')
+      await page.keyboard.type('stars')
+      await choose(page, 'Create collection…')
+      await dialog()
+      await choose(page, /^Put into force/)
+      await seen('The definition of reviews is in force.')
+      await colleague.go('#/data/reviews/.definition')
+      await colleague.page.getByLabel('Name of stars').waitFor()
+      for (const [desk, name] of [
+        [colleague.page, 'text'],
+        [page, 'author'],
+      ] as const) {
+        await choose(desk, 'Add a field')
+        await desk.keyboard.type(name)
+      }
+      for (const desk of [colleague.page, page]) {
+        await desk.keyboard.press('Control+s')
+        await desk.getByRole('dialog').waitFor()
+        await choose(desk, /^Put into force/)
+        if (desk === page) await seen(/changed|version/)
+        else await desk.getByText('The definition of reviews is in force.').waitFor()
+      }
+      t.diagnostic(await page.getByRole('dialog').innerText())
+      await page.keyboard.press('Escape')
 
       // Mail.
-      await admin.go('#/settings/messaging.smtp')
-      await field('URL').fill(`smtp://shop:a-password@127.0.0.1:${mails.port}`)
-      await field('From').fill('shop@example.com')
-      await button('Check and save').click()
-      await page.getByText('Saved, and in force.').waitFor()
+      await open(page, 's', 'Settings')
+      await choose(page, /^Email/)
+      await type(page, 'URL', `smtp://shop:a-password@127.0.0.1:${mails.port}`)
+      await type(page, 'From', 'shop@example.com')
+      await choose(page, 'Check and save')
+      await seen('Saved, and in force.')
 
       // A colleague who may look.
-      await admin.go('#/users')
-      await button('Add a user').click()
-      await field('Email address').fill('cleo@example.com')
-      await dialog().getByLabel('Role').selectOption('viewer')
-      await dialog().getByRole('button', { name: 'Invite' }).click()
-      assert.equal((await mails.mailTo('cleo@example.com')).parsed.from?.address, 'shop@example.com')
+      await open(page, 'u', 'Users')
+      await choose(page, 'Add a user')
+      await dialog()
+      await type(page, 'Email address', 'cleo@example.com')
+      await tabTo(page, 'Role')
+      await page.keyboard.type('viewer')
+      await choose(page, 'Invite')
+      const invitation = await mails.mailTo('cleo@example.com')
+      assert.equal(invitation.parsed.from?.address, 'shop@example.com')
 
-      // A customer buys a lamp.
-      const customer = await app.register('bob@example.com')
-      const checkout = await app.request('POST', '/pay/cardpay/checkout', {
-        token: customer.token,
-        body: {
-          items: [{ name: 'Lamp', amount: 4_900, currency: 'eur' }],
-          email: 'bob@example.com',
-          successUrl: `${app.url}/done`,
-          cancelUrl: `${app.url}/cancel`,
-        },
-      })
-      assert.equal(checkout.status, 200, checkout.text)
-      const session = checkout.body.url.split('/').at(-1)
+      // A customer buys a lamp at the other replica, which has the new mail server too.
+      const customer = await other.register('bob@example.com')
+      const { transactionId, url } = await buyLamp(other, customer.token)
+      const session = url.split('/').at(-1)
       const paid = await app.request('POST', `/sandbox/api/cardpay/sessions/${session}/pay`, { body: {} })
       assert.ok(paid.status < 300, paid.text)
-      const { transactionId } = checkout.body
       const statusOf = async () =>
         (await app.request('GET', `/pay/transactions/${transactionId}`, { token: customer.token })).body
           .status
       await until(async () => (await statusOf()) === 'completed')
 
       // Half of it is refunded, and what the customer bought is found by the address.
-      await admin.go('#/payments?q=bob@example.com')
-      await page.getByRole('link', { name: '49.00 EUR' }).click()
-      await button('Refund…').click()
-      await field('Amount in EUR').fill('24.50')
-      await dialog().getByRole('button', { name: 'Refund' }).click()
-      await page.getByText('24.50 EUR refunded.').waitFor()
+      await open(page, 'p', 'Payments')
+      await page.keyboard.press('/')
+      await page.keyboard.type('bob@example.com')
+      await choose(page, '49.00 EUR')
+      await page.getByRole('button', { name: 'Refund…' }).waitFor()
+      await choose(page, 'Refund…')
+      await dialog()
+      await type(page, 'Amount in EUR', '24.50')
+      await page.keyboard.press('Enter')
+      await seen('24.50 EUR refunded.')
       assert.equal(await statusOf(), 'partially_refunded')
-      await admin.go(
+      await colleague.go(
         `#/payments?owner=${customer.email}&from=${new Date(app.clock.now()).toISOString().slice(0, 7)}-01`,
       )
-      await page.getByRole('link', { name: '49.00 EUR' }).waitFor()
-      assert.equal(await page.getByRole('link', { name: /EUR$/ }).count(), 1)
-      assert.ok(user.email.endsWith('@console.example'), 'all of it by one administrator')
+      await colleague.page.getByRole('link', { name: '49.00 EUR' }).waitFor()
+      assert.equal(await colleague.page.getByRole('link', { name: /EUR$/ }).count(), 1)
     })
   })
 })
+
+async function buyLamp(app: TestApp, token: string): Promise<{ transactionId: string; url: string }> {
+  const { status, body, text } = await app.request('POST', '/pay/cardpay/checkout', {
+    token,
+    body: {
+      items: [{ name: 'Lamp', amount: 4_900, currency: 'eur' }],
+      email: 'bob@example.com',
+      successUrl: `${app.url}/done`,
+      cancelUrl: `${app.url}/cancel`,
+    },
+  })
+  assert.equal(status, 200, text)
+  return body
+}

@@ -12,45 +12,10 @@ import { eachEngine } from '../../server/src/testing/engines.ts'
 import { startMailServer } from '../../server/src/testing/mail-server.ts'
 import { until } from '../../server/src/testing/until.ts'
 import { startTill } from '../../server/src/wires/pay/pay.fixture.ts'
+import { choose, open, type } from './keyboard.fixture.ts'
 
-const TABS_MAX = 80
 /** A desktop, and a small phone. */
 const WIDTHS = { sqlite: 1280, postgres: 320 }
-
-/** What has the focus is called: its label, or its text. */
-const focused = (page: Page): Promise<string> =>
-  page.evaluate<string>(
-    `{
-      const element = document.activeElement
-      const label = element.id && document.querySelector('label[for="' + CSS.escape(element.id) + '"]')
-      element.getAttribute('aria-label') ?? (label ? label.textContent : element.textContent)
-    }`,
-  )
-
-/** Presses Tab until something of this name has the focus. */
-async function tabTo(page: Page, name: string): Promise<void> {
-  for (let presses = 0; presses < TABS_MAX; presses++) {
-    if ((await focused(page)).trim() === name) return
-    await page.keyboard.press('Tab')
-  }
-  throw new Error(`no Tab leads to "${name}"`)
-}
-
-async function choose(page: Page, name: string): Promise<void> {
-  await tabTo(page, name)
-  await page.keyboard.press('Enter')
-}
-
-/** Opens a screen by its letter. */
-async function open(page: Page, letter: string, title: string): Promise<void> {
-  // A field that has the focus takes letters as text.
-  await page.keyboard.press('Escape')
-  await page.keyboard.press('Escape')
-  await page.evaluate('document.activeElement?.blur()')
-  await page.keyboard.press('g')
-  await page.keyboard.press(letter)
-  await page.getByRole('heading', { name: title, level: 1 }).waitFor()
-}
 
 const toast = (page: Page, text: string | RegExp) => page.locator('.toasts').getByText(text).last().waitFor()
 
@@ -67,10 +32,8 @@ describe('the first ten minutes with the console', { skip: withoutChromium }, ()
 
       // The first account is an administrator.
       await page.getByRole('form', { name: 'First administrator' }).waitFor()
-      await tabTo(page, 'Email address')
-      await page.keyboard.type('ada@example.com')
-      await tabTo(page, 'Password')
-      await page.keyboard.type(PASSWORD)
+      await type(page, 'Email address', 'ada@example.com')
+      await type(page, 'Password', PASSWORD)
       await page.keyboard.press('Enter')
       await page.getByRole('heading', { name: /^shop/, level: 1 }).waitFor()
       await page.getByText('healthy').waitFor()
@@ -110,9 +73,7 @@ describe('the first ten minutes with the console', { skip: withoutChromium }, ()
       await page.getByRole('link', { name: row }).waitFor()
       await choose(page, row)
       await page.getByLabel('Value of title').waitFor()
-      await tabTo(page, 'Value of title')
-      await page.keyboard.press('Control+a')
-      await page.keyboard.type('Momo, second edition')
+      await type(page, 'Value of title', 'Momo, second edition')
       await page.keyboard.press('Control+s')
       await toast(page, 'Saved.')
       const titleOf = async () => (await till.call(`GET /store/books/${book._id}`)).body.title
@@ -125,9 +86,7 @@ describe('the first ten minutes with the console', { skip: withoutChromium }, ()
       await page.getByRole('button', { name: 'Refund…' }).waitFor()
       await choose(page, 'Refund…')
       await page.getByRole('dialog').waitFor()
-      await tabTo(page, 'Amount in EUR')
-      await page.keyboard.press('Control+a')
-      await page.keyboard.type('2.50')
+      await type(page, 'Amount in EUR', '2.50')
       await page.keyboard.press('Enter')
       await toast(page, '2.50 EUR refunded.')
       assert.equal((await till.transaction(payment)).refundedAmount, 250)
@@ -157,8 +116,7 @@ describe('the first ten minutes with the console', { skip: withoutChromium }, ()
       await page.getByText('The archive is whole').waitFor()
       await choose(page, 'Restore…')
       await page.getByRole('dialog').waitFor()
-      await tabTo(page, 'Type shop to continue')
-      await page.keyboard.type('shop')
+      await type(page, 'Type shop to continue', 'shop')
       await page.keyboard.press('Enter')
       await toast(page, /^Restored\./)
       assert.equal(await titleOf(), 'Momo, second edition')
