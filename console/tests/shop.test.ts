@@ -9,6 +9,7 @@ import { withoutChromium } from '../../server/src/testing/chromium.ts'
 import { openConsole } from '../../server/src/testing/console.ts'
 import { eachEngine } from '../../server/src/testing/engines.ts'
 import { startMailServer } from '../../server/src/testing/mail-server.ts'
+import { startOidcIssuer } from '../../server/src/testing/oidc-issuer.ts'
 import { until } from '../../server/src/testing/until.ts'
 import { choose, open, tabTo, type } from './keyboard.fixture.ts'
 
@@ -74,6 +75,23 @@ describe('a shop without a line of code', { skip: withoutChromium }, () => {
       await type(page, 'From', 'shop@example.com')
       await choose(page, 'Check and save')
       await seen('Saved, and in force.')
+
+      // Sign-in by a provider.
+      const issuer = await startOidcIssuer(t, {
+        redirectUris: [`${other.url}/auth/idpa/callback`],
+        clientId: 'shop',
+      })
+      await open(page, 's', 'Settings')
+      await choose(page, /^Google/)
+      await page.getByLabel('Issuer', { exact: true }).waitFor()
+      await type(page, 'Issuer', issuer.url)
+      await type(page, 'Client ID', 'shop')
+      await type(page, 'Client secret', 'a-password')
+      await choose(page, 'Check and save')
+      await seen('Saved, and in force.')
+      await until(async () =>
+        (await other.request('GET', '/auth/idpa')).headers.get('location')?.startsWith(issuer.url),
+      )
 
       // A colleague who may look.
       await open(page, 'u', 'Users')
