@@ -1573,6 +1573,10 @@ type TransactionDetails = {
   createdAt: string
   /** ISO 8601, UTC, with milliseconds. */
   updatedAt: string
+  /** What the request asked for; the description of a wallet order is one item. */
+  items?: TransactionItem[]
+  /** Who paid, as the provider told with the money. For operators; erased with the account. */
+  buyer?: Buyer
   /** The provider’s id of the payment. */
   paymentId?: string
   /** Decimal places of the currency at this provider. */
@@ -1583,6 +1587,37 @@ type TransactionDetails = {
   dispute?: TransactionDispute
   /** Each change of status, oldest first. */
   history: TransactionChange[]
+}
+
+type TransactionItem = {
+  name: string
+  quantity: number
+  /** Of one of them, in the unit of the transaction’s amount. */
+  amount: number
+  displayAmount: string
+}
+
+/** Who paid, as the provider told with the money. For operators; erased with the account. */
+type Buyer = {
+  name?: string
+  email?: string
+  phone?: string
+  address?: PostalAddress
+  /** Where the goods go, if the payment asked for it. */
+  shipping?: {
+    name?: string
+    address?: PostalAddress
+  }
+}
+
+type PostalAddress = {
+  line1?: string
+  line2?: string
+  postalCode?: string
+  city?: string
+  state?: string
+  /** ISO 3166-1 alpha-2. */
+  country?: string
 }
 
 type TransactionRefund = {
@@ -3740,6 +3775,8 @@ export interface Api {
       successUrl: string
       /** Where the buyer goes after cancelling. An absolute http or https URL. */
       cancelUrl: string
+      /** The provider asks the buyer where the goods go, in one of these countries (ISO 3166-1 alpha-2). */
+      shippingCountries?: string[] | undefined
       /** A reference of your own, such as the number of an order; several payments may have the same. */
       merchantReference?: string | undefined
       /** Texts of your own, by names of at most 40 characters; they are not sent to the provider. */
@@ -3790,6 +3827,8 @@ export interface Api {
       returnUrl: string
       /** Where the buyer goes after cancelling. An absolute http or https URL. */
       cancelUrl: string
+      /** The provider asks the buyer where the goods go. */
+      hasShipping?: boolean | undefined
       /** A reference of your own, such as the number of an order; several payments may have the same. */
       merchantReference?: string | undefined
       /** Texts of your own, by names of at most 40 characters; they are not sent to the provider. */

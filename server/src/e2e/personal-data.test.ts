@@ -206,13 +206,17 @@ describe('the data of a person', () => {
       await call('POST', '/messaging/email', { to: email, subject: text, body }, admin.token)
       await call('POST', '/messaging/email', { to: [email, OTHERS[0]], subject: text, body }, admin.token)
       await call('POST', '/messaging/sms', { to: phone, body: text }, admin.token)
-      await call('POST', '/pay/cardpay/checkout', {
+      const bought = await call('POST', '/pay/cardpay/checkout', {
         items: [{ name: 'Tea', amount: 1250, currency: 'eur' }],
         successUrl: 'https://shop.example/paid',
         cancelUrl: 'https://shop.example/',
         email,
         metadata: { text },
       })
+      await call('POST', `/sandbox/api/cardpay/sessions/${bought.sessionId}/pay`)
+      await until(
+        async () => (await call('GET', `/pay/transactions/${bought.transactionId}`)).status === 'completed',
+      )
       await call('POST', '/onchain/wallets', { name: text })
       await call('GET', `/auth/users/${id}`, undefined, admin.token)
       await call('PATCH', `/auth/users/${id}`, { name: `${PERSON.name} II` }, admin.token)
@@ -248,6 +252,8 @@ describe('the data of a person', () => {
           'store/documents/notes.ndjson',
           'store/files.ndjson',
           'pay/calls.ndjson',
+          'pay/ledger.ndjson',
+          'pay/events.ndjson',
           'pay/transactions.ndjson',
           'auth/users.ndjson',
           'auth/sessions.ndjson',
@@ -299,6 +305,8 @@ describe('the data of a person', () => {
       assert.deepEqual(told(kept), [
         'orders',
         'captures and refunds',
+        'entries of the ledger',
+        'events of payment providers',
         'payments',
         'wallets',
         'entries of the audit log',
