@@ -1222,6 +1222,44 @@ type RefusedLine = {
   message: string
 }
 
+type UserTimeline = {
+  entries: TimelineEntry[]
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
+type TimelineEntry = {
+  /** Which part of a wire has it; wires of your own may have others. */
+  part: string
+  /** ISO 8601, UTC. */
+  at: string
+  text: string
+  /** A subject, a reason, the text of a note. */
+  detail?: string
+  /** What became of it. */
+  state?: string
+  /** The id of who did it, if that is another one. */
+  by?: string
+  /** The screen of the console with the record. */
+  opens?: string
+}
+
+type NotePage = {
+  notes: Note[]
+  limit: number
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
+type Note = {
+  _id: string
+  text: string
+  /** The id of the account or service key that wrote it. */
+  author?: string
+  /** ISO 8601, UTC. */
+  createdAt: string
+}
+
 type Impersonation = {
   /** An access token, with the administrator in the claim `act` (RFC 8693). */
   token: string
@@ -3618,6 +3656,42 @@ export interface Api {
   'GET /auth/users/:id/export': {
     reply: PersonalExport | RunningPersonalExport
     errors: 'NOT_FOUND' | 'UNAVAILABLE'
+  }
+  /** Get the timeline of a user */
+  'GET /auth/users/:id/timeline': {
+    query: {
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+    }
+    reply: UserTimeline
+    errors: 'NOT_FOUND'
+  }
+  /** List the notes about a user, newest first */
+  'GET /auth/users/:id/notes': {
+    query: {
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+    }
+    reply: NotePage
+    errors: 'NOT_FOUND'
+  }
+  /** Create a note about a user */
+  'POST /auth/users/:id/notes': {
+    body: {
+      text: string
+    }
+    reply: Note
+    errors: 'NOT_FOUND'
+    idempotent: true
+  }
+  /** Delete a note about a user */
+  'DELETE /auth/users/:id/notes/:noteId': {
+    reply: Confirmation
+    errors: 'NOT_FOUND'
   }
   /** Unlock a user */
   'POST /auth/users/:id/unlock': {

@@ -27,6 +27,7 @@ const PASSWORD = 'correct horse battery'
 /** What has the id afterwards, and nothing else of the person. */
 const KEPT = [
   'onchain_wallets',
+  'pay_ledger',
   'pay_transactions',
   'shop_orders',
   'sixwire_audit',
@@ -220,6 +221,7 @@ describe('the data of a person', () => {
       await call('POST', '/onchain/wallets', { name: text })
       await call('GET', `/auth/users/${id}`, undefined, admin.token)
       await call('PATCH', `/auth/users/${id}`, { name: `${PERSON.name} II` }, admin.token)
+      await call('POST', `/auth/users/${id}/notes`, { text }, admin.token)
       // What takes a browser or an app.
       await db.batch([
         sql`insert into auth_totp (user_id, secret, last_step, created_at) values (${id}, 'sealed-secret', 1, 1)`,
@@ -260,6 +262,7 @@ describe('the data of a person', () => {
           'auth/identities.ndjson',
           'auth/phones.ndjson',
           'auth/totp.ndjson',
+          'auth/notes.ndjson',
           'auth/active_hours.ndjson',
           'onchain/wallets.ndjson',
           'messaging/messages.ndjson',
@@ -295,6 +298,7 @@ describe('the data of a person', () => {
         'accounts at identity providers',
         'phone numbers',
         'authenticator apps',
+        'notes of the staff',
         'hours of activity',
         'messages',
         'requests in the log',

@@ -16,7 +16,10 @@ export const Purchase = ({ of: { items, buyer, currency } }: { of: PaymentDetail
             buyer.email !== undefined && ['Paid as', <Text>{buyer.email}</Text>],
             buyer.phone !== undefined && ['Phone', <Text>{buyer.phone}</Text>],
             buyer.address && ['Address', <Address of={buyer.address} />],
-            buyer.shipping && ['Ships to', <Address name={buyer.shipping.name} of={buyer.shipping.address} />],
+            buyer.shipping && [
+              'Ships to',
+              <Address name={buyer.shipping.name} of={buyer.shipping.address} />,
+            ],
           ]}
         />
       </>

@@ -4,6 +4,7 @@ import type { Snapshot, StepWith } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import type { Actor } from '../../http/actor.ts'
 import type { NotYet } from '../jobs/job.ts'
+import type { TimelineEntry } from './timeline.ts'
 
 /** A person, by all that records know one by. */
 export type DataSubject = {
@@ -97,12 +98,22 @@ export type PersonalExport =
       readonly expiresAt: number
     }
 
+/** A page of what happened to a person, newest first. */
+export type PersonTimeline = {
+  /** `part`: the part of a wire that has it, such as `payments`. */
+  readonly entries: readonly (Omit<TimelineEntry, 'key'> & { readonly part: string })[]
+  /** Absent on the last page. */
+  readonly nextCursor?: string
+}
+
 /** What all wires hold of persons together. */
 export type PersonalData = {
   /** What the deletion of an account erases, and what it keeps. */
   deletion(person: DataSubject): Promise<{ erased: readonly DeletedRecords[]; kept: readonly KeptRecords[] }>
   /** The step, for the batch that deletes the account, which has all else erased. */
   eraseSql(person: DataSubject): StepWith
+  /** What happened to a person in all wires. @throws VALIDATION_ERROR at `/query/cursor` */
+  timeline(person: DataSubject, page: { cursor: string | undefined; limit: number }): Promise<PersonTimeline>
   /** The export of an account; begins one if there is none, or if the last one failed. @throws UNAVAILABLE without a storage */
   export(account: string, actor: Actor): Promise<PersonalExport>
   /** Opens an archive by the token of its link. @throws UNAUTHORIZED, NOT_FOUND */
