@@ -142,9 +142,7 @@ function readShipping(params: StripeParameters): StripeSession['shipping_address
       `Invalid ${child.name('allowed_countries')}: must be two-letter codes of countries.`,
     )
   return {
-    allowed_countries: countries as NonNullable<
-      StripeSession['shipping_address_collection']
-    >['allowed_countries'],
+    allowed_countries: countries,
   }
 }
 

@@ -1,6 +1,6 @@
 import { invalid } from '../../base/errors.ts'
-import type { DataSubject, PersonTimeline } from '../wire/personal-data.ts'
-import type { TimelineEntry, TimelinePart } from '../wire/timeline.ts'
+import type { DataSubject, PersonEvent, PersonTimeline } from '../wire/personal-data.ts'
+import type { TimelinePart } from '../wire/timeline.ts'
 
 const LIMIT_MAX = 100
 
@@ -26,7 +26,7 @@ export async function readTimeline(
       return { name, entries: [...entries] }
     }),
   )
-  const entries: { part: string; entry: TimelineEntry }[] = []
+  const entries: { part: string; entry: PersonEvent }[] = []
   const reached: Record<string, string> = { ...places }
   while (entries.length < limit) {
     const next = latestOf(read)
@@ -43,7 +43,7 @@ export async function readTimeline(
 }
 
 /** The part whose next entry is the newest. */
-const latestOf = <P extends { entries: readonly TimelineEntry[] }>(parts: readonly P[]): P | undefined =>
+const latestOf = <P extends { entries: readonly PersonEvent[] }>(parts: readonly P[]): P | undefined =>
   parts
     .filter(({ entries }) => entries.length > 0)
     .reduce<P | undefined>(

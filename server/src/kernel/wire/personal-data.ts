@@ -4,7 +4,6 @@ import type { Snapshot, StepWith } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import type { Actor } from '../../http/actor.ts'
 import type { NotYet } from '../jobs/job.ts'
-import type { TimelineEntry } from './timeline.ts'
 
 /** A person, by all that records know one by. */
 export type DataSubject = {
@@ -98,10 +97,28 @@ export type PersonalExport =
       readonly expiresAt: number
     }
 
+/** Something that happened to a person. */
+export type PersonEvent = {
+  /** Its place in its part, from which the next page goes on: an id, or a number as text. */
+  readonly key: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** What it is, in a few words: `Payment of 12.30 EUR`. */
+  readonly text: string
+  /** One line more, such as a subject or a reason. */
+  readonly detail?: string
+  /** What became of it: `completed`, `deleted`. */
+  readonly state?: string
+  /** The id of the account or service key that did it, if that is another one. */
+  readonly by?: string
+  /** The screen of the console with the record: `payments/01m825ceev…`. */
+  readonly opens?: string
+}
+
 /** A page of what happened to a person, newest first. */
 export type PersonTimeline = {
   /** `part`: the part of a wire that has it, such as `payments`. */
-  readonly entries: readonly (Omit<TimelineEntry, 'key'> & { readonly part: string })[]
+  readonly entries: readonly (Omit<PersonEvent, 'key'> & { readonly part: string })[]
   /** Absent on the last page. */
   readonly nextCursor?: string
 }

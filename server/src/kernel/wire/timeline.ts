@@ -1,23 +1,5 @@
 import { sql, type Sql } from '../../db/sql.ts'
-import type { DataSubject } from './personal-data.ts'
-
-/** Something that happened to a person. */
-export type TimelineEntry = {
-  /** Its place in its part, from which the next page goes on: an id, or a number as text. */
-  readonly key: string
-  /** Milliseconds since 1970. */
-  readonly at: number
-  /** What it is, in a few words: `Payment of 12.30 EUR`. */
-  readonly text: string
-  /** One line more, such as a subject or a reason. */
-  readonly detail?: string
-  /** What became of it: `completed`, `deleted`. */
-  readonly state?: string
-  /** The id of the account or service key that did it, if that is another one. */
-  readonly by?: string
-  /** The screen of the console with the record: `payments/01m825ceev…`. */
-  readonly opens?: string
-}
+import type { DataSubject, PersonEvent } from './personal-data.ts'
 
 /** What a wire knows of what happened to a person, for `GET /auth/users/:id/timeline`. */
 export type TimelinePart = {
@@ -31,7 +13,7 @@ export type TimelinePart = {
   readonly read: (
     person: DataSubject,
     page: { before: string | undefined; limit: number },
-  ) => Promise<readonly TimelineEntry[]>
+  ) => Promise<readonly PersonEvent[]>
 }
 
 /**

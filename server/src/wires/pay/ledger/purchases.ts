@@ -2,7 +2,7 @@ import { parseJson } from '../../../base/json.ts'
 import type { Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { buyerFrom } from '../providers/answers.ts'
-import type { Buyer, Order, PaymentSnapshot } from '../providers/provider.ts'
+import type { PaymentBuyer, Order, PaymentSnapshot } from '../providers/provider.ts'
 import { displayOf, numberOf } from './amounts.ts'
 import { feesSql } from './fees.ts'
 import type { LedgerTransaction } from './ledger.ts'
@@ -17,7 +17,7 @@ export type TransactionItem = {
   displayAmount: string
 }
 
-export type Purchase = { items?: TransactionItem[]; buyer?: Buyer }
+export type Purchase = { items?: TransactionItem[]; buyer?: PaymentBuyer }
 
 /** The items of an order as they are stored; a description is one item. */
 export function itemsTextOf({ items, description, amount }: Pick<Order, 'items' | 'description' | 'amount'>) {
@@ -43,7 +43,7 @@ export function purchaseOf(
   const items = parseJson(stored.items ?? 'null') as
     | { name: string; quantity: number; amount: string }[]
     | null
-  const buyer = parseJson(stored.buyer ?? '{}') as Buyer
+  const buyer = parseJson(stored.buyer ?? '{}') as PaymentBuyer
   return {
     ...(items && {
       items: items.map(({ name, quantity, amount }) => ({

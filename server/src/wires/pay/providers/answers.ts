@@ -1,7 +1,7 @@
 import { oneLine } from '../../../base/one-line.ts'
 import {
   ENTRY_STATES,
-  type Buyer,
+  type PaymentBuyer,
   type LedgerEntry,
   type ProviderEvent,
   type PaymentSnapshot,
@@ -68,7 +68,7 @@ const BUYER_TEXTS = ['name', 'email', 'phone'] as const
 const ADDRESS_TEXTS = ['line1', 'line2', 'postalCode', 'city', 'state', 'country'] as const
 
 /** The texts of a buyer that are there, each as one line. */
-export function buyerFrom(value: unknown): Buyer {
+export function buyerFrom(value: unknown): PaymentBuyer {
   const { address, shipping } = fieldsOf(value)
   const recipient = fieldsOf(shipping)
   return {

@@ -111,7 +111,7 @@ export type PostalAddress = {
 }
 
 /** Who paid, as far as the provider knows. */
-export type Buyer = {
+export type PaymentBuyer = {
   name?: string
   email?: string
   phone?: string
@@ -131,7 +131,7 @@ export type PaymentSnapshot = {
   /** What the provider took of the payment and what it left, before refunds, in minor units of the currency it pays out in. */
   fees?: { fee: bigint; net: bigint; currency: string; exponent: number }
   /** Who paid. It is stored with the first sight of a charge. */
-  buyer?: Buyer
+  buyer?: PaymentBuyer
   /** Every object that the provider has for it. An open session or order without a payment has none. */
   entries: readonly LedgerEntry[]
 }

@@ -1,5 +1,5 @@
 import { buyerFrom } from '../answers.ts'
-import type { Buyer, LedgerEntry, PaymentSnapshot } from '../provider.ts'
+import type { PaymentBuyer, LedgerEntry, PaymentSnapshot } from '../provider.ts'
 import {
   idOf,
   linkedId,
@@ -121,7 +121,7 @@ export function orderOf(answer: unknown): OrderView | undefined {
 }
 
 /** Who paid: https://developer.paypal.com/docs/api/orders/v2/#orders_get */
-function buyerOf(order: PaypalFields, unit: PaypalFields | undefined): Buyer {
+function buyerOf(order: PaypalFields, unit: PaypalFields | undefined): PaymentBuyer {
   // `payer` is deprecated, and the source has the same fields.
   const payer = objectOf(objectOf(order['payment_source'])['paypal'] ?? order['payer'])
   const { given_name: given, surname } = objectOf(payer['name'])

@@ -1,6 +1,6 @@
 import { oneLine } from '../../../../base/one-line.ts'
 import { buyerFrom } from '../answers.ts'
-import type { Buyer, LedgerEntry, EntryKind, PaymentSnapshot } from '../provider.ts'
+import type { PaymentBuyer, LedgerEntry, EntryKind, PaymentSnapshot } from '../provider.ts'
 import { STRIPE_CURRENCIES } from './stripe-currencies.ts'
 import {
   amountOf,
@@ -118,7 +118,7 @@ function feesOf({ fee, net, currency }: StripeFields): PaymentSnapshot['fees'] {
 }
 
 /** Who paid: https://docs.stripe.com/api/checkout/sessions/object#checkout_session_object-customer_details */
-function buyerOf(session: StripeFields): Buyer {
+function buyerOf(session: StripeFields): PaymentBuyer {
   const { name, email, phone, address } = fieldsOf(session['customer_details'])
   // `shipping_details` was a field of the session itself until the API of 2025-03-31.
   const shipping = fieldsOf(
