@@ -83,6 +83,18 @@ type Overview = {
     severity: 'warning' | 'fault'
     problem: string
     remedy: string
+    /** A call that mends it. */
+    mend?: {
+      /** The words of its button. */
+      label: string
+      /** Method and path. */
+      call: string
+      body?: Record<string, unknown>
+      /** What is asked before. */
+      asks?: string
+      /** What is said when it is done. */
+      done: string
+    }
     /** The place of the console where it is mended or looked at. */
     opens?: {
       title: string
