@@ -6,7 +6,7 @@ import { place, setQuery } from './router.tsx'
 export type ListFilter = { name: string; label: string } & (
   | {
       kind: 'search'
-      /** What helps to write it; the arrow down opens it, too. */
+      /** A button beside it, for what helps to write it. */
       helper?: { title: string; open: () => void; disabled: boolean }
     }
   | { kind: 'text'; type?: 'text' | 'date' | 'datetime-local' | 'number' }
@@ -63,10 +63,7 @@ function TextFilter({ name, label, ...rest }: Exclude<ListFilter, { kind: 'choic
         timer.current = setTimeout(() => setQuery({ [name]: value }), WAIT_MS)
       }}
       onKeyDown={(event) => {
-        if (event.key === 'ArrowDown' && helper && !helper.disabled) {
-          event.preventDefault()
-          helper.open()
-        } else if (event.key === 'Escape') {
+        if (event.key === 'Escape') {
           // A browser empties a field of the type search.
           event.preventDefault()
           event.currentTarget.blur()
