@@ -110,9 +110,9 @@ describe('the screens of people', { skip: withoutChromium }, () => {
       await checkLooks(page, 'the notes about a user')
       await page.getByRole('tab', { name: 'Timeline' }).click()
       for (const text of ['Account created', 'Signed in', 'Likes tea.'])
-        await page.locator('.timeline').getByText(text, { exact: true }).waitFor()
+        await page.locator('.happened').getByText(text, { exact: true }).waitFor()
       await checkLooks(page, 'the timeline of a user')
-      await page.locator('.timeline').getByRole('link', { name: 'Payment of 10.00 EUR' }).click()
+      await page.locator('.happened').getByRole('link', { name: 'Payment of 10.00 EUR' }).click()
       await page.getByRole('heading', { name: '10.00 EUR completed' }).waitFor()
     })
 

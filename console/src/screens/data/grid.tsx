@@ -129,10 +129,12 @@ function WordsHint({ known, collection }: { known: KnownFields | undefined; coll
   const { rest } = partsOfText(place.value.query.get('filter') ?? '')
   if (isFilterText(rest) || !known || known.search.length > 0) return null
   return (
-    <p class="notice">
-      Every document is read for these letters. Declare <code>search</code> in the{' '}
-      <Link to={href(['data', collection, DEFINITION])}>fields and rules</Link> to find words by an index.
-    </p>
+    <div class="notice">
+      <p>
+        Every document is read for these letters. Declare <code>search</code> in the{' '}
+        <Link to={href(['data', collection, DEFINITION])}>fields and rules</Link> to find words by an index.
+      </p>
+    </div>
   )
 }
 

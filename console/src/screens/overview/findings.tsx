@@ -40,21 +40,23 @@ export const Findings = ({ findings, again }: { findings: readonly Finding[]; ag
                 </p>
               )}
             </div>
-            {mend && (
-              <button
-                type="button"
-                class="small primary"
-                disabled={!canWrite.value}
-                onClick={() => begin(mend, again)}
-              >
-                <Text>{mend.label}</Text>
-              </button>
-            )}
-            {opens && (
-              <a class="button small" href={`#/${opens.at}`}>
-                <Text>{opens.title}</Text>
-              </a>
-            )}
+            <div class="buttons">
+              {mend && (
+                <button
+                  type="button"
+                  class="small primary"
+                  disabled={!canWrite.value}
+                  onClick={() => begin(mend, again)}
+                >
+                  <Text>{mend.label}</Text>
+                </button>
+              )}
+              {opens && (
+                <a class="button small" href={`#/${opens.at}`}>
+                  <Text>{opens.title}</Text>
+                </a>
+              )}
+            </div>
           </li>
         ))}
       </ul>

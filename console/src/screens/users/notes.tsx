@@ -45,7 +45,7 @@ export function UserNotes({ id }: { id: string }) {
       </Form>
       <Show of={loaded}>
         {({ notes }) => (
-          <ol class="timeline">
+          <ol class="happened">
             {notes.map(({ _id, text, author, createdAt }) => (
               <li key={_id}>
                 <Time at={createdAt} />

@@ -47,7 +47,7 @@ export function UserTimeline({ id }: { id: string }) {
   if (isFirst) return <p class="soft">Loading…</p>
   return (
     <>
-      <ol class="timeline">
+      <ol class="happened">
         {rows.map((entry, at) => (
           <li key={at}>
             <Time at={entry.at} />
@@ -60,15 +60,15 @@ export function UserTimeline({ id }: { id: string }) {
                   <Text>{entry.text}</Text>
                 </Link>
               )}{' '}
-              {entry.state !== undefined && <Badge>{entry.state}</Badge>}
-              {(entry.detail !== undefined || entry.by !== undefined) && (
+              {entry.state !== undefined && <Badge>{entry.state.replaceAll('_', ' ')}</Badge>}
+              {entry.detail !== undefined && (
+                <p class="soft note">
+                  <Text>{entry.detail}</Text>
+                </p>
+              )}
+              {entry.by !== undefined && (
                 <p class="soft">
-                  <Text>{entry.detail ?? ''}</Text>{' '}
-                  {entry.by !== undefined && (
-                    <>
-                      by <Owner of={entry.by} />
-                    </>
-                  )}
+                  by <Owner of={entry.by} />
                 </p>
               )}
             </div>
