@@ -1,7 +1,5 @@
-import type { AreaName } from './screens.ts'
-
-/** Lines in a square of 20. */
-const LINES: Readonly<Record<AreaName | 'more' | 'search', string>> = {
+/** Lines in a square of 20, of the areas of the menu and more. */
+const LINES = {
   overview: 'M3 3h6v8H3zM12 3h5v4h-5zM12 10h5v7h-5zM3 14h6v3H3z',
   data: 'M3.5 5c0-1.4 2.9-2.5 6.5-2.5s6.5 1.1 6.5 2.5-2.9 2.5-6.5 2.5S3.5 6.4 3.5 5v10c0 1.4 2.9 2.5 6.5 2.5s6.5-1.1 6.5-2.5V5M3.5 10c0 1.4 2.9 2.5 6.5 2.5s6.5-1.1 6.5-2.5',
   people:

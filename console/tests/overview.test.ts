@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
+import { sql } from '../../server/src/db/sql.ts'
 import { startApp, type TestApp } from '../../server/src/testing/app.ts'
 import { withoutChromium } from '../../server/src/testing/chromium.ts'
 import { checkLooks, openConsole, settled, type ConsolePage } from '../../server/src/testing/console.ts'
@@ -32,6 +33,21 @@ describe('the overview of the console', { skip: withoutChromium }, () => {
       await page.getByText('Nothing in this time: Revenue, Refunds, Messages').waitFor()
       assert.equal(await tile('Revenue').count(), 0)
       assert.equal(await tile('Messages').count(), 0)
+    })
+
+    test('mends a finding by its button, after a question', async () => {
+      const { page } = admin
+      const now = app.clock.now()
+      await app.app.db.write(sql`
+        insert into sixwire_jobs (id, kind, payload, state, attempts, run_at, created_at, last_error)
+        values ('j1', 'auth.clean', 'null', 'failed', 10, ${now}, ${now}, 'no')`)
+      await page.reload()
+      const findings = page.getByRole('region', { name: 'Findings' })
+      await findings.getByRole('button', { name: 'Run the failed jobs again' }).click()
+      await checkLooks(page, 'the question before a finding is mended')
+      await page.getByRole('dialog').getByRole('button', { name: 'Run the failed jobs again' }).click()
+      await page.getByText('The jobs run again.').first().waitFor()
+      await findings.getByText(/failed for good/).waitFor({ state: 'detached' })
     })
 
     test('draws each series with its total and change, for the range of the address', async () => {

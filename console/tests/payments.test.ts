@@ -101,6 +101,11 @@ describe('the screens of payments', { skip: withoutChromium }, () => {
       const { page } = admin
       const id = await paid(1_000, 'eur')
       await open(id)
+      // Who bought what.
+      const pane = page.getByRole('region', { name: 'Details' })
+      await pane.getByRole('row', { name: 'Book 1 10.00 EUR' }).waitFor()
+      for (const line of ['Carol Buyer', 'carol.buyer@example.com', 'Rosenweg 1'])
+        await pane.getByText(line, { exact: true }).waitFor()
       const dialog = await refundDialog()
       const amount = dialog.getByLabel('Amount in EUR')
       assert.equal(await amount.inputValue(), '10.00')

@@ -103,6 +103,17 @@ describe('the screens of people', { skip: withoutChromium }, () => {
         assert.match(await section.getByRole('list').innerText(), text)
       }
       await checkLooks(page, 'the records of all wires of a user')
+      await page.getByRole('tab', { name: 'Notes' }).click()
+      await page.getByLabel('New note').fill('Likes tea.')
+      await page.getByRole('button', { name: 'Add', exact: true }).click()
+      await page.getByText('Likes tea.', { exact: true }).last().waitFor()
+      await checkLooks(page, 'the notes about a user')
+      await page.getByRole('tab', { name: 'Timeline' }).click()
+      for (const text of ['Account created', 'Signed in', 'Likes tea.'])
+        await page.locator('.happened').getByText(text, { exact: true }).waitFor()
+      await checkLooks(page, 'the timeline of a user')
+      await page.locator('.happened').getByRole('link', { name: 'Payment of 10.00 EUR' }).click()
+      await page.getByRole('heading', { name: '10.00 EUR completed' }).waitFor()
     })
 
     test('lock out, let in again and change a user', async () => {

@@ -83,6 +83,18 @@ type Overview = {
     severity: 'warning' | 'fault'
     problem: string
     remedy: string
+    /** A call that mends it. */
+    mend?: {
+      /** The words of its button. */
+      label: string
+      /** Method and path. */
+      call: string
+      body?: Record<string, unknown>
+      /** What is asked before. */
+      asks?: string
+      /** What is said when it is done. */
+      done: string
+    }
     /** The place of the console where it is mended or looked at. */
     opens?: {
       title: string
@@ -1222,6 +1234,44 @@ type RefusedLine = {
   message: string
 }
 
+type UserTimeline = {
+  entries: TimelineEntry[]
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
+type TimelineEntry = {
+  /** Which part of a wire has it; wires of your own may have others. */
+  part: string
+  /** ISO 8601, UTC. */
+  at: string
+  text: string
+  /** A subject, a reason, the text of a note. */
+  detail?: string
+  /** What became of it. */
+  state?: string
+  /** The id of who did it, if that is another one. */
+  by?: string
+  /** The screen of the console with the record. */
+  opens?: string
+}
+
+type NotePage = {
+  notes: Note[]
+  limit: number
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
+type Note = {
+  _id: string
+  text: string
+  /** The id of the account or service key that wrote it. */
+  author?: string
+  /** ISO 8601, UTC. */
+  createdAt: string
+}
+
 type Impersonation = {
   /** An access token, with the administrator in the claim `act` (RFC 8693). */
   token: string
@@ -1573,6 +1623,10 @@ type TransactionDetails = {
   createdAt: string
   /** ISO 8601, UTC, with milliseconds. */
   updatedAt: string
+  /** What the request asked for; the description of a wallet order is one item. */
+  items?: TransactionItem[]
+  /** Who paid, as the provider told with the money. For operators; erased with the account. */
+  buyer?: Buyer
   /** The provider’s id of the payment. */
   paymentId?: string
   /** Decimal places of the currency at this provider. */
@@ -1583,6 +1637,37 @@ type TransactionDetails = {
   dispute?: TransactionDispute
   /** Each change of status, oldest first. */
   history: TransactionChange[]
+}
+
+type TransactionItem = {
+  name: string
+  quantity: number
+  /** Of one of them, in the unit of the transaction’s amount. */
+  amount: number
+  displayAmount: string
+}
+
+/** Who paid, as the provider told with the money. For operators; erased with the account. */
+type Buyer = {
+  name?: string
+  email?: string
+  phone?: string
+  address?: PostalAddress
+  /** Where the goods go, if the payment asked for it. */
+  shipping?: {
+    name?: string
+    address?: PostalAddress
+  }
+}
+
+type PostalAddress = {
+  line1?: string
+  line2?: string
+  postalCode?: string
+  city?: string
+  state?: string
+  /** ISO 3166-1 alpha-2. */
+  country?: string
 }
 
 type TransactionRefund = {
@@ -3584,6 +3669,42 @@ export interface Api {
     reply: PersonalExport | RunningPersonalExport
     errors: 'NOT_FOUND' | 'UNAVAILABLE'
   }
+  /** Get the timeline of a user */
+  'GET /auth/users/:id/timeline': {
+    query: {
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+    }
+    reply: UserTimeline
+    errors: 'NOT_FOUND'
+  }
+  /** List the notes about a user, newest first */
+  'GET /auth/users/:id/notes': {
+    query: {
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+    }
+    reply: NotePage
+    errors: 'NOT_FOUND'
+  }
+  /** Create a note about a user */
+  'POST /auth/users/:id/notes': {
+    body: {
+      text: string
+    }
+    reply: Note
+    errors: 'NOT_FOUND'
+    idempotent: true
+  }
+  /** Delete a note about a user */
+  'DELETE /auth/users/:id/notes/:noteId': {
+    reply: Confirmation
+    errors: 'NOT_FOUND'
+  }
   /** Unlock a user */
   'POST /auth/users/:id/unlock': {
     reply: Confirmation
@@ -3740,6 +3861,8 @@ export interface Api {
       successUrl: string
       /** Where the buyer goes after cancelling. An absolute http or https URL. */
       cancelUrl: string
+      /** The provider asks the buyer where the goods go, in one of these countries (ISO 3166-1 alpha-2). */
+      shippingCountries?: string[] | undefined
       /** A reference of your own, such as the number of an order; several payments may have the same. */
       merchantReference?: string | undefined
       /** Texts of your own, by names of at most 40 characters; they are not sent to the provider. */
@@ -3790,6 +3913,8 @@ export interface Api {
       returnUrl: string
       /** Where the buyer goes after cancelling. An absolute http or https URL. */
       cancelUrl: string
+      /** The provider asks the buyer where the goods go. */
+      hasShipping?: boolean | undefined
       /** A reference of your own, such as the number of an order; several payments may have the same. */
       merchantReference?: string | undefined
       /** Texts of your own, by names of at most 40 characters; they are not sent to the provider. */

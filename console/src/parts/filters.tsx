@@ -4,7 +4,11 @@ import { place, setQuery } from './router.tsx'
 
 /** What a list is limited by. Its value is in the address: `?q=ada&state=locked`. */
 export type ListFilter = { name: string; label: string } & (
-  | { kind: 'search' }
+  | {
+      kind: 'search'
+      /** A button beside it, for what helps to write it. */
+      helper?: { title: string; open: () => void; disabled: boolean }
+    }
   | { kind: 'text'; type?: 'text' | 'date' | 'datetime-local' | 'number' }
   | { kind: 'choice'; options: readonly (readonly [value: string, title: string])[] }
 )
@@ -38,6 +42,7 @@ export const Filters = ({ of }: { of: readonly ListFilter[] }) => (
 
 /** It asks the server after a pause in typing. */
 function TextFilter({ name, label, ...rest }: Exclude<ListFilter, { kind: 'choice' }>) {
+  const helper = rest.kind === 'search' ? rest.helper : undefined
   const inAddress = place.value.query.get(name) ?? ''
   const [text, setText] = useState(inAddress)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
@@ -69,6 +74,15 @@ function TextFilter({ name, label, ...rest }: Exclude<ListFilter, { kind: 'choic
       }}
     />
   )
+  if (helper)
+    return (
+      <span class="helped">
+        {input}
+        <button type="button" class="small" disabled={helper.disabled} onClick={helper.open}>
+          {helper.title}
+        </button>
+      </span>
+    )
   // A browser shows no placeholder in a field for a date.
   return rest.kind === 'text' && rest.type?.startsWith('date') ? (
     <label class="dated">

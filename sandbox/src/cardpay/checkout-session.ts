@@ -131,6 +131,21 @@ function readExpiry(params: StripeParameters, now: number): number {
   return expiresAt
 }
 
+function readShipping(params: StripeParameters): StripeSession['shipping_address_collection'] {
+  const child = params.child('shipping_address_collection')
+  if (!child) return null
+  const countries = child.texts('allowed_countries')
+  const wrong = countries.find((country) => !/^[A-Z]{2}$/.test(country))
+  if (countries.length === 0 || wrong !== undefined)
+    throw invalidParameter(
+      child.name('allowed_countries'),
+      `Invalid ${child.name('allowed_countries')}: must be two-letter codes of countries.`,
+    )
+  return {
+    allowed_countries: countries,
+  }
+}
+
 /** What a payment intent gets from its session. */
 export type IntentData = { description?: string; receiptEmail?: string; metadata: Record<string, string> }
 
@@ -260,7 +275,7 @@ export function readSession(
     recovered_from: null,
     saved_payment_method_options: null,
     setup_intent: null,
-    shipping_address_collection: null,
+    shipping_address_collection: readShipping(params),
     shipping_cost: null,
     shipping_options: [],
     status: 'open',

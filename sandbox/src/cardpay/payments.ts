@@ -135,8 +135,18 @@ const buyerOf = ({ name, email }: Buyer): Buyer => ({
   ...(email !== undefined && { email }),
 })
 
+const HOME = {
+  city: 'Berlin',
+  country: 'DE',
+  line1: 'Rosenweg 1',
+  line2: null,
+  postal_code: '10115',
+  state: null,
+}
+
+/** Without an address that is asked for, Stripe has the country and what the card needs of it. */
 const customerOf = ({ name, email }: Buyer): StripeSession['customer_details'] => ({
-  address: { city: null, country: null, line1: null, line2: null, postal_code: null, state: null },
+  address: { ...HOME, city: null, line1: null },
   business_name: null,
   email: email ?? null,
   individual_name: null,
@@ -150,6 +160,17 @@ function complete(session: StripeSession, method: PaymentMethod): void {
   session.status = 'complete'
   session.url = null
   session.customer_details = customerOf(method)
+  const countries = session.shipping_address_collection?.allowed_countries ?? []
+  const [country = HOME.country] = countries
+  if (countries.length > 0)
+    session.collected_information = {
+      business_name: null,
+      individual_name: null,
+      shipping_details: {
+        name: method.name ?? 'Ada Lovelace',
+        address: countries.some((one) => one === HOME.country) ? HOME : { ...HOME, country },
+      },
+    }
 }
 
 function attach(intent: PaymentIntent, charge: Charge): void {

@@ -133,7 +133,7 @@ function checkIntent(intent: unknown): void {
 /** Where the buyer goes on, from either of the two places that PayPal reads it from. */
 function readContext(
   body: Body,
-): Pick<OrderRequest, 'returnUrl' | 'cancelUrl' | 'brandName' | 'isWalletOrder'> {
+): Pick<OrderRequest, 'returnUrl' | 'cancelUrl' | 'brandName' | 'isWalletOrder' | 'hasShipping'> {
   const source = readObject(body['payment_source'], '/payment_source')
   const [other] = Object.keys(source).filter((name) => name !== 'paypal')
   if (other !== undefined)
@@ -164,6 +164,7 @@ function readContext(
       )
   return {
     isWalletOrder,
+    hasShipping: context['shipping_preference'] === 'GET_FROM_FILE',
     ...(returnUrl !== undefined && { returnUrl }),
     ...(cancelUrl !== undefined && { cancelUrl }),
     ...(brandName !== undefined && { brandName }),

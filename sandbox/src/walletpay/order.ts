@@ -29,6 +29,8 @@ export type OrderRequest = {
   returnUrl?: string
   cancelUrl?: string
   brandName?: string
+  /** Whether the buyer's address is the one that the goods go to. */
+  hasShipping?: boolean
   /** Whether it names the wallet as payment source: such an order waits for `PAYER_ACTION_REQUIRED`. */
   isWalletOrder: boolean
 }

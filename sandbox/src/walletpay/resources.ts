@@ -21,6 +21,17 @@ export const BUYER = {
   address: { country_code: 'DE' },
 }
 
+/** Where the goods go, as an order shows it once the buyer has approved it. */
+const SHIPPING = {
+  name: { full_name: 'Ada Lovelace' },
+  address: {
+    address_line_1: 'Rosenweg 1',
+    admin_area_2: 'Berlin',
+    postal_code: '10115',
+    country_code: 'DE',
+  },
+}
+
 const MERCHANT = { merchant_id: 'SHPSANDBX2222', email_address: 'merchant@sandbox.test' }
 
 const PENDING_REASONS: Partial<Record<Funding, string>> = { pending: 'ECHECK' }
@@ -154,6 +165,7 @@ export function createResources(address: string) {
           tax: tax === undefined ? undefined : moneyOf(tax, currency),
         }),
       ),
+      shipping: request.hasShipping && order.approvedAt !== undefined ? SHIPPING : undefined,
       payments: paymentsOf(order),
     })
   }

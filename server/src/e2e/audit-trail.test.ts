@@ -125,6 +125,20 @@ const CASES: Readonly<Record<string, Case | Shown>> = {
       return [`/auth/users/${id}/sessions/${row!.id}`]
     },
   },
+  'POST /auth/users/:id/notes': {
+    action: 'note.created',
+    call: ofUser('/notes', { body: { text: 'called' } }),
+  },
+  'DELETE /auth/users/:id/notes/:noteId': {
+    action: 'note.deleted',
+    call: async (app) => {
+      const id = await newUser(app)
+      await app.app.db.write(
+        sql`insert into auth_notes (id, user_id, text, created_at) values ('note', ${id}, 'called', 1)`,
+      )
+      return [`/auth/users/${id}/notes/note`]
+    },
+  },
   'DELETE /auth/users/:id/factors': { action: 'user.factors-removed', call: ofUser('/factors') },
   'POST /auth/keys': {
     action: 'key.created',

@@ -27,6 +27,7 @@ const PASSWORD = 'correct horse battery'
 /** What has the id afterwards, and nothing else of the person. */
 const KEPT = [
   'onchain_wallets',
+  'pay_ledger',
   'pay_transactions',
   'shop_orders',
   'sixwire_audit',
@@ -206,16 +207,21 @@ describe('the data of a person', () => {
       await call('POST', '/messaging/email', { to: email, subject: text, body }, admin.token)
       await call('POST', '/messaging/email', { to: [email, OTHERS[0]], subject: text, body }, admin.token)
       await call('POST', '/messaging/sms', { to: phone, body: text }, admin.token)
-      await call('POST', '/pay/cardpay/checkout', {
+      const bought = await call('POST', '/pay/cardpay/checkout', {
         items: [{ name: 'Tea', amount: 1250, currency: 'eur' }],
         successUrl: 'https://shop.example/paid',
         cancelUrl: 'https://shop.example/',
         email,
         metadata: { text },
       })
+      await call('POST', `/sandbox/api/cardpay/sessions/${bought.sessionId}/pay`)
+      await until(
+        async () => (await call('GET', `/pay/transactions/${bought.transactionId}`)).status === 'completed',
+      )
       await call('POST', '/onchain/wallets', { name: text })
       await call('GET', `/auth/users/${id}`, undefined, admin.token)
       await call('PATCH', `/auth/users/${id}`, { name: `${PERSON.name} II` }, admin.token)
+      await call('POST', `/auth/users/${id}/notes`, { text }, admin.token)
       // What takes a browser or an app.
       await db.batch([
         sql`insert into auth_totp (user_id, secret, last_step, created_at) values (${id}, 'sealed-secret', 1, 1)`,
@@ -248,12 +254,15 @@ describe('the data of a person', () => {
           'store/documents/notes.ndjson',
           'store/files.ndjson',
           'pay/calls.ndjson',
+          'pay/ledger.ndjson',
+          'pay/events.ndjson',
           'pay/transactions.ndjson',
           'auth/users.ndjson',
           'auth/sessions.ndjson',
           'auth/identities.ndjson',
           'auth/phones.ndjson',
           'auth/totp.ndjson',
+          'auth/notes.ndjson',
           'auth/active_hours.ndjson',
           'onchain/wallets.ndjson',
           'messaging/messages.ndjson',
@@ -289,6 +298,7 @@ describe('the data of a person', () => {
         'accounts at identity providers',
         'phone numbers',
         'authenticator apps',
+        'notes of the staff',
         'hours of activity',
         'messages',
         'requests in the log',
@@ -299,6 +309,8 @@ describe('the data of a person', () => {
       assert.deepEqual(told(kept), [
         'orders',
         'captures and refunds',
+        'entries of the ledger',
+        'events of payment providers',
         'payments',
         'wallets',
         'entries of the audit log',

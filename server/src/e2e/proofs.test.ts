@@ -31,11 +31,13 @@ const BY_PASSWORD = ['POST /auth/change-password', 'DELETE /auth/me']
 
 /** By what an operator changes something without a proof. A new route is named here, or requires one. */
 const WITHOUT_PROOF = [
+  'DELETE /auth/users/:id/notes/:noteId',
   'DELETE /auth/users/:id/sessions',
   'DELETE /auth/users/:id/sessions/:sid',
   'DELETE /core/jobs/:id',
   'DELETE /store/backups/:id',
   'POST /auth/users/:id/invite',
+  'POST /auth/users/:id/notes',
   'POST /auth/users/:id/reset',
   'POST /auth/users/:id/unlock',
   'POST /core/jobs/:id/retry',

@@ -7,7 +7,9 @@ import {
   filterOf,
   filterOfText,
   OPERATORS,
+  partsOfText,
   textOfFilter,
+  textOfParts,
   textOfValue,
   valueOfText,
   type BuiltFilter,
@@ -31,7 +33,7 @@ function withOperator({ path, value }: Condition, operator: FilterOperator): Con
 
 /** Builds the filter of the address by conditions. */
 export default function Builder({ fields, close }: { fields: readonly string[]; close: () => void }) {
-  const text = place.value.query.get('filter') ?? ''
+  const { owner, rest: text } = partsOfText(place.value.query.get('filter') ?? '')
   const filter = filterOfText(text)
   const [built, setBuilt] = useState(() => (filter ? (builtOf(filter) ?? undefined) : undefined))
   if (!built)
@@ -65,7 +67,9 @@ export default function Builder({ fields, close }: { fields: readonly string[]; 
         class="form"
         onSubmit={(event) => {
           event.preventDefault()
-          setQuery({ filter: conditions.length === 0 ? undefined : textOfFilter(filterOf(built)) })
+          setQuery({
+            filter: textOfParts(owner, conditions.length === 0 ? '' : textOfFilter(filterOf(built))),
+          })
           close()
         }}
       >

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import type { Api, CallReply, Stored } from '../../../../client/src/index.ts'
 import { six } from '../../parts/session.ts'
 import { loadCollection, type FileFields } from './collection.ts'
-import { filterOfWords, isFilterText, type FilterJson } from './filter.ts'
+import { filterOfWords, isFilterText, partsOfText, type FilterJson } from './filter.ts'
 
 /** What a preview tells of itself: see GET /store/:collection. */
 export type PreviewMark = {
@@ -50,8 +50,8 @@ export type GridQuery = { filter: string; search: string; sort: string; owner: s
 
 /** Words are a search where the collection has one, otherwise a filter of its fields that hold text. */
 export function gridQueryOf(query: URLSearchParams, known: KnownFields | undefined): GridQuery {
-  const text = query.get('filter') ?? ''
-  const rest = { sort: query.get('sort') ?? '', owner: query.get('owner') ?? '' }
+  const { owner, rest: text } = partsOfText(query.get('filter') ?? '')
+  const rest = { sort: query.get('sort') ?? '', owner }
   if (isFilterText(text)) return { filter: text, search: '', ...rest }
   if (!known || known.search.length > 0)
     // The last word may be a beginning.

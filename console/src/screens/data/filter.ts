@@ -105,7 +105,17 @@ export function filterOfText(text: string): { readonly [name: string]: FilterJso
   }
 }
 
-/** Whether the text of the field is a filter, or nothing; any other text is words to look for. */
+/** What the field says: whose documents, and a filter or words: `owner:01m8… {"year":1973}`. */
+export function partsOfText(text: string): { owner: string; rest: string } {
+  const [, owner = '', rest = ''] = /^\s*(?:owner:(\S*)\s*)?(.*)$/s.exec(text)!
+  return { owner, rest }
+}
+
+/** The text that says it. */
+export const textOfParts = (owner: string, rest: string): string =>
+  [owner && `owner:${owner}`, rest].filter(Boolean).join(' ')
+
+/** Whether what the field says beside the owner is a filter, or nothing; any other text is words to look for. */
 export const isFilterText = (text: string): boolean => /^\s*(?:\{|$)/.test(text)
 
 const PATHS_MAX = 50

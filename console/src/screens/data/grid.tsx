@@ -1,15 +1,13 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-import { singleKey } from '../../parts/keyboard.ts'
 import { List } from '../../parts/list.tsx'
 import { useLoad } from '../../parts/load.tsx'
-import { go, href, Link, place } from '../../parts/router.tsx'
+import { go, href, Link, place, setQuery } from '../../parts/router.tsx'
 import { canWrite } from '../../parts/session.ts'
-import { Cell, isEditable, loadCellEditor } from './cell.tsx'
-import { editing } from './edited-cell.ts'
+import { Cell } from './cell.tsx'
 import { DEFINITION, NEW, type FileFieldLimits } from './collection.ts'
-import { gridQueryOf, loadFields, loadRows, type GridRow } from './documents.ts'
-import { isFilterText } from './filter.ts'
+import { gridQueryOf, loadFields, loadRows, type GridRow, type KnownFields } from './documents.ts'
+import { isFilterText, partsOfText, textOfParts } from './filter.ts'
 import { Late, openLate } from '../../parts/late.tsx'
 import type { ListColumn } from '../../parts/table.tsx'
 import { Tool, type GridField, type ToolsProps } from './tool.tsx'
@@ -18,7 +16,6 @@ import { choicesOf, keepChoices } from './views.ts'
 /** Columns that are shown until others are chosen. */
 const COLUMNS_SHOWN = 4
 const SHORT_ID = 12
-const DOUBLE_CLICK_MS = 250
 
 /** The fields that most documents have, of the first level; files are always shown. */
 const usualColumns = (fields: readonly GridField[], files: readonly string[]): string[] => {
@@ -42,6 +39,15 @@ export default function Grid({ collection }: { collection: string }) {
     keepChoices(collection, { columns: names })
     setChosen(names)
   }
+  const ownerInAddress = place.value.query.get('owner')
+  // A link or view from before the owner was a word of the field.
+  useLayoutEffect(() => {
+    if (ownerInAddress)
+      setQuery({
+        owner: undefined,
+        filter: textOfParts(ownerInAddress, place.value.query.get('filter') ?? ''),
+      })
+  }, [ownerInAddress])
   const loadedRows = useRef(new Map<string, GridRow>())
   useEditing(loadedRows, columns)
   return (
@@ -51,16 +57,27 @@ export default function Grid({ collection }: { collection: string }) {
       idOf={({ _id }) => _id}
       load={async (input) => {
         const { query } = place.value
-        const isFilter = isFilterText(query.get('filter') ?? '')
-        const fields = isFilter ? knownFields : (knownFields ?? (await loadFields(collection, input.signal)))
+        const { rest } = partsOfText(query.get('filter') ?? '')
+        const fields = isFilterText(rest)
+          ? knownFields
+          : (knownFields ?? (await loadFields(collection, input.signal)))
         const page = await loadRows(collection, gridQueryOf(query, fields), input)
         for (const row of page.rows) loadedRows.current.set(row._id, row)
         return page
       }}
       filters={[
-        { kind: 'search', name: 'filter', label: 'Words, or a filter: {"year":1973}' },
-        { kind: 'text', name: 'owner', label: 'Owner' },
+        {
+          kind: 'search',
+          name: 'filter',
+          label: 'Words, a filter: {"year":1973}, or owner:ID',
+          helper: {
+            title: 'Build filter',
+            open: () => openLate(() => import('./builder.tsx'), { fields: fields.map(({ path }) => path) }),
+            disabled: !knownFields,
+          },
+        },
       ]}
+      head={<WordsHint known={knownFields} collection={collection} />}
       canBeLive
       columns={[
         {
@@ -107,6 +124,20 @@ export default function Grid({ collection }: { collection: string }) {
   )
 }
 
+/** Where no index finds words, what is read instead. */
+function WordsHint({ known, collection }: { known: KnownFields | undefined; collection: string }) {
+  const { rest } = partsOfText(place.value.query.get('filter') ?? '')
+  if (isFilterText(rest) || !known || known.search.length > 0) return null
+  return (
+    <div class="notice">
+      <p>
+        Every document is read for these letters. Declare <code>search</code> in the{' '}
+        <Link to={href(['data', collection, DEFINITION])}>fields and rules</Link> to find words by an index.
+      </p>
+    </div>
+  )
+}
+
 const loadFileCell = () => import('./file-cell.tsx')
 
 const columnOf = (collection: string, path: string, files?: FileFieldLimits): ListColumn<GridRow> => ({
@@ -123,52 +154,15 @@ const columnOf = (collection: string, path: string, files?: FileFieldLimits): Li
     ),
 })
 
-/** A double click edits a cell, and `e` the first one of the row that has the focus. */
+/** Cells are edited once the script for it is loaded. */
 function useEditing(rows: { current: ReadonlyMap<string, GridRow> }, columns: readonly string[]): void {
-  // If it cannot be loaded, the cell that is edited says so.
-  useEffect(() => void loadCellEditor().catch(() => undefined), [])
-  useLayoutEffect(() => {
-    function edit(target: Element | null, paths: readonly string[]): boolean {
-      const link = target?.closest('tr')?.querySelector<HTMLAnchorElement>('.open')
-      const row = link ? rows.current.get(link.hash.split('?')[0]!.split('/').at(-1)!) : undefined
-      const path = row && paths.find((one) => isEditable(row, one))
-      if (!row || path === undefined) return false
-      editing.value = { id: row._id, path }
-      return true
-    }
-    function onKeyDown(event: KeyboardEvent): void {
-      if (singleKey(event) === 'e' && edit(document.activeElement, columns)) event.preventDefault()
-    }
-    let opening: ReturnType<typeof setTimeout> | undefined
-    // Behind the mark and the id.
-    const pathAt = (cell: HTMLTableCellElement | null) => columns[(cell?.cellIndex ?? 0) - 2]
-    const cellOf = (target: EventTarget | null) =>
-      (target as Element).closest<HTMLTableCellElement>('.table tbody td')
-    // A click opens the row, unless it is the first of two.
-    function onClick(event: MouseEvent): void {
-      const cell = cellOf(event.target)
-      if (pathAt(cell) === undefined || event.shiftKey || cell?.querySelector('input')) return
-      event.stopPropagation()
-      const link = cell?.closest('tr')?.querySelector<HTMLAnchorElement>('.open')
-      clearTimeout(opening)
-      if (link && event.detail < 2 && !String(getSelection()))
-        opening = setTimeout(() => go(link.hash), DOUBLE_CLICK_MS)
-    }
-    function onDoubleClick({ target }: MouseEvent): void {
-      clearTimeout(opening)
-      const cell = cellOf(target)
-      const path = pathAt(cell)
-      if (path !== undefined) edit(cell, [path])
-    }
+  useEffect(() => {
     const controller = new AbortController()
-    const { signal } = controller
-    document.addEventListener('keydown', onKeyDown, { signal })
-    document.addEventListener('click', onClick, { capture: true, signal })
-    document.addEventListener('dblclick', onDoubleClick, { signal })
-    return () => {
-      clearTimeout(opening)
-      controller.abort()
-    }
+    import('./editing.ts').then(
+      ({ followEdits }) => followEdits(rows, columns, controller.signal),
+      () => undefined,
+    )
+    return () => controller.abort()
   }, [columns.join()])
 }
 
@@ -179,11 +173,6 @@ function Tools({ collection, query, columns, fields, choose, again }: ToolsProps
   const paths = (fields ?? []).map(({ path }) => path)
   return (
     <>
-      <Tool
-        title="Build filter"
-        open={() => openLate(() => import('./builder.tsx'), { fields: paths })}
-        disabled={!fields}
-      />
       <Tool
         title="Columns"
         open={() => openLate(() => import('./columns.tsx'), { columns, fields: paths, choose })}

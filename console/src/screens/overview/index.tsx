@@ -35,7 +35,7 @@ export default function Overview() {
                 Sixwire {platform} · policy {policy} · as of <Time at={at} />
               </p>
             </header>
-            <Findings findings={findings} />
+            <Findings findings={findings} again={loaded.again} />
             <Figures figures={figures} openFaults={openFaults} jobs={jobs} />
             <RangeSwitch />
             <Late load={loadPlots} props={{ range: rangeInPlace() }} />

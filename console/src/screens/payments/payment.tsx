@@ -10,6 +10,7 @@ import { Facts, Id, Json, Text, Time } from '../../parts/text.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { majorOf, moneyText } from './amounts.ts'
 import { fetchPayment, type PaymentDetails } from './details.ts'
+import { Purchase } from './purchase.tsx'
 import { State } from './state.tsx'
 import { Timeline } from './timeline.tsx'
 
@@ -114,6 +115,7 @@ function Overview({ of: one }: { of: PaymentDetails }) {
           ['Id', <Id>{one._id}</Id>],
         ]}
       />
+      <Purchase of={one} />
       <Refunds of={one} />
       {one.metadata && (
         <>

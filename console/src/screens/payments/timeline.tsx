@@ -21,7 +21,7 @@ export function Timeline({ id }: { id: string }) {
         entries.length === 0 ? (
           <p>Nothing has happened yet.</p>
         ) : (
-          <ol class="timeline">
+          <ol class="happened">
             {entries.toReversed().map((entry, at) => (
               <li key={at} class={entry.kind}>
                 <Time at={entry.at} />

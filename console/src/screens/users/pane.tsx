@@ -9,6 +9,8 @@ import { UserActions } from './actions.tsx'
 import { States, type User } from './state.tsx'
 
 const loadRecords = async () => ({ default: (await import('./records.tsx')).UserRecords })
+const loadTimeline = async () => ({ default: (await import('./timeline.tsx')).UserTimeline })
+const loadNotes = async () => ({ default: (await import('./notes.tsx')).UserNotes })
 const loadSessions = async () => ({ default: (await import('./sessions.tsx')).UserSessions })
 
 /** One user: the account, what it signs in with, its sessions, and its records of all wires. */
@@ -33,7 +35,13 @@ export function UserPane({ id, again }: { id: string; again: () => void }) {
             label="Parts of this user"
             tabs={[
               { name: 'account', title: 'Account', show: () => <Account user={user} /> },
+              {
+                name: 'timeline',
+                title: 'Timeline',
+                show: () => <Late load={loadTimeline} props={{ id }} />,
+              },
               { name: 'records', title: 'Records', show: () => <Late load={loadRecords} props={{ id }} /> },
+              { name: 'notes', title: 'Notes', show: () => <Late load={loadNotes} props={{ id }} /> },
               {
                 name: 'sessions',
                 title: `Sessions (${user.sessions})`,

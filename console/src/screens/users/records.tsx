@@ -128,7 +128,7 @@ const Documents = ({ owner }: { owner: string }) => (
         .filter(({ total }) => total > 0)
         .map(({ name, total }) => ({
           id: name,
-          to: href(['data', name], { owner }),
+          to: href(['data', name], { filter: `owner:${owner}` }),
           text: name,
           note: `${total} ${total === 1 ? 'document' : 'documents'}`,
         }))

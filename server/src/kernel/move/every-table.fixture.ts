@@ -57,6 +57,8 @@ export const VALUES: Record<string, Record<string, Sql>> = {
       ]),
     ),
     metadata: sql`'{}'`,
+    items: sql`'[]'`,
+    buyer: sql`'{}'`,
     status: sql`'pending'`,
   },
   sandbox_mail: { verified: sql`1` },

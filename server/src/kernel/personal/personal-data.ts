@@ -17,6 +17,8 @@ import type { Running } from '../wire/wire.ts'
 import { createErasure } from './erasure.ts'
 import { createExports } from './exports.ts'
 import { frameTables } from './frame-tables.ts'
+import { frameTimeline } from './frame-timeline.ts'
+import { readTimeline } from './timeline.ts'
 
 /** Counting is no reason to wait for long. */
 const COUNT_MS = 30_000
@@ -48,12 +50,15 @@ export function createPersonalData(
     { secret, publicUrl, name },
   )
   const ofFrame = frameTables(db, exports)
+  const ofFrameTimeline = frameTimeline(db)
   const erasure = createErasure(context, { tables, personOf })
 
   return {
     declared,
     eraseSql: (person) => erasure.eraseSql(person),
     export: (account, actor) => exports.export(account, actor),
+    timeline: (person, page) =>
+      readTimeline([ofFrameTimeline, ...running.flatMap((one) => one.timeline ?? [])], person, page),
     openExport: (id, token) => exports.openExport(id, token),
 
     async deletion(person) {

@@ -252,6 +252,12 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
     takes: 'an object by the names of tables',
     fits: (value) => isPlain(value) && isEach(value, isPlain),
   }),
+  timeline: optional({
+    takes: 'a list of objects with a name and read(person, page)',
+    fits: (value) =>
+      Array.isArray(value) &&
+      value.every((one) => isPlain(one) && isText(one['name']) && typeof one['read'] === 'function'),
+  }),
   archives: optional(ANYTHING),
   personOf: optional(FUNCTION),
   accountOfEmail: optional(FUNCTION),

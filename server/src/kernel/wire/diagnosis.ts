@@ -1,3 +1,16 @@
+/** What mends a finding: a call that an operator may make as it stands. */
+export type Mend = {
+  /** The words of its button: `Make a backup now`. */
+  readonly label: string
+  /** `POST /store/backup`, with its parameters filled in. */
+  readonly call: string
+  readonly body?: Readonly<Record<string, unknown>>
+  /** What is asked before, if it does what cannot be undone. */
+  readonly asks?: string
+  /** What is said when it is done. */
+  readonly done: string
+}
+
 /** Something that is wrong with an installation, or soon will be. */
 export type Finding = {
   /** A `fault` keeps something from working now or endangers data; a `warning` is likely to be a mistake or soon to be a fault. */
@@ -6,6 +19,7 @@ export type Finding = {
   problem: string
   /** What to do about it; empty if the problem says it. */
   remedy: string
+  mend?: Mend
 }
 
 /** A check of `sixwire doctor`. It only reads, and asks no query that grows with the data. */

@@ -97,12 +97,40 @@ export type PersonalExport =
       readonly expiresAt: number
     }
 
+/** Something that happened to a person. */
+export type PersonEvent = {
+  /** Its place in its part, from which the next page goes on: an id, or a number as text. */
+  readonly key: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** What it is, in a few words: `Payment of 12.30 EUR`. */
+  readonly text: string
+  /** One line more, such as a subject or a reason. */
+  readonly detail?: string
+  /** What became of it: `completed`, `deleted`. */
+  readonly state?: string
+  /** The id of the account or service key that did it, if that is another one. */
+  readonly by?: string
+  /** The screen of the console with the record: `payments/01m825ceev…`. */
+  readonly opens?: string
+}
+
+/** A page of what happened to a person, newest first. */
+export type PersonTimeline = {
+  /** `part`: the part of a wire that has it, such as `payments`. */
+  readonly entries: readonly (Omit<PersonEvent, 'key'> & { readonly part: string })[]
+  /** Absent on the last page. */
+  readonly nextCursor?: string
+}
+
 /** What all wires hold of persons together. */
 export type PersonalData = {
   /** What the deletion of an account erases, and what it keeps. */
   deletion(person: DataSubject): Promise<{ erased: readonly DeletedRecords[]; kept: readonly KeptRecords[] }>
   /** The step, for the batch that deletes the account, which has all else erased. */
   eraseSql(person: DataSubject): StepWith
+  /** What happened to a person in all wires. @throws VALIDATION_ERROR at `/query/cursor` */
+  timeline(person: DataSubject, page: { cursor: string | undefined; limit: number }): Promise<PersonTimeline>
   /** The export of an account; begins one if there is none, or if the last one failed. @throws UNAVAILABLE without a storage */
   export(account: string, actor: Actor): Promise<PersonalExport>
   /** Opens an archive by the token of its link. @throws UNAUTHORIZED, NOT_FOUND */

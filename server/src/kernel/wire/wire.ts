@@ -37,6 +37,7 @@ import type { Jobs } from '../jobs/job.ts'
 import type { SandboxLists } from './sandbox-lists.ts'
 import type { SealedColumn } from '../secret/sealed.ts'
 import type { ArchiveStorage, DataSubject, PersonalData, PersonalTables } from './personal-data.ts'
+import type { TimelinePart } from './timeline.ts'
 import type { TableCopies } from './table-copy.ts'
 import type { WireExport } from './table-export.ts'
 import {
@@ -143,6 +144,8 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
    * }
    */
   personalTables?: PersonalTables
+  /** What the wire knows of what happened to a person, for the timeline of an account. */
+  timeline?: readonly TimelinePart[]
   /** Where archives of exports are. The wire that stores files defines it. */
   archives?: ArchiveStorage
   /** By what records know the person of an account. The wire that has the accounts defines it. */

@@ -12,6 +12,8 @@ import { TOTP_SEALED } from './factors/totp.ts'
 import { authRoutes } from './routes.ts'
 import { AUTH_COPIES } from './table-copies.ts'
 import { authExport } from './table-exports.ts'
+import { accountTimeline } from './administration/account-timeline.ts'
+import { createNotes } from './administration/notes.ts'
 import { accountSeries, forgetActivity } from './administration/account-series.ts'
 import { authDiagnoses } from './administration/diagnoses.ts'
 import { personOf } from './accounts/person.ts'
@@ -84,6 +86,7 @@ export const auth = defineWire({
     return {
       routes: authRoutes({
         ...parts,
+        notes: createNotes(context),
         db: context.db,
         clock: context.clock,
         personalData: context.personalData,
@@ -142,6 +145,7 @@ export const auth = defineWire({
         },
       ],
       series: accountSeries(context),
+      timeline: accountTimeline(context),
       diagnoses: authDiagnoses(parts, policy),
       sealed: [SIGNING_KEYS_SEALED, ...TOTP_SEALED],
       exports: authExport({ openTotp: (sealed) => parts.totp.open(sealed) }),

@@ -94,6 +94,13 @@ export const AUTH_TABLES: PersonalTables = {
     exported: { id: 'value', email: 'value', old_email: 'value', changed_at: 'time', undone_at: 'time' },
     deletion: 'with the account',
   },
+  auth_notes: {
+    about: 'notes of the staff',
+    rows: ofUser,
+    // Who wrote them is another person's.
+    exported: { id: 'value', text: 'value', created_at: 'time' },
+    deletion: 'with the account',
+  },
   auth_known_devices: SECRETS,
   auth_active_hours: {
     about: 'hours of activity',

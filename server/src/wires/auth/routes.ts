@@ -19,6 +19,7 @@ import { userActionEndpoints } from './routes/administration/user-action-endpoin
 import { userImportEndpoint } from './routes/administration/user-import-endpoints.ts'
 import { userEndpoints } from './routes/administration/user-endpoints.ts'
 import { userSessionEndpoints } from './routes/administration/user-session-endpoints.ts'
+import { noteEndpoints } from './routes/administration/note-endpoints.ts'
 import { removeFactors } from './routes/administration/factor-endpoints.ts'
 import { auditEndpoints } from './routes/administration/audit-endpoints.ts'
 import { secondFactorEndpoints } from './routes/second-factor-endpoints.ts'
@@ -41,6 +42,7 @@ type AuthParts = Parameters<typeof signInEndpoints>[0] &
   Parameters<typeof consoleState>[0] &
   Parameters<typeof firstAdminEndpoint>[0] &
   Parameters<typeof keyEndpoints>[0] &
+  Parameters<typeof noteEndpoints>[0] &
   Parameters<typeof secondFactorEndpoints>[0] & {
     accounts: Accounts
     db: Database
@@ -71,6 +73,7 @@ export function authRoutes(wire: AuthParts) {
   const users = userEndpoints(wire)
   const userActions = userActionEndpoints(wire)
   const userSessions = userSessionEndpoints(wire)
+  const notes = noteEndpoints(wire)
   const keys = keyEndpoints(wire)
   const audit = auditEndpoints(wire)
   const ofConsole = consoleEndpoints(wire)
@@ -138,6 +141,10 @@ export function authRoutes(wire: AuthParts) {
     route('DELETE /auth/users/:id', ...users.remove),
     route('GET /auth/users/:id/deletion', ...personal.userDeletion),
     route('GET /auth/users/:id/export', ...personal.userExport),
+    route('GET /auth/users/:id/timeline', ...personal.timeline),
+    route('GET /auth/users/:id/notes', ...notes.list),
+    route('POST /auth/users/:id/notes', ...notes.create),
+    route('DELETE /auth/users/:id/notes/:noteId', ...notes.remove),
     route('POST /auth/users/:id/unlock', ...userActions.unlock),
     route('POST /auth/users/:id/reset', ...userActions.reset),
     route('POST /auth/users/:id/invite', ...userActions.invite),

@@ -68,6 +68,7 @@ export const authExport = ({ openTotp }: { openTotp: (sealed: string) => string 
       secrets: ['hash'],
       without: ['credentials_version'],
     },
+    { table: 'auth_notes', about: 'Notes of the staff about users' },
     { table: 'auth_active_hours', about: 'Hours in which users were active, since 1970' },
     { table: 'auth_known_devices', about: 'Devices on which users have signed in', secrets: ['device_hash'] },
     {

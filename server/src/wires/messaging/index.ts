@@ -11,6 +11,7 @@ import { defineWire } from '../../kernel/wire/wire.ts'
 import { createAttachments, type AttachableFile, type FileSource } from './messages/attachments.ts'
 import { openProviders } from './channels.ts'
 import { checksOf, createHealth } from './health.ts'
+import { messageTimeline } from './messages/message-timeline.ts'
 import { messageSeries } from './messages/message-series.ts'
 import { createMessageEvents } from './messages/message-events.ts'
 import { createMessageLog, forgetFailedContent, forgetMessages } from './messages/messages.ts'
@@ -150,6 +151,7 @@ export const messaging = defineWire({
       sealed: [OUTBOX_SEALED],
       exports: MESSAGING_EXPORT,
       series: messageSeries({ db }),
+      timeline: messageTimeline({ db }),
       personalTables: messagingTables(db),
       checks: checksOf(providers),
       diagnoses: [

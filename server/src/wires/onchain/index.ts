@@ -8,6 +8,7 @@ import { createFollower, type Consumer, type Follower } from './chains/follower.
 import { createHealth, type OnchainHealth } from './chains/health.ts'
 import { createTokens, type TokenReader } from './chains/tokens.ts'
 import { ONCHAIN_ENV, ONCHAIN_PROVIDERS, ONCHAIN_SETTABLE, OnchainOptions } from './options.ts'
+import { onchainTimeline } from './person-timeline.ts'
 import { ONCHAIN_TABLES } from './personal-tables.ts'
 import { onchainRoutes } from './routes.ts'
 import { onchainExport } from './table-exports.ts'
@@ -134,6 +135,7 @@ export const onchain = defineWire({
           : []),
       ]),
       series: chainSeries(context, chains, followers),
+      timeline: onchainTimeline(context),
       diagnoses: chainDiagnoses(chains.all, followers),
       sealed: [LOCAL_KEYS_SEALED],
       exports: onchainExport({ wallets }),

@@ -83,6 +83,12 @@ export type Bank = PaymentProvider & {
 
 export const WEBHOOK_SECRET = 'a secret of the bank'
 
+export const BUYER = {
+  name: 'Carol Buyer',
+  email: 'carol.buyer@example.com',
+  shipping: { address: { line1: 'Rosenweg 1', city: 'Berlin', country: 'DE' } },
+}
+
 const CURRENCIES = {
   walletpay: { EUR: { exponent: 2 }, USD: { exponent: 2 }, JPY: { exponent: 0 } },
   cardpay: {
@@ -141,7 +147,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
     return {
       transactionId,
       reference,
-      ...(status in CHARGES && { paymentId }),
+      ...(status in CHARGES && { paymentId, buyer: BUYER }),
       ...((status === 'open' || status === 'approved') && { url: `https://bank.example/${reference}` }),
       entries: [
         ...(status in CHARGES ? [charge(CHARGES[status as keyof typeof CHARGES])] : []),

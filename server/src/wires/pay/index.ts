@@ -27,6 +27,7 @@ import { createRefunds } from './operations/refunds.ts'
 import { PAY_TABLES } from './personal-tables.ts'
 import { payRoutes } from './routes.ts'
 import { PAY_EXPORT } from './table-exports.ts'
+import { paymentTimeline } from './administration/person-timeline.ts'
 import { paymentSeries } from './ledger/sums.ts'
 import { createTransactionEvents, type TransactionEvents } from './ledger/transaction-events.ts'
 import { createTransactions, type Transactions } from './ledger/transactions.ts'
@@ -159,6 +160,7 @@ export const pay = defineWire({
       service,
       exports: PAY_EXPORT,
       series: paymentSeries({ db }),
+      timeline: paymentTimeline({ db }),
       personalTables: PAY_TABLES,
       sandboxLists: { paymentRequests: () => service.openPaymentRequests() },
       async start() {

@@ -64,9 +64,11 @@ export const PAY_TABLES: PersonalTables = {
       merchant_reference: 'value',
       email: 'value',
       metadata: 'json',
+      items: 'json',
+      buyer: 'json',
       created_at: 'time',
       updated_at: 'time',
     },
-    deletion: { keeps: LEDGER, clears: ['email', 'email_key', 'metadata'] },
+    deletion: { keeps: LEDGER, clears: ['email', 'email_key', 'metadata', 'buyer'] },
   },
 }

@@ -46,7 +46,7 @@ export const PAY_EXPORT: WireExport = {
         'is_settled',
         'version',
       ],
-      json: ['metadata'],
+      json: ['metadata', 'items', 'buyer'],
       lineOf: (row: TransactionRow, plain: Row) => ({ ...plain, ...transactionOf(row) }),
     },
     {

@@ -49,6 +49,7 @@ import { quotasOf, STORE_ENV, STORE_PROVIDERS, STORE_SETTABLE, StoreOptions } fr
 import { createInstalledFiles } from './transfers/installed-files.ts'
 import { storeTables } from './personal-tables.ts'
 import { createQuota } from './quota.ts'
+import { storeTimeline } from './person-timeline.ts'
 import { storedBytes } from './stored-bytes.ts'
 import { storeRoutes } from './routes.ts'
 import { STORE_COPIES } from './table-copies.ts'
@@ -284,6 +285,7 @@ export const store = defineWire({
         },
       ],
       series: [storedBytes({ db })],
+      timeline: storeTimeline({ db }),
       diagnoses: [
         backupDiagnosis(clock, { every: options.backups.every, production: settings.production }, () =>
           backups.lastCompletedAt(),

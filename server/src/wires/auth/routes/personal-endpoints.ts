@@ -3,6 +3,7 @@ import { isoTime, type Clock } from '../../../base/clock.ts'
 import { idPattern } from '../../../base/ids.ts'
 import { Type } from '../../../base/schema.ts'
 import type { Database } from '../../../db/database.ts'
+import { CursorQuery, PageReply } from '../../../http/page.ts'
 import { answer, Bytes, endpoint } from '../../../http/route.ts'
 import type { PersonalData, PersonalExport } from '../../../kernel/wire/personal-data.ts'
 import { personOf } from '../accounts/person.ts'
@@ -30,6 +31,22 @@ const Deletion = Type.Object(
     }),
   },
   { title: 'AccountDeletion' },
+)
+
+const Entry = Type.Object(
+  {
+    part: Type.String({
+      description: 'Which part of a wire has it; wires of your own may have others.',
+      examples: ['payments'],
+    }),
+    at: Time,
+    text: Type.String({ examples: ['Payment of 12.30 EUR'] }),
+    detail: Type.Optional(Type.String({ description: 'A subject, a reason, the text of a note.' })),
+    state: Type.Optional(Type.String({ description: 'What became of it.', examples: ['completed'] })),
+    by: Type.Optional(Type.String({ description: 'The id of who did it, if that is another one.' })),
+    opens: Type.Optional(Type.String({ description: 'The screen of the console with the record.' })),
+  },
+  { title: 'TimelineEntry' },
 )
 
 const Running = Type.Object(
@@ -103,6 +120,30 @@ export function personalEndpoints({
         errors: [errors.not_found],
       },
       ({ params: { id } }) => deletionOf(id),
+    ),
+    timeline: endpoint(
+      {
+        summary: 'Get the timeline of a user',
+        description:
+          'Newest first: sign-ins, payments and refunds, messages, documents, files, wallets, notes, and what the audit log has. Sessions that have ended and changes that are no longer logged are not in it. At most 100 entries a page. For administrators and viewers: it has the data of all wires.',
+        access: 'operator',
+        params: UserId,
+        query: Type.Object(CursorQuery),
+        reply: {
+          200: Type.Object(
+            { entries: Type.Array(Entry), nextCursor: PageReply.nextCursor },
+            { title: 'UserTimeline' },
+          ),
+        },
+        errors: [errors.not_found],
+      },
+      async ({ params: { id }, query: { cursor, limit }, caller }) => {
+        const person = await personOf(db, id, clock.now())
+        if (!person) throw noAccount({ id })
+        requireAdministrator(caller)
+        const { entries, ...rest } = await personalData.timeline(person, { cursor, limit })
+        return { entries: entries.map(({ at, ...entry }) => ({ ...entry, at: isoTime(at) })), ...rest }
+      },
     ),
     userExport: endpoint(
       {

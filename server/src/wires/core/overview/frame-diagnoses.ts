@@ -107,12 +107,19 @@ export function frameDiagnoses(
               group by kind order by kind`,
         )
         const count = rows.reduce((sum, row) => sum + row.count, 0)
-        return findingIf(count > 0, () =>
-          warning(
+        return findingIf(count > 0, () => ({
+          ...warning(
             `${count} background job${count === 1 ? '' : 's'} failed for good within a day (${rows.map(({ kind }) => kind).join(', ')})`,
             'sixwire jobs list --failed says why; then sixwire jobs retry or drop',
           ),
-        )
+          mend: {
+            label: 'Run the failed jobs again',
+            call: 'POST /core/jobs/retry',
+            body: { filter: {} },
+            asks: 'All jobs that failed for good run again, older ones too. What they send is sent.',
+            done: 'The jobs run again.',
+          },
+        }))
       },
     },
     {

@@ -40,6 +40,18 @@ const Finding = Type.Object({
   severity: Type.Enum(['warning', 'fault']),
   problem: Type.String(),
   remedy: Type.String(),
+  mend: Type.Optional(
+    Type.Object(
+      {
+        label: Type.String({ description: 'The words of its button.' }),
+        call: Type.String({ description: 'Method and path.', examples: ['POST /store/backup'] }),
+        body: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+        asks: Type.Optional(Type.String({ description: 'What is asked before.' })),
+        done: Type.String({ description: 'What is said when it is done.' }),
+      },
+      { description: 'A call that mends it.' },
+    ),
+  ),
   opens: Type.Optional(
     Type.Object(
       { title: Type.String(), at: Type.String({ examples: ['jobs?state=failed'] }) },

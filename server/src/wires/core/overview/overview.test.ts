@@ -7,6 +7,7 @@ import { defineWire } from '../../../kernel/wire/wire.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { login } from '../../../testing/auth.ts'
 import { eachEngine, endOfSuite, testOnOne } from '../../../testing/engines.ts'
+import { until } from '../../../testing/until.ts'
 
 /** A wire with figures and series of which some can be read, and some can't. */
 const desk = defineWire({
@@ -98,6 +99,18 @@ eachEngine((engine) => {
       )
       assert.ok(problems.includes('configuration: desk.lamp: it is off'), problems.join('\n'))
       assert.ok(problems.some((line: string) => line.startsWith('failed jobs: 1 background job')))
+
+      // A finding has the call that mends it.
+      await app.app.db.write(sql`update sixwire_jobs set kind = 'auth.clean' where id = 'j1'`)
+      const failedJobs = async () =>
+        (await get('/core/overview')).body.findings.find(
+          ({ check }: { check: string }) => check === 'failed jobs',
+        )
+      const { mend } = await failedJobs()
+      const [method, path] = mend.call.split(' ')
+      const mended = await app.request(method, path, { token, body: mend.body })
+      assert.deepEqual([mended.status, mended.body], [200, { count: 1 }])
+      await until(async () => (await failedJobs()) === undefined)
     })
 
     test('has the series that its wires declare, without those that cannot be read', async () => {

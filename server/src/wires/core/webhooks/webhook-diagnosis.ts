@@ -11,10 +11,17 @@ export const webhookDiagnosis = (webhooks: WebhookOperations): Diagnosis => ({
     return all.flatMap(({ name, state, waiting, failingSince, offReason }) => {
       if (state === 'off')
         return [
-          warning(
-            `the webhook ${name} is switched off (${offReason}), and ${waiting} events wait`,
-            `repair its receiver, then POST /core/webhooks/${name}/enable`,
-          ),
+          {
+            ...warning(
+              `the webhook ${name} is switched off (${offReason}), and ${waiting} events wait`,
+              `repair its receiver, then POST /core/webhooks/${name}/enable`,
+            ),
+            mend: {
+              label: 'Switch it on',
+              call: `POST /core/webhooks/${encodeURIComponent(name)}/enable`,
+              done: `The webhook ${name} is on.`,
+            },
+          },
         ]
       if (failingSince === undefined) return []
       return [

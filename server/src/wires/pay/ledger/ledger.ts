@@ -173,7 +173,9 @@ export function createLedger(
           where id = ${id} and version = ${row.version} returning id`,
         () => changedMeanwhile,
       ),
-      ...newEntries.map((entry) => insertEntrySql(entry, { id: newId(now), transactionId: id, now })),
+      ...newEntries.map((entry) =>
+        insertEntrySql(entry, { id: newId(now), transactionId: id, owner: row.owner, now }),
+      ),
       ...history.map((status, at) =>
         insertHistorySql(
           {

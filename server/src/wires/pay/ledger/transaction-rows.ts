@@ -147,12 +147,12 @@ export const entryOf = (row: LedgerRow): LedgerEntry & { createdAt: number } =>
 
 export const insertEntrySql = (
   entry: LedgerEntry,
-  { id, transactionId, now }: { id: string; transactionId: string; now: number },
+  { id, transactionId, owner, now }: { id: string; transactionId: string; owner: string; now: number },
 ): Sql => sql`
   insert into pay_ledger (id, transaction_id, kind, object_id, status, version, amount, currency, call_id, reason,
-    created_at, seen_at)
+    created_at, seen_at, owner)
   values (${id}, ${transactionId}, ${entry.kind}, ${entry.objectId}, ${entry.status}, ${entry.version ?? 0},
-    ${entry.amount.toString()}, ${entry.currency}, ${entry.callId ?? null}, ${entry.reason ?? null}, ${entry.createdAt ?? now}, ${now})
+    ${entry.amount.toString()}, ${entry.currency}, ${entry.callId ?? null}, ${entry.reason ?? null}, ${entry.createdAt ?? now}, ${now}, ${owner})
   on conflict do nothing`
 
 export const insertHistorySql = (

@@ -12,6 +12,7 @@ import { isOpen, type LedgerTransaction, type Ledger } from './ledger.ts'
 import type { ProviderName } from '../providers/provider.ts'
 import type { PaymentStatus } from './state.ts'
 import { transactionOf, type PaymentTransaction } from './transaction-record.ts'
+import { purchaseOf, selectPurchaseSql, type Purchase } from './purchases.ts'
 import { leftOf, selectHistorySql, TRANSACTION_COLUMNS, type TransactionRow } from './transaction-rows.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 
@@ -34,17 +35,18 @@ export type TransactionDispute = {
   createdAt: string
 }
 
-export type TransactionDetails = PaymentTransaction & {
-  /** The provider's id of the payment, once there is one. */
-  paymentId?: string
-  /** Decimal places of the currency at this provider. */
-  exponent: number
-  /** What can still be refunded: the exact decimal in major units. */
-  displayRefundable: string
-  refunds: TransactionRefund[]
-  dispute?: TransactionDispute
-  history: { status: PaymentStatus; at: string; cause: string }[]
-}
+export type TransactionDetails = PaymentTransaction &
+  Purchase & {
+    /** The provider's id of the payment, once there is one. */
+    paymentId?: string
+    /** Decimal places of the currency at this provider. */
+    exponent: number
+    /** What can still be refunded: the exact decimal in major units. */
+    displayRefundable: string
+    refunds: TransactionRefund[]
+    dispute?: TransactionDispute
+    history: { status: PaymentStatus; at: string; cause: string }[]
+  }
 
 /** The filters of the list; times are milliseconds since 1970, `from` inclusive, `to` exclusive. */
 export type TransactionQuery = {
@@ -73,8 +75,8 @@ export type Transactions = {
   list(rowFilter: RowFilter, query: TransactionQuery, page: Page): Promise<TransactionPage>
   /** All that meet the filters as lines of CSV, newest first. */
   csv(rowFilter: RowFilter, query: TransactionQuery): AsyncIterable<string>
-  /** @throws NOT_FOUND */
-  get(id: string, rowFilter: RowFilter): Promise<TransactionDetails>
+  /** @param isOperator whether the buyer is shown. @throws NOT_FOUND */
+  get(id: string, rowFilter: RowFilter, isOperator: boolean): Promise<TransactionDetails>
 }
 
 export function createTransactions(
@@ -106,14 +108,19 @@ export function createTransactions(
         ...otherConditions(query),
       ]),
 
-    async get(id, rowFilter) {
-      const [transaction, history] = await Promise.all([ledger.read(id), db.all(selectHistorySql(id))])
-      if (!transaction || !includesOwner(rowFilter, transaction.row.owner))
+    async get(id, rowFilter, isOperator) {
+      const [transaction, history, purchase] = await Promise.all([
+        ledger.read(id),
+        db.all(selectHistorySql(id)),
+        db.get(selectPurchaseSql(id)),
+      ])
+      if (!transaction || !purchase || !includesOwner(rowFilter, transaction.row.owner))
         throw errors.not_found({ message: `There is no transaction ${JSON.stringify(id)}.` })
       const dispute = disputeOf(transaction)
       return {
         ...transactionOf(transaction.row),
         ...(transaction.row.payment_id !== null && { paymentId: transaction.row.payment_id }),
+        ...purchaseOf(purchase, transaction.row, isOperator),
         exponent: transaction.row.exponent,
         displayRefundable: displayOf(refundableOf(transaction.row), transaction.row),
         refunds: refundsOf(transaction),

@@ -9,6 +9,7 @@ import { CALL_MS, errorOf, leaseOf, REQUEST_MS } from './operations.ts'
 import { payErrors } from '../errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { TransactionEvents } from '../ledger/transaction-events.ts'
+import { itemsTextOf } from '../ledger/purchases.ts'
 import type { MerchantColumns } from '../ledger/merchant-columns.ts'
 import type { OperationProvider, Order, PaymentProvider } from '../providers/provider.ts'
 import { claimOperationSql, deleteOperationSql, insertOperationSql } from '../ledger/operation-rows.ts'
@@ -65,7 +66,7 @@ export function createCheckouts(
 ): Checkouts {
   /** Inserts the transaction with the row of its first operation; answers false if it exists. */
   async function insert(
-    row: TransactionRow,
+    row: TransactionRow & { items: string | null },
     lease: ReturnType<typeof leaseOf>,
     cause: string,
   ): Promise<boolean> {
@@ -102,7 +103,7 @@ export function createCheckouts(
       const provider = providers.get(name)!
       const deadline = clock.elapsed() + REQUEST_MS
       const now = clock.now()
-      const row = newTransaction(
+      const transaction = newTransaction(
         {
           ...merchant,
           id,
@@ -113,6 +114,7 @@ export function createCheckouts(
         },
         now,
       )
+      const row = { ...transaction, items: itemsTextOf(order) }
       let createdAt = now
       const lease = leaseOf({ clock, processes })
       let { leaseUntil } = lease

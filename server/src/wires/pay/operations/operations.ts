@@ -4,8 +4,8 @@ import type { WireContext } from '../../../kernel/wire/wire.ts'
 import { attempt, type Attempt } from '../../../providers/attempt.ts'
 import { isEntry, isSnapshot } from '../providers/answers.ts'
 import { payErrors } from '../errors.ts'
-import { feesSql } from '../ledger/fees.ts'
 import { isOpen, type LedgerTransaction, type Ledger } from '../ledger/ledger.ts'
+import { toldSql } from '../ledger/purchases.ts'
 import type { NotAccepted, Outcome } from '../../../providers/outcome.ts'
 import type { LedgerEntry, PaymentProvider, PaymentSnapshot } from '../providers/provider.ts'
 import { releaseOperationsSql, type OperationLease, type OperationRow } from '../ledger/operation-rows.ts'
@@ -86,7 +86,7 @@ export function createOperations(
             const after = await record({
               snapshot,
               operation: { ...settlement, status: 'accepted', reason: null },
-              steps: feesSql(row, snapshot),
+              steps: toldSql(transaction, snapshot),
             })
             return { transaction: after ?? transaction, failure: undefined }
           }

@@ -5,8 +5,8 @@ import type { NotAccepted } from '../../../providers/outcome.ts'
 import { isSnapshot } from '../providers/answers.ts'
 import { CALL_MS, leaseOf, type Operations } from './operations.ts'
 import { closeSql, endedHere, isOverdue } from './endings.ts'
-import { feesSql } from '../ledger/fees.ts'
 import { isOpen, type LedgerTransaction, type Ledger } from '../ledger/ledger.ts'
+import { toldSql } from '../ledger/purchases.ts'
 import type {
   OperationProvider,
   LedgerEntry,
@@ -127,7 +127,7 @@ export function createReconcile(
     let transaction = await ledger.record(id, {
       snapshot: isFound ? outcome.snapshot! : { entries: outcome },
       cause,
-      steps: isFound ? feesSql(before.row, outcome.snapshot!) : [],
+      steps: isFound ? toldSql(before, outcome.snapshot!) : [],
       // A session that expired before it was ever seen has nothing more to tell.
       ...(!isFound &&
         createOperation && { operation: { id, leaseUntil: createOperation.lease_until, ...NEVER_SHOWN } }),

@@ -1,4 +1,12 @@
-import { ENTRY_STATES, type LedgerEntry, type ProviderEvent, type PaymentSnapshot } from './provider.ts'
+import { oneLine } from '../../../base/one-line.ts'
+import {
+  ENTRY_STATES,
+  type PaymentBuyer,
+  type LedgerEntry,
+  type ProviderEvent,
+  type PaymentSnapshot,
+  type PostalAddress,
+} from './provider.ts'
 
 // A provider may be an operator's own: what it answers is checked before it becomes part of the books.
 
@@ -54,3 +62,33 @@ export function isEvent(value: unknown): value is ProviderEvent {
     objects.every((one) => isText(fieldsOf(one)['id']) && OBJECT_KINDS.has(fieldsOf(one)['kind']))
   )
 }
+
+const BUYER_TEXT_MAX = 300
+const BUYER_TEXTS = ['name', 'email', 'phone'] as const
+const ADDRESS_TEXTS = ['line1', 'line2', 'postalCode', 'city', 'state', 'country'] as const
+
+/** The texts of a buyer that are there, each as one line. */
+export function buyerFrom(value: unknown): PaymentBuyer {
+  const { address, shipping } = fieldsOf(value)
+  const recipient = fieldsOf(shipping)
+  return {
+    ...textsIn(value, BUYER_TEXTS),
+    ...filled('address', textsIn<keyof PostalAddress>(address, ADDRESS_TEXTS)),
+    ...filled('shipping', {
+      ...textsIn(recipient, ['name']),
+      ...filled('address', textsIn<keyof PostalAddress>(recipient['address'], ADDRESS_TEXTS)),
+    }),
+  }
+}
+
+const textsIn = <K extends string>(value: unknown, names: readonly K[]) =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const text = fieldsOf(value)[name]
+      const line = typeof text === 'string' ? oneLine(text, BUYER_TEXT_MAX) : ''
+      return line === '' ? [] : [[name, line]]
+    }),
+  ) as { [N in K]?: string }
+
+const filled = <K extends string, V extends object>(name: K, value: V) =>
+  (Object.keys(value).length === 0 ? {} : { [name]: value }) as { [N in K]?: V }

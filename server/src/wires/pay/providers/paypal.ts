@@ -143,7 +143,7 @@ async function create(
     return_url: order.successUrl,
     cancel_url: order.cancelUrl,
     user_action: 'PAY_NOW',
-    shipping_preference: 'NO_SHIPPING',
+    shipping_preference: order.shipping === undefined ? 'NO_SHIPPING' : 'GET_FROM_FILE',
   }
   const body = {
     intent: 'CAPTURE',

@@ -37,6 +37,8 @@ export type Order = Money & {
   email?: string
   /** What the merchant calls it. */
   merchantReference?: string
+  /** Whether the provider asks the buyer where the goods go: to one of these countries, or anywhere. */
+  shipping?: readonly string[] | 'anywhere'
   /**
    * When it can be paid no more, in milliseconds since 1970. A provider with a second step need not know it: what is over is
    * not captured.
@@ -97,6 +99,27 @@ export type PaymentSubject = {
   objects?: readonly { kind: 'refund' | 'dispute' | 'reversal'; id: string }[]
 }
 
+export type PostalAddress = {
+  line1?: string
+  line2?: string
+  postalCode?: string
+  city?: string
+  /** A state, province or region. */
+  state?: string
+  /** ISO 3166-1 alpha-2. */
+  country?: string
+}
+
+/** Who paid, as far as the provider knows. */
+export type PaymentBuyer = {
+  name?: string
+  email?: string
+  phone?: string
+  address?: PostalAddress
+  /** Where the goods go, if the order asked for it. */
+  shipping?: { name?: string; address?: PostalAddress }
+}
+
 /** All that the provider knows about a transaction now. */
 export type PaymentSnapshot = {
   /** The id of our transaction by the provider's metadata; absent if the payment is not one of ours. */
@@ -107,6 +130,8 @@ export type PaymentSnapshot = {
   url?: string
   /** What the provider took of the payment and what it left, before refunds, in minor units of the currency it pays out in. */
   fees?: { fee: bigint; net: bigint; currency: string; exponent: number }
+  /** Who paid. It is stored with the first sight of a charge. */
+  buyer?: PaymentBuyer
   /** Every object that the provider has for it. An open session or order without a payment has none. */
   entries: readonly LedgerEntry[]
 }

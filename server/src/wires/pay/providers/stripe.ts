@@ -1,3 +1,5 @@
+import type Stripe from 'stripe'
+
 import { systemClock } from '../../../base/clock.ts'
 import { StartError } from '../../../base/start-error.ts'
 import { REFUND_WORDS, type Order, type PaymentProvider } from './provider.ts'
@@ -121,10 +123,12 @@ export function stripe(options: StripeOptions, clock = systemClock): PaymentProv
 const isRefundWord = (reason: string | undefined): reason is (typeof REFUND_WORDS)[number] =>
   (REFUND_WORDS as readonly (string | undefined)[]).includes(reason)
 
+type AllowedCountry = Stripe.Checkout.SessionCreateParams.ShippingAddressCollection.AllowedCountry
+
 /** The session of an order: https://docs.stripe.com/api/checkout/sessions/create */
 function sessionOf(order: Order) {
   const { id, amount, currency, items, description, successUrl, cancelUrl } = order
-  const { email, merchantReference, expiresAt } = order
+  const { email, merchantReference, expiresAt, shipping } = order
   const metadata = {
     transaction_id: id,
     ...(merchantReference !== undefined && { merchant_reference: merchantReference }),
@@ -144,6 +148,9 @@ function sessionOf(order: Order) {
     cancel_url: cancelUrl,
     client_reference_id: id,
     ...(email !== undefined && { customer_email: email }),
+    ...(Array.isArray(shipping) && {
+      shipping_address_collection: { allowed_countries: shipping as AllowedCountry[] },
+    }),
     ...(expiresAt !== undefined && { expires_at: Math.floor(expiresAt / 1000) }),
     metadata,
     payment_intent_data: { metadata },

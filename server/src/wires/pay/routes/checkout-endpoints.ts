@@ -23,6 +23,7 @@ const CHECKOUT_PARAMETERS = {
   'price_data[product_data][name]': '/body/items',
   line_items: '/body/items',
   customer_email: '/body/email',
+  shipping_address_collection: '/body/shippingCountries',
   expires_at: '/body/expiresAt',
 }
 const ORDER_PARAMETERS = {
@@ -87,6 +88,16 @@ export function checkoutEndpoints(wire: {
                 'Where the buyer goes after paying. Stripe puts the id of the session in the place of {CHECKOUT_SESSION_ID}.',
               ),
               cancelUrl: ReturnUrl(wire.returns, 'Where the buyer goes after cancelling.'),
+              shippingCountries: Type.Optional(
+                Type.Array(Type.String({ pattern: '^[A-Z]{2}$' }), {
+                  minItems: 1,
+                  maxItems: 250,
+                  uniqueItems: true,
+                  description:
+                    'The provider asks the buyer where the goods go, in one of these countries (ISO 3166-1 alpha-2).',
+                  examples: [['DE', 'AT']],
+                }),
+              ),
               ...merchantFields(LIVES.cardpay.words),
             },
             { title: 'CreateCheckoutRequest' },
@@ -100,7 +111,12 @@ export function checkoutEndpoints(wire: {
         },
         errors: [...operationErrors, errors.forbidden],
       },
-      async ({ body: { items, successUrl, cancelUrl, ...given }, caller, recordId, requestId }) => {
+      async ({
+        body: { items, successUrl, cancelUrl, shippingCountries, ...given },
+        caller,
+        recordId,
+        requestId,
+      }) => {
         const { currencies } = providerOf('cardpay')
         const lineItems = items.map((item, at) => {
           const currency = readCurrency(item.currency, currencies, `/body/items/${at}/currency`)
@@ -133,6 +149,7 @@ export function checkoutEndpoints(wire: {
           items: lineItems,
           successUrl,
           cancelUrl,
+          ...(shippingCountries && { shipping: shippingCountries }),
           ...orderFieldsOf(merchant),
         }
         const { transactionId, reference, url } = await checkouts.create(order, {
@@ -162,6 +179,9 @@ export function checkoutEndpoints(wire: {
               ),
               returnUrl: ReturnUrl(wire.returns, 'Where the buyer goes after approving.'),
               cancelUrl: ReturnUrl(wire.returns, 'Where the buyer goes after cancelling.'),
+              hasShipping: Type.Optional(
+                Type.Boolean({ description: 'The provider asks the buyer where the goods go.' }),
+              ),
               ...merchantFields(LIVES.walletpay.words),
             },
             { title: 'CreateWalletOrderRequest' },
@@ -197,6 +217,7 @@ export function checkoutEndpoints(wire: {
           successUrl,
           cancelUrl,
           ...orderFieldsOf(merchant),
+          ...(body.hasShipping === true && { shipping: 'anywhere' as const }),
           ...(description !== undefined && description !== '' && { description }),
         }
         const { transactionId, reference, url } = await checkouts.create(order, {

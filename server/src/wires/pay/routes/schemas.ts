@@ -116,9 +116,53 @@ const RefundFields = {
   createdAt: Timestamp,
 }
 
+const Address = Type.Object(
+  {
+    line1: Type.Optional(Type.String()),
+    line2: Type.Optional(Type.String()),
+    postalCode: Type.Optional(Type.String()),
+    city: Type.Optional(Type.String()),
+    state: Type.Optional(Type.String()),
+    country: Type.Optional(Type.String({ description: 'ISO 3166-1 alpha-2.', examples: ['DE'] })),
+  },
+  { title: 'PostalAddress' },
+)
+
+const Buyer = Type.Object(
+  {
+    name: Type.Optional(Type.String({ examples: ['Ada Lovelace'] })),
+    email: Type.Optional(Type.String()),
+    phone: Type.Optional(Type.String()),
+    address: Type.Optional(Address),
+    shipping: Type.Optional(
+      Type.Object(
+        { name: Type.Optional(Type.String()), address: Type.Optional(Address) },
+        { description: 'Where the goods go, if the payment asked for it.' },
+      ),
+    ),
+  },
+  {
+    title: 'Buyer',
+    description: 'Who paid, as the provider told with the money. For operators; erased with the account.',
+  },
+)
+
+const ItemFields = {
+  name: Type.String(),
+  quantity: Type.Integer(),
+  amount: Type.Number({ description: 'Of one of them, in the unit of the transaction’s amount.' }),
+  displayAmount: Type.String({ examples: ['10.99'] }),
+}
+
 export const TransactionDetails = Type.Object(
   {
     ...TransactionFields,
+    items: Type.Optional(
+      Type.Array(Type.Object(ItemFields, { title: 'TransactionItem' }), {
+        description: 'What the request asked for; the description of a wallet order is one item.',
+      }),
+    ),
+    buyer: Type.Optional(Buyer),
     paymentId: Type.Optional(Type.String({ description: 'The provider’s id of the payment.' })),
     exponent: Type.Integer({ description: 'Decimal places of the currency at this provider.' }),
     displayRefundable: Type.String({

@@ -86,14 +86,15 @@ export function transactionEndpoints({
     get: endpoint(
       {
         summary: 'Get a transaction',
-        description: 'With its refunds, its dispute, and each change of its status.',
+        description:
+          'With its items, refunds, dispute and each change of its status; for operators with the buyer as the provider tells.',
         access: 'user',
         readsOnly: true,
         params: OneTransaction,
         reply: { 200: TransactionDetails },
         errors: [errors.not_found],
       },
-      ({ params: { id }, caller }) => transactions.get(id, policy.rowFilter(caller)),
+      ({ params: { id }, caller }) => transactions.get(id, policy.rowFilter(caller), isPrivileged(caller)),
     ),
     timeline: endpoint(
       {
@@ -126,7 +127,7 @@ export function transactionEndpoints({
         const entry = audit.entrySql(actor, { action: 'payment.cancelled', target: `payment:${id}` })
         const steps = actor.role === 'admin' ? [entry] : []
         await cancellations.cancel(id, { rowFilter, cause: causeOf(requestId), steps })
-        return transactions.get(id, rowFilter)
+        return transactions.get(id, rowFilter, isPrivileged(caller))
       },
     ),
   }

@@ -1,4 +1,5 @@
-import type { LedgerEntry, PaymentSnapshot } from '../provider.ts'
+import { buyerFrom } from '../answers.ts'
+import type { PaymentBuyer, LedgerEntry, PaymentSnapshot } from '../provider.ts'
 import {
   idOf,
   linkedId,
@@ -6,6 +7,7 @@ import {
   listOf,
   objectOf,
   ourIdOf,
+  textOf,
   timeOf,
   wordsOf,
   type PaypalFields,
@@ -108,12 +110,40 @@ export function orderOf(answer: unknown): OrderView | undefined {
       ...(paymentId !== undefined && { paymentId }),
       ...(url !== undefined && { url }),
       ...(fees && { fees }),
+      buyer: buyerOf(order, unit),
     },
     status,
     links,
     isDeclined:
       relevantCharges.length === 0 && captures.some((capture) => NOT_CHARGED.has(capture['status'])),
     unattributed: refunds.flatMap(({ id, custom_id }) => (custom_id === undefined ? (idOf(id) ?? []) : [])),
+  }
+}
+
+/** Who paid: https://developer.paypal.com/docs/api/orders/v2/#orders_get */
+function buyerOf(order: PaypalFields, unit: PaypalFields | undefined): PaymentBuyer {
+  // `payer` is deprecated, and the source has the same fields.
+  const payer = objectOf(objectOf(order['payment_source'])['paypal'] ?? order['payer'])
+  const { given_name: given, surname } = objectOf(payer['name'])
+  const shipping = objectOf(unit?.['shipping'])
+  return buyerFrom({
+    name: [given, surname].filter((part) => textOf(part) !== undefined).join(' '),
+    email: payer['email_address'],
+    phone: objectOf(payer['phone_number'])['national_number'],
+    address: addressOf(payer['address']),
+    shipping: { name: objectOf(shipping['name'])['full_name'], address: addressOf(shipping['address']) },
+  })
+}
+
+function addressOf(value: unknown) {
+  const address = objectOf(value)
+  return {
+    line1: address['address_line_1'],
+    line2: address['address_line_2'],
+    postalCode: address['postal_code'],
+    city: address['admin_area_2'],
+    state: address['admin_area_1'],
+    country: address['country_code'],
   }
 }
 

@@ -1,5 +1,6 @@
 import { oneLine } from '../../../../base/one-line.ts'
-import type { LedgerEntry, EntryKind, PaymentSnapshot } from '../provider.ts'
+import { buyerFrom } from '../answers.ts'
+import type { PaymentBuyer, LedgerEntry, EntryKind, PaymentSnapshot } from '../provider.ts'
 import { STRIPE_CURRENCIES } from './stripe-currencies.ts'
 import {
   amountOf,
@@ -78,6 +79,7 @@ export function snapshotOf({
     ...(paymentId !== undefined && { paymentId }),
     ...(url !== undefined && { url }),
     ...(fees && { fees }),
+    buyer: buyerOf(fields),
     entries: entries.filter((entry) => entry !== undefined),
   }
 }
@@ -113,6 +115,27 @@ function feesOf({ fee, net, currency }: StripeFields): PaymentSnapshot['fees'] {
   return Number.isSafeInteger(fee) && Number.isSafeInteger(net)
     ? { fee: BigInt(fee as number), net: BigInt(net as number), currency: code, exponent }
     : undefined
+}
+
+/** Who paid: https://docs.stripe.com/api/checkout/sessions/object#checkout_session_object-customer_details */
+function buyerOf(session: StripeFields): PaymentBuyer {
+  const { name, email, phone, address } = fieldsOf(session['customer_details'])
+  // `shipping_details` was a field of the session itself until the API of 2025-03-31.
+  const shipping = fieldsOf(
+    fieldsOf(session['collected_information'])['shipping_details'] ?? session['shipping_details'],
+  )
+  return buyerFrom({
+    name,
+    email,
+    phone,
+    address: addressOf(address),
+    shipping: { name: shipping['name'], address: addressOf(shipping['address']) },
+  })
+}
+
+function addressOf(value: unknown) {
+  const { postal_code: postalCode, ...address } = fieldsOf(value)
+  return { ...address, postalCode }
 }
 
 /** How a session ended without a payment: https://docs.stripe.com/api/checkout/sessions/object */
