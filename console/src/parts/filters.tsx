@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import { place, setQuery } from './router.tsx'
 
-/** What a list is limited by. Its value is in the address: `?q=ada&state=locked`. */
+/** What a list is limited by. Its value is in the address: `?q=ada&state=locked`; of `datetime-local` it is a moment. */
 export type ListFilter = { name: string; label: string } & (
   | { kind: 'search' }
   | { kind: 'text'; type?: 'text' | 'date' | 'datetime-local' | 'number' }
@@ -36,9 +36,22 @@ export const Filters = ({ of }: { of: readonly ListFilter[] }) => (
   </search>
 )
 
+/** A moment as a field of the type `datetime-local` takes it, in the time zone of the reader. */
+function localOf(text: string): string {
+  const time = Date.parse(text)
+  if (Number.isNaN(time)) return ''
+  const ahead = new Date(time).getTimezoneOffset() * 60_000
+  return new Date(time - ahead).toISOString().slice(0, 16)
+}
+
+const momentOf = (local: string): string => (local === '' ? '' : new Date(local).toISOString())
+
 /** It asks the server after a pause in typing. */
 function TextFilter({ name, label, ...rest }: Exclude<ListFilter, { kind: 'choice' }>) {
-  const inAddress = place.value.query.get(name) ?? ''
+  const isMoment = rest.kind === 'text' && rest.type === 'datetime-local'
+  const inQuery = place.value.query.get(name) ?? ''
+  const inAddress = isMoment ? localOf(inQuery) : inQuery
+  const set = (value: string) => setQuery({ [name]: isMoment ? momentOf(value) : value })
   const [text, setText] = useState(inAddress)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   // The reader went back, or to a link with another filter.
@@ -55,7 +68,7 @@ function TextFilter({ name, label, ...rest }: Exclude<ListFilter, { kind: 'choic
       onInput={({ currentTarget: { value } }) => {
         setText(value)
         clearTimeout(timer.current)
-        timer.current = setTimeout(() => setQuery({ [name]: value }), WAIT_MS)
+        timer.current = setTimeout(() => set(value), WAIT_MS)
       }}
       onKeyDown={(event) => {
         if (event.key === 'Escape') {
@@ -64,7 +77,7 @@ function TextFilter({ name, label, ...rest }: Exclude<ListFilter, { kind: 'choic
           event.currentTarget.blur()
         } else if (event.key === 'Enter') {
           clearTimeout(timer.current)
-          setQuery({ [name]: event.currentTarget.value })
+          set(event.currentTarget.value)
         }
       }}
     />

@@ -12,6 +12,8 @@ async function load({ cursor, signal }: { cursor: string | undefined; signal: Ab
     query: {
       q: queryValue('q'),
       owner: queryValue('owner'),
+      since: queryValue('since'),
+      until: queryValue('until'),
       channel: queryValue('channel') as MessageEntry['channel'] | undefined,
       status: queryValue('status') as MessageEntry['status'] | undefined,
       cursor,
@@ -37,6 +39,8 @@ export default function Messages() {
         { kind: 'search', name: 'q', label: 'Recipient, subject, template or id' },
         { kind: 'choice', name: 'channel', label: 'Channel', options: CHANNELS },
         { kind: 'choice', name: 'status', label: 'Status', options: STATUSES },
+        { kind: 'text', name: 'since', label: 'Created from', type: 'datetime-local' },
+        { kind: 'text', name: 'until', label: 'Created before', type: 'datetime-local' },
         { kind: 'text', name: 'owner', label: 'Sender: email or id' },
       ]}
       columns={[

@@ -17,6 +17,9 @@ async function loadUsers({ cursor, signal }: { cursor: string | undefined; signa
       q: queryValue('q'),
       role: queryValue('role') as UserRole | undefined,
       state: queryValue('state') as State | undefined,
+      since: queryValue('since'),
+      until: queryValue('until'),
+      activeSince: queryValue('activeSince'),
       cursor,
       limit: 100,
       total: 'none',
@@ -85,6 +88,9 @@ export default function Users() {
             ['disabled', 'Disabled'],
           ],
         },
+        { kind: 'text', name: 'since', label: 'Created from', type: 'datetime-local' },
+        { kind: 'text', name: 'until', label: 'Created before', type: 'datetime-local' },
+        { kind: 'text', name: 'activeSince', label: 'Active since', type: 'datetime-local' },
       ]}
       empty={<p>No accounts yet. Add a user, or let people register.</p>}
       buttons={(again) => (

@@ -17,13 +17,19 @@ export const USER_STATES = ['active', 'disabled', 'unverified', 'locked'] as con
  */
 export type UserState = (typeof USER_STATES)[number]
 
-/** Which accounts to list. */
+/** Which accounts to list; times are milliseconds since 1970, `…since` inclusive, `…until` exclusive. */
 export type AccountFilter = {
   /** A part of the address or name, which case and accents of the name do not matter in. */
   q?: string | undefined
   role?: Role | undefined
   state?: UserState | undefined
   ids?: readonly string[] | undefined
+  /** When it was created. */
+  since?: number | undefined
+  until?: number | undefined
+  /** When its user signed in or stayed signed in, to the hour. */
+  activeSince?: number | undefined
+  activeUntil?: number | undefined
 }
 
 /** An account in a list. */
@@ -44,6 +50,7 @@ type Parts = Pick<AdministrationParts, 'db' | 'users' | 'lock'>
 // Of what many accounts have in common, the newest of these fill the page; the index finds the rest.
 const WINDOW = 2_000
 const GRAM = 3
+const HOUR_MS = 3_600_000
 
 /** Lists accounts, newest first. */
 export async function listAccounts(
@@ -115,7 +122,8 @@ async function countAccounts(parts: Parts, filter: AccountFilter): Promise<numbe
   return count!.total
 }
 
-function filterSql({ users, lock }: Parts, { role, state, ids }: AccountFilter): Sql[] {
+function filterSql({ users, lock }: Parts, filter: AccountFilter): Sql[] {
+  const { role, state, ids, since, until } = filter
   const isAdmin = users.isAdminSql()
   const roles: Record<Role, readonly Sql[]> = {
     admin: [isInSql(users.withRoleSql()), isAdmin],
@@ -132,6 +140,20 @@ function filterSql({ users, lock }: Parts, { role, state, ids }: AccountFilter):
     ...(role === undefined ? [] : roles[role]),
     ...(state === undefined ? [] : states[state]),
     ...(ids === undefined ? [] : [isOneOf('id', ids)]),
+    ...(since === undefined ? [] : [sql`created_at >= ${since}`]),
+    ...(until === undefined ? [] : [sql`created_at < ${until}`]),
+    ...activitySql(filter),
+  ]
+}
+
+/** By the primary key of the hours, for each account of the page: of a long time there are more hours than accounts. */
+function activitySql({ activeSince, activeUntil }: AccountFilter): Sql[] {
+  if (activeSince === undefined && activeUntil === undefined) return []
+  const hourOf = (ms: number): number => Math.ceil(ms / HOUR_MS)
+  return [
+    sql`exists (
+      select 1 from auth_active_hours where user_id = auth_users.id
+        and hour >= ${hourOf(activeSince ?? 0)} and hour < ${hourOf(activeUntil ?? Number.MAX_SAFE_INTEGER)})`,
   ]
 }
 

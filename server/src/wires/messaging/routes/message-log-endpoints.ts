@@ -4,6 +4,7 @@ import { Type } from '../../../base/schema.ts'
 import type { Database } from '../../../db/database.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
 import { Bytes, endpoint } from '../../../http/route.ts'
+import { CreatedQuery, timesOf } from '../../../http/time-query.ts'
 import type { Audit } from '../../../kernel/audit/audit.ts'
 import { filterByOwner, OwnerQuery } from '../../../kernel/policy/owner-query.ts'
 import type { Policy } from '../../../kernel/policy/policy.ts'
@@ -81,6 +82,25 @@ const Content = Type.Object(
   { title: 'MessageContent' },
 )
 
+/** What messages are filtered by. */
+const LogFilters = {
+  channel: Type.Optional(Type.Enum(CHANNELS)),
+  to: Type.Optional(
+    Type.String({ description: 'An address or number; recipients in cc and bcc match, too.' }),
+  ),
+  status: Type.Optional(Type.Enum(STATUSES)),
+  q: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Text within the recipient, the subject or the name of the template; or an id.',
+      examples: ['ada@'],
+    }),
+  ),
+  ...CreatedQuery,
+  ...OwnerQuery,
+}
+
 const MessageId = Type.Object({
   id: Type.String({ maxLength: 64, examples: ['01arz3ndektsv4rrffq69g5fav'] }),
 })
@@ -103,23 +123,7 @@ export const logEndpoints = (wire: LogParts) => ({
     {
       summary: 'List messages',
       access: 'user',
-      query: Type.Object({
-        channel: Type.Optional(Type.Enum(CHANNELS)),
-        to: Type.Optional(
-          Type.String({ description: 'An address or number; recipients in cc and bcc match, too.' }),
-        ),
-        status: Type.Optional(Type.Enum(STATUSES)),
-        q: Type.Optional(
-          Type.String({
-            minLength: 1,
-            maxLength: 200,
-            description: 'Text within the recipient, the subject or the name of the template; or an id.',
-            examples: ['ada@'],
-          }),
-        ),
-        ...OwnerQuery,
-        ...PageQuery,
-      }),
+      query: Type.Object({ ...LogFilters, ...PageQuery }),
       reply: {
         200: Type.Object(
           {
@@ -130,10 +134,11 @@ export const logEndpoints = (wire: LogParts) => ({
         ),
       },
     },
-    async ({ caller, query }) => {
+    async ({ caller, query: { since, until, ...query } }) => {
       const page = pageOf(query)
+      const filters = { ...query, ...timesOf({ since, until }, 'since', 'until') }
       return {
-        ...(await wire.list(await filterByOwner(wire.policy, caller, query), query, page)),
+        ...(await wire.list(await filterByOwner(wire.policy, caller, query), filters, page)),
         limit: page.limit,
         offset: page.offset,
       }

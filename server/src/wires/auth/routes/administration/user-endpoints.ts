@@ -1,8 +1,11 @@
+import type { Static } from 'typebox'
+
 import { errors } from '../../../../base/errors.ts'
 import { Type } from '../../../../base/schema.ts'
 import { json } from '../../../../http/bodies.ts'
 import { pageOf, PageQuery, PageReply } from '../../../../http/page.ts'
 import { endpoint } from '../../../../http/route.ts'
+import { CreatedQuery, TimeFilter, timesOf } from '../../../../http/time-query.ts'
 import { requireProof } from '../../../../kernel/policy/policy.ts'
 import { authErrors } from '../../errors.ts'
 import type { Passwords } from '../../accounts/passwords.ts'
@@ -24,6 +27,40 @@ import {
 const ID = '[A-Za-z0-9_-]{1,64}'
 const IDS_MAX = 100
 
+/** What accounts are filtered by. */
+const UserFilters = {
+  q: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description: 'A part of the address or the name. Case does not matter.',
+      examples: ['ada'],
+    }),
+  ),
+  role: Type.Optional(RoleName),
+  state: Type.Optional(Type.Enum([...USER_STATES])),
+  ids: Type.Optional(
+    Type.String({
+      pattern: `^${ID}(,${ID}){0,${IDS_MAX - 1}}$`,
+      description: `The _ids of up to ${IDS_MAX} users, separated by commas; those of no user are left out.`,
+    }),
+  ),
+  ...CreatedQuery,
+  activeSince: TimeFilter('Signed in, or stayed signed in, at this time or later, to the hour; of 181 days.'),
+  activeUntil: TimeFilter('The same, before this time.'),
+}
+
+/** @throws VALIDATION_ERROR */
+function filterOf({
+  ids,
+  q,
+  role,
+  state,
+  ...query
+}: Static<ReturnType<typeof Type.Object<typeof UserFilters>>>) {
+  const times = timesOf(query, 'since', 'until', 'activeSince', 'activeUntil')
+  return { q, role, state, ids: ids?.split(','), ...times }
+}
+
 const Name = Type.Union([Type.String({ maxLength: 200 }), Type.Null()], { examples: ['Ada Lovelace'] })
 
 /** The endpoints by which operators list, create, change and delete accounts. */
@@ -34,35 +71,12 @@ export const userEndpoints = ({ accounts, passwords }: { accounts: Accounts; pas
       description:
         '`active` are enabled users with a verified address; `locked` are those whose address accepts no password now, because of too many wrong ones.',
       access: 'operator',
-      query: Type.Object({
-        ...PageQuery,
-        q: Type.Optional(
-          Type.String({
-            maxLength: 200,
-            description: 'A part of the address or the name. Case does not matter.',
-            examples: ['ada'],
-          }),
-        ),
-        role: Type.Optional(RoleName),
-        state: Type.Optional(Type.Enum([...USER_STATES])),
-        ids: Type.Optional(
-          Type.String({
-            pattern: `^${ID}(,${ID}){0,${IDS_MAX - 1}}$`,
-            description: `The _ids of up to ${IDS_MAX} users, separated by commas; those of no user are left out.`,
-          }),
-        ),
-      }),
+      query: Type.Object({ ...PageQuery, ...UserFilters }),
       reply: { 200: Type.Object({ users: Type.Array(UserSummary), ...PageReply }, { title: 'UserPage' }) },
     },
-    async ({ query: { q, role, state, ids, ...pageQuery } }) => {
-      const page = pageOf(pageQuery, USER_POSITION)
-      const { accounts: matches, ...rest } = await accounts.list({
-        ...page,
-        q,
-        role,
-        state,
-        ids: ids?.split(','),
-      })
+    async ({ query }) => {
+      const page = pageOf(query, USER_POSITION)
+      const { accounts: matches, ...rest } = await accounts.list({ ...page, ...filterOf(query) })
       return { users: matches.map(summaryOf), ...rest, limit: page.limit, offset: page.offset }
     },
   ),
