@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../language/query/filter.ts'
 import type { AnsweredGroup } from './aggregate.ts'
-import { ACCUMULATORS, type Accumulator } from './aggregate-request.ts'
+import { ACCUMULATORS, type Accumulator } from '../../../../kernel/aggregates/aggregate-request.ts'
 
 // What MongoDB's $group answers, and the rules of this server where it has others, said once more and in another way.
 
