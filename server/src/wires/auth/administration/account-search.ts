@@ -110,19 +110,20 @@ function isBehindSql(position: string): Sql {
   return sql`(created_at, id) < (${Number(createdAt)}, ${id})`
 }
 
-async function countAccounts(parts: Parts, filter: AccountFilter): Promise<number> {
+/** All that a filter asks of an account. */
+export function accountConditions(parts: Pick<Parts, 'users' | 'lock'>, filter: AccountFilter): Sql[] {
   const key = searchKey(filter.q ?? '')
-  const conditions = [
-    ...filterSql(parts, filter),
-    ...(key === '' ? [] : [containsSql(textSql, key), ...gramsSql(key)]),
-  ]
+  return [...filterSql(parts, filter), ...(key === '' ? [] : [containsSql(textSql, key), ...gramsSql(key)])]
+}
+
+async function countAccounts(parts: Parts, filter: AccountFilter): Promise<number> {
   const [count] = await parts.db.scan<{ total: number }>(
-    sql`select count(*) as total from auth_users ${whereSql(conditions)}`,
+    sql`select count(*) as total from auth_users ${whereSql(accountConditions(parts, filter))}`,
   )
   return count!.total
 }
 
-function filterSql({ users, lock }: Parts, filter: AccountFilter): Sql[] {
+function filterSql({ users, lock }: Pick<Parts, 'users' | 'lock'>, filter: AccountFilter): Sql[] {
   const { role, state, ids, since, until } = filter
   const isAdmin = users.isAdminSql()
   const roles: Record<Role, readonly Sql[]> = {

@@ -100,10 +100,7 @@ export function createTransactions(
     csv: (rowFilter, query) =>
       exportCsv(db, [
         ...(rowFilter.rows === 'all' ? [] : [sql`owner = ${rowFilter.owner}`]),
-        ...(query.provider === undefined ? [] : [sql`provider = ${query.provider}`]),
-        ...(query.status === undefined ? [] : [sql`status = ${query.status}`]),
-        ...indexedConditions(query),
-        ...otherConditions(query),
+        ...conditionsOf(query),
       ]),
 
     async get(id, rowFilter) {
@@ -123,6 +120,14 @@ export function createTransactions(
     },
   }
 }
+
+/** All that the filters ask of a transaction. */
+export const conditionsOf = (query: TransactionQuery): Sql[] => [
+  ...(query.provider === undefined ? [] : [sql`provider = ${query.provider}`]),
+  ...(query.status === undefined ? [] : [sql`status = ${query.status}`]),
+  ...indexedConditions(query),
+  ...otherConditions(query),
+]
 
 /** The conditions for which there is an index, beside those of provider and status. */
 export const indexedConditions = ({
