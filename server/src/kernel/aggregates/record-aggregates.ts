@@ -64,13 +64,14 @@ export function createRecordAggregates<const C extends AggregateColumn>(
     title: string
     table: Sql
     columns: readonly C[]
-    example: object
+    /** A group of an answer. */
+    example: { by: object; count: number; [computed: string]: unknown }
   },
 ) {
   const { records, title, table, columns, example } = options
   return {
     /** The parameters of a route, beside its filters. */
-    query: queryOf<C>(columns, records),
+    query: queryOf<C>(columns, records, example),
     /** The schema of its answer. */
     reply: Type.Unsafe<RecordGroups<C>>(
       aggregateReply(
@@ -100,7 +101,11 @@ export function createRecordAggregates<const C extends AggregateColumn>(
 
 const namesOf = (columns: readonly AggregateColumn[]): string => columns.map(({ name }) => name).join(', ')
 
-function queryOf<C extends AggregateColumn>(columns: readonly C[], records: string) {
+function queryOf<C extends AggregateColumn>(
+  columns: readonly C[],
+  records: string,
+  example: { by: object },
+) {
   const groupings = columnsFor(columns, 'by')
   const accumulators = ACCUMULATORS.flatMap((one) => {
     const offered = columnsFor(columns, one)
@@ -108,8 +113,10 @@ function queryOf<C extends AggregateColumn>(columns: readonly C[], records: stri
     const description = `${PARAMETERS[one]} Fields joined by commas, of ${namesOf(offered)}.`
     return [[one, fieldsParameter(description, offered[0]!.name)]]
   })
+  const isTime = (name: string): boolean => columns.some((one) => one.name === name && one.kind === 'time')
+  const by = Object.keys(example.by).map((name) => (isTime(name) ? `${name}:month` : name))
   return {
-    ...aggregateQuery({ records, fields: `of ${namesOf(groupings)}`, by: groupings[0]!.name }),
+    ...aggregateQuery({ records, fields: `of ${namesOf(groupings)}`, by: by.join() }),
     ...(Object.fromEntries(accumulators) as { [A in AccumulatorOf<C>]: ReturnType<typeof fieldsParameter> }),
   }
 }

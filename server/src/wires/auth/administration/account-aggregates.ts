@@ -16,7 +16,7 @@ export const createAccountAggregates = ({ db, users }: Pick<AdministrationParts,
         {
           name: 'role',
           kind: 'text',
-          value: sql`case when ${users.isAdminSql()} then 'admin' when is_viewer = 1 then 'viewer' else 'user' end`,
+          value: users.roleSql(),
           values: ['user', 'viewer', 'admin'],
         },
         { name: 'emailVerified', kind: 'flag', value: isSql(sql`email_verified_at is not null`) },
