@@ -101,11 +101,7 @@ export function createRecordAggregates<const C extends AggregateColumn>(
 
 const namesOf = (columns: readonly AggregateColumn[]): string => columns.map(({ name }) => name).join(', ')
 
-function queryOf<C extends AggregateColumn>(
-  columns: readonly C[],
-  records: string,
-  example: { by: object },
-) {
+function queryOf<C extends AggregateColumn>(columns: readonly C[], records: string, example: { by: object }) {
   const groupings = columnsFor(columns, 'by')
   const accumulators = ACCUMULATORS.flatMap((one) => {
     const offered = columnsFor(columns, one)

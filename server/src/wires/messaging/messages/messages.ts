@@ -110,6 +110,7 @@ export function createMessageLog(db: Database): MessageLog {
       name: 'messaging.messages',
       table: sql.literal('messaging_messages'),
       columns: sql.literal(MESSAGE_COLUMNS.join(', ')),
+      sorts: { status: { key: sql.literal('status'), valueOf: ({ status }) => status } },
     },
   )
   return async (rowFilter, query, page) => {

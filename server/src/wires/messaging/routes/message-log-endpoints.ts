@@ -4,7 +4,7 @@ import { Type } from '../../../base/schema.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import { countedFor } from '../../../http/limits.ts'
-import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
+import { pageOf, PageQuery, PageReply, sortQuery } from '../../../http/page.ts'
 import { Bytes, endpoint } from '../../../http/route.ts'
 import { CreatedQuery, timesOf } from '../../../http/time-query.ts'
 import type { Audit } from '../../../kernel/audit/audit.ts'
@@ -128,7 +128,7 @@ export function logEndpoints(wire: LogParts) {
       {
         summary: 'List messages',
         access: 'user',
-        query: Type.Object({ ...LogFilters, ...PageQuery }),
+        query: Type.Object({ ...LogFilters, ...PageQuery, ...sortQuery('status') }),
         reply: {
           200: Type.Object(
             {

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 
 import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
-import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
+import { pageOf, PageQuery, PageReply, sortQuery } from '../../../http/page.ts'
 import { countedFor } from '../../../http/limits.ts'
 import { answer, endpoint } from '../../../http/route.ts'
 import { isPrivileged, type Policy } from '../../../kernel/policy/policy.ts'
@@ -42,7 +42,11 @@ export function transactionEndpoints({
         summary: 'List transactions',
         access: 'user',
         readsOnly: true,
-        query: Type.Object({ ...PageQuery, ...TransactionFilters.properties }),
+        query: Type.Object({
+          ...PageQuery,
+          ...sortQuery('amount', 'status', 'email', 'provider'),
+          ...TransactionFilters.properties,
+        }),
         reply: {
           200: Type.Object(
             { transactions: Type.Array(Transaction), ...PageReply },

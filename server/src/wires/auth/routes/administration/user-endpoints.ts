@@ -4,7 +4,7 @@ import { errors } from '../../../../base/errors.ts'
 import { Type } from '../../../../base/schema.ts'
 import { json } from '../../../../http/bodies.ts'
 import { countedFor } from '../../../../http/limits.ts'
-import { pageOf, PageQuery, PageReply } from '../../../../http/page.ts'
+import { pageOf, PageQuery, PageReply, SORTED_POSITION, sortQuery } from '../../../../http/page.ts'
 import { endpoint } from '../../../../http/route.ts'
 import { CreatedQuery, TimeFilter, timesOf } from '../../../../http/time-query.ts'
 import { requireProof } from '../../../../kernel/policy/policy.ts'
@@ -12,7 +12,7 @@ import { authErrors } from '../../errors.ts'
 import { Message, NewEmail, newPassword } from '../schemas.ts'
 import type { AdministrationParts } from '../../administration/account.ts'
 import { createAccountAggregates } from '../../administration/account-aggregates.ts'
-import { accountConditions, USER_POSITION, USER_STATES } from '../../administration/account-search.ts'
+import { accountConditions, USER_STATES } from '../../administration/account-search.ts'
 import type { Accounts } from '../../administration/accounts.ts'
 import { requireAdministrator } from './administrator.ts'
 import {
@@ -75,15 +75,19 @@ export function userEndpoints({
   return {
     list: endpoint(
       {
-        summary: 'List users, newest first',
+        summary: 'List users',
         description:
           '`active` are enabled users with a verified address; `locked` are those whose address accepts no password now, because of too many wrong ones.',
         access: 'operator',
-        query: Type.Object({ ...PageQuery, ...UserFilters }),
+        query: Type.Object({
+          ...PageQuery,
+          ...sortQuery('lastSignInAt', 'email', 'name'),
+          ...UserFilters,
+        }),
         reply: { 200: Type.Object({ users: Type.Array(UserSummary), ...PageReply }, { title: 'UserPage' }) },
       },
       async ({ query }) => {
-        const page = pageOf(query, USER_POSITION)
+        const page = pageOf(query, SORTED_POSITION)
         const { accounts: matches, ...rest } = await accounts.list({ ...page, ...filterOf(query) })
         return { users: matches.map(summaryOf), ...rest, limit: page.limit, offset: page.offset }
       },
