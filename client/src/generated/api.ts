@@ -2793,6 +2793,8 @@ export interface Api {
       cursor?: string | undefined
       /** With none the records are not counted, and the answer has no total. */
       total?: 'count' | 'none' | undefined
+      /** The order; a leading minus sorts in descending order. Default: -createdAt, the newest first. */
+      sort?: 'createdAt' | '-createdAt' | 'status' | '-status' | undefined
     }
     reply: LogEntryPage
     errors: never
@@ -2948,6 +2950,8 @@ export interface Api {
       cursor?: string | undefined
       /** With none the records are not counted, and the answer has no total. */
       total?: 'count' | 'none' | undefined
+      /** The order; a leading minus sorts in descending order. Default: -createdAt, the newest first. */
+      sort?: 'createdAt' | '-createdAt' | undefined
     }
     reply: WalletPage
     errors: never
@@ -3020,6 +3024,8 @@ export interface Api {
       cursor?: string | undefined
       /** With none the records are not counted, and the answer has no total. */
       total?: 'count' | 'none' | undefined
+      /** The order; a leading minus sorts in descending order. Default: -createdAt, the newest first. */
+      sort?: 'createdAt' | '-createdAt' | undefined
       walletId?: string | undefined
       /** Default: all chains. */
       chain?: string | undefined
@@ -3679,7 +3685,7 @@ export interface Api {
     reply: FirstAdmin
     errors: 'INVALID_TOKEN' | 'EMAIL_TAKEN'
   }
-  /** List users, newest first */
+  /** List users */
   'GET /auth/users': {
     query: {
       /** At most 1000; a larger value counts as 1000. */
@@ -3689,6 +3695,8 @@ export interface Api {
       cursor?: string | undefined
       /** With none the records are not counted, and the answer has no total. */
       total?: 'count' | 'none' | undefined
+      /** The order; a leading minus sorts in descending order. Default: -createdAt, the newest first. */
+      sort?: 'createdAt' | '-createdAt' | 'lastSignInAt' | '-lastSignInAt' | 'email' | '-email' | 'name' | '-name' | undefined
       /** A part of the address or the name. Case does not matter. */
       q?: string | undefined
       /** `viewer` reads what an administrator reads, nothing sealed, and changes nothing. With `SIXWIRE_ADMINS`. */
@@ -3899,6 +3907,8 @@ export interface Api {
       cursor?: string | undefined
       /** With none the records are not counted, and the answer has no total. */
       total?: 'count' | 'none' | undefined
+      /** The order; a leading minus sorts in descending order. Default: -createdAt, the newest first. */
+      sort?: 'createdAt' | '-createdAt' | undefined
       /** An action, or all of a noun. */
       action?: string | undefined
       /** The id of a user or a service key, the email address of a user, or one of user, key, command, system, stranger. */
@@ -4115,6 +4125,8 @@ export interface Api {
       cursor?: string | undefined
       /** With none the records are not counted, and the answer has no total. */
       total?: 'count' | 'none' | undefined
+      /** The order; a leading minus sorts in descending order. Default: -createdAt, the newest first. */
+      sort?: 'createdAt' | '-createdAt' | 'amount' | '-amount' | 'status' | '-status' | 'email' | '-email' | 'provider' | '-provider' | undefined
       provider?: 'cardpay' | 'walletpay' | 'onchain' | undefined
       status?: 'pending' | 'completed' | 'failed' | 'expired' | 'cancelled' | 'partially_refunded' | 'refunded' | 'disputed' | 'lost' | undefined
       /** The id of a checkout session, order or payment request. */

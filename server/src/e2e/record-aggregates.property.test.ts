@@ -216,14 +216,10 @@ function expectedOf(rows: readonly Stored[], { status, role, ...query }: Query) 
           return names === undefined ? [] : [[one, names]]
         }),
       ),
-    } as Parameters<typeof groupsOf>[1],
+    },
   )
   const keyOf = (stored: Stored): string =>
-    JSON.stringify(
-      groupsOf([stored.fields], { ...(by !== undefined && { by }), timeZone: zone } as Parameters<
-        typeof groupsOf
-      >[1])[0]!.by,
-    )
+    JSON.stringify(groupsOf([stored.fields], { ...(by !== undefined && { by }), timeZone: zone })[0]!.by)
   return plain.map((group) => {
     const members = found.filter((one) => keyOf(one) === JSON.stringify(group.by))
     const answer: Record<string, unknown> = { ...group }

@@ -133,7 +133,9 @@ describe('sorted lists', () => {
     test('take no cursor of another order', async () => {
       const { nextCursor } = await page('/pay/transactions?sort=amount&limit=1')
       for (const sort of ['', '&sort=-amount', '&sort=createdAt', '&sort=status']) {
-        const { status, body } = await app.request('GET', `/pay/transactions?cursor=${nextCursor}${sort}`, { token })
+        const { status, body } = await app.request('GET', `/pay/transactions?cursor=${nextCursor}${sort}`, {
+          token,
+        })
         assert.equal(status, 400, sort)
         assert.match(body.error.message, /in the same order/)
       }

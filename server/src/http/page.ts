@@ -31,7 +31,7 @@ export const PageQuery = {
  *
  * @param names of what they can be sorted by
  */
-export const sortQuery = <const N extends string>(...names: readonly N[]) => {
+export const sortQuery = <const N extends string = never>(...names: readonly N[]) => {
   const all = ['createdAt' as const, ...names]
   const sorts = all.flatMap((name): (N | 'createdAt' | `-${N | 'createdAt'}`)[] => [name, `-${name}`])
   return {

@@ -2,6 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import { singleKey } from '../../parts/keyboard.ts'
 import { List } from '../../parts/list.tsx'
+import { Owner } from '../../parts/owner.tsx'
 import { useLoad } from '../../parts/load.tsx'
 import { go, href, Link, place } from '../../parts/router.tsx'
 import { canWrite } from '../../parts/session.ts'
@@ -59,7 +60,7 @@ export default function Grid({ collection }: { collection: string }) {
       }}
       filters={[
         { kind: 'search', name: 'filter', label: 'Words, or a filter: {"year":1973}' },
-        { kind: 'text', name: 'owner', label: 'Owner' },
+        { kind: 'text', name: 'owner', label: 'Owner: email or id' },
       ]}
       canBeLive
       columns={[
@@ -74,6 +75,14 @@ export default function Grid({ collection }: { collection: string }) {
           ...columnOf(collection, path, files[path]),
           isMinor: at > 0,
         })),
+        {
+          name: '$owner',
+          title: 'Owner',
+          cell: ({ $preview: { owner } }) => owner && <Owner of={owner} />,
+          order: ({ $preview: { owner } }) => owner,
+          width: '180px',
+          isMinor: true,
+        },
         { ...columnOf(collection, 'updatedAt'), title: 'Updated', width: '132px' },
       ]}
       empty={

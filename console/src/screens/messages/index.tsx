@@ -1,6 +1,6 @@
 import { openDialog } from '../../parts/dialog.tsx'
 import { List } from '../../parts/list.tsx'
-import { queryValue } from '../../parts/router.tsx'
+import { queryValue, sortInPlace } from '../../parts/router.tsx'
 import { canWrite, six } from '../../parts/session.ts'
 import { Badge, Text, Time } from '../../parts/text.tsx'
 import { CHANNELS, STATUSES, toneOf, type MessageEntry } from './message.ts'
@@ -16,6 +16,7 @@ async function load({ cursor, signal }: { cursor: string | undefined; signal: Ab
       until: queryValue('until'),
       channel: queryValue('channel') as MessageEntry['channel'] | undefined,
       status: queryValue('status') as MessageEntry['status'] | undefined,
+      sort: sortInPlace('status', 'createdAt'),
       cursor,
       limit: 100,
       total: 'none',
@@ -44,24 +45,34 @@ export default function Messages() {
         { kind: 'text', name: 'owner', label: 'Sender: email or id' },
       ]}
       columns={[
-        { name: 'to', title: 'To', cell: ({ to }) => <Text>{to}</Text> },
+        { name: 'to', title: 'To', order: ({ to }) => to, cell: ({ to }) => <Text>{to}</Text> },
         {
           name: 'what',
           title: 'Subject or template',
+          order: ({ subject, template }) => subject ?? template,
           cell: ({ subject, template }) =>
             subject !== undefined ? <Text>{subject}</Text> : <span class="soft">{template ?? '–'}</span>,
           isMinor: true,
         },
-        { name: 'channel', title: 'Channel', cell: ({ channel }) => channel, width: '92px', isMinor: true },
+        {
+          name: 'channel',
+          title: 'Channel',
+          order: ({ channel }) => channel,
+          cell: ({ channel }) => channel,
+          width: '92px',
+          isMinor: true,
+        },
         {
           name: 'status',
           title: 'Status',
+          sort: 'status',
           cell: ({ status }) => <Badge tone={toneOf(status)}>{status}</Badge>,
           width: '104px',
         },
         {
           name: 'created',
           title: 'Created',
+          sort: 'createdAt',
           cell: ({ createdAt }) => <Time at={createdAt} />,
           width: '124px',
         },

@@ -21,7 +21,7 @@ export const BY_ID = 'id'
 export type SortColumns<R> = Readonly<Record<string, SortColumn<R> | typeof BY_ID>>
 
 /** The order of a page. */
-export type ListOrder<R> = {
+export type PageOrder<R> = {
   /** Behind `order by`. */
   readonly by: Sql
   /** The condition of the rows behind the cursor; none on the first page. */
@@ -36,7 +36,7 @@ export type ListOrder<R> = {
  *
  * @throws VALIDATION_ERROR at `/query/cursor`
  */
-export function orderOf<R extends { id: string }>(columns: SortColumns<R>, page: Page): ListOrder<R> {
+export function orderOf<R extends { id: string }>(columns: SortColumns<R>, page: Page): PageOrder<R> {
   const sort = page.sort ?? '-createdAt'
   const isDown = sort.startsWith('-')
   const column = columns[isDown ? sort.slice(1) : sort]!

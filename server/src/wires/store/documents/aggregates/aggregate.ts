@@ -3,10 +3,7 @@ import type { ScanOptions } from '../../../../db/database.ts'
 import { sql, type Dialect, type Sql, type SqlScalar } from '../../../../db/sql.ts'
 import type { MakeRoom } from '../../../../http/route.ts'
 import type { AggregateReader } from '../../../../kernel/aggregates/aggregate-engine.ts'
-import {
-  aggregatesOf,
-  type Aggregates as AggregatesOf,
-} from '../../../../kernel/aggregates/aggregate-groups.ts'
+import { aggregatesOf, type Aggregates } from '../../../../kernel/aggregates/aggregate-groups.ts'
 import {
   refusedParameter,
   type AggregateRequest,
@@ -70,7 +67,7 @@ export type AggregateCall = {
 }
 
 /** What documents of a group have in common, and what is computed of them. */
-export type AnsweredGroup = {
+export type DocumentAggregate = {
   by: Record<string, Json>
   count: number
   sum?: Record<string, number>
@@ -80,7 +77,7 @@ export type AnsweredGroup = {
   distinct?: Record<string, number>
 }
 
-export type Aggregates = AggregatesOf<Json> & { data: AnsweredGroup[] }
+export type DocumentAggregates = Aggregates<Json> & { data: DocumentAggregate[] }
 
 export function createAggregates(context: Omit<ListContext, 'parsed'>) {
   const lists: ListContext = { ...context, parsed: createParsedLists() }
@@ -90,11 +87,11 @@ export function createAggregates(context: Omit<ListContext, 'parsed'>) {
      *
      * @throws VALIDATION_ERROR at `/query/…`; UNAVAILABLE if it takes too long, or too many wait
      */
-    aggregate: async (call: AggregateCall): Promise<Aggregates> => {
+    aggregate: async (call: AggregateCall): Promise<DocumentAggregates> => {
       const { request } = call
       await call.makeRoom(COPIES * ANSWER_BYTES)
       const rows = await readGroups(lists, call)
-      return aggregatesOf(readerOf(lists.db.dialect), request, rows) as Aggregates
+      return aggregatesOf(readerOf(lists.db.dialect), request, rows) as DocumentAggregates
     },
   }
 }
