@@ -4,6 +4,7 @@ import { before, describe, test } from 'node:test'
 
 import { sql } from '../../server/src/db/sql.ts'
 import { startApp, type TestApp } from '../../server/src/testing/app.ts'
+import { registerAs } from '../../server/src/testing/administration.ts'
 import { withoutChromium } from '../../server/src/testing/chromium.ts'
 import { checkLooks, openConsole, settled, type ConsolePage } from '../../server/src/testing/console.ts'
 import { endOfSuite, someEngine } from '../../server/src/testing/engines.ts'
@@ -85,8 +86,26 @@ describe('the overview of the console', { skip: withoutChromium }, () => {
       assert.equal(total, Number((await signUps.locator('strong').innerText()).replaceAll(/\D/g, '')))
       await tile('Revenue, EUR').getByRole('link').click()
       await page.getByRole('heading', { name: 'Payments' }).first().waitFor()
-      assert.match(page.url(), /#\/payments\?from=\d{4}-\d\d-\d\d$/)
+      assert.match(page.url(), /#\/payments\?from=\d{4}-\d\d-\d\dT/)
+      assert.notEqual(await page.getByLabel('Created from').inputValue(), '')
       await page.goBack()
+      const reader = { token: (await registerAs(app, 'admin')).token }
+      for (const [title, link, route] of [
+        ['Sign-ups', 'Sign-ups', '/auth/users'],
+        ['Active users', 'Active users', '/auth/users'],
+        ['Messages', 'failed', '/messaging/logs'],
+      ] as const) {
+        const shown =
+          title === link
+            ? tile(title).locator('strong')
+            : tile(title).locator('li', { hasText: link }).locator('b')
+        const counted = Number((await shown.innerText()).replaceAll(/\D/g, ''))
+        await tile(title).getByRole('link', { name: link, exact: true }).click()
+        await page.locator('.records tbody tr').first().waitFor()
+        const listed = await app.request('GET', `${route}?${page.url().split('?')[1]}&limit=1`, reader)
+        assert.equal(listed.body.total, counted, title)
+        await page.goBack()
+      }
       await tile('Failed requests').getByRole('link').click()
       await page.waitForURL(/#\/logs\?status=5xx&since=/)
       await page.goBack()

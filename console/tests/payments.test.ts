@@ -73,6 +73,22 @@ describe('the screens of payments', { skip: withoutChromium }, () => {
       assert.match(await sums.innerText(), /1,234\.50 EUR\s+1 payment, 1 not paid/)
       await page.getByRole('cell', { name: 'Stripe cardpay' }).first().waitFor()
       await checkLooks(page, 'payments')
+      const amounts = async () =>
+        (await rows('Payments').locator('.open').allInnerTexts()).map((text) => text.replace(/ .*/, ''))
+      for (const [name, sort, order] of [
+        ['Amount', 'descending', ['1,234.50', '500', '99.00', '1.230']],
+        ['Amount', 'ascending', ['1.230', '99.00', '500', '1,234.50']],
+        // The server does not sort by it; the page has all rows.
+        ['Reference', 'descending', undefined],
+      ] as const) {
+        await page.getByRole('columnheader', { name }).getByRole('button').press('Enter')
+        await page
+          .getByRole('columnheader', { name })
+          .and(page.locator(`[aria-sort="${sort}"]`))
+          .waitFor()
+        if (order) await until(async () => (await amounts()).join(' ') === order.join(' '))
+      }
+      await admin.go('#/payments')
       await page.getByLabel('Currency', { exact: true }).fill('jpy')
       await until(async () => (await rows('Payments').count()) === 1)
       await page.getByLabel('Currency', { exact: true }).fill('')

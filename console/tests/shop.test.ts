@@ -89,9 +89,8 @@ describe('a shop without a line of code', { skip: withoutChromium }, () => {
       await type(page, 'Client secret', 'a-password')
       await choose(page, 'Check and save')
       await seen('Saved, and in force.')
-      await until(async () =>
-        (await other.request('GET', '/auth/idpa')).headers.get('location')?.startsWith(issuer.url),
-      )
+      const signIn = async () => (await other.request('GET', '/auth/idpa')).headers.get('location') ?? ''
+      await until(async () => (await signIn()).startsWith(issuer.url))
 
       // A colleague who may look.
       await open(page, 'u', 'Users')

@@ -548,6 +548,46 @@ type LogEntry = {
   createdAt: string
 }
 
+type MessageGroups = {
+  data: MessageGroup[]
+  /** Whether there are more groups than the limit. */
+  more: boolean
+}
+
+type MessageGroup = {
+  by: {
+    status?: 'queued' | 'sending' | 'sent' | 'failed' | 'delivered' | 'bounced'
+    channel?: 'email' | 'sms' | 'whatsapp'
+    template?: string | null
+    provider?: string | null
+    owner?: string | null
+    createdAt?: string | null
+  }
+  /** How many messages the group has. */
+  count: number
+  sum?: {
+    attempts?: number
+  }
+  average?: {
+    attempts?: number | null
+  }
+  min?: {
+    createdAt?: string | null
+    attempts?: number | null
+  }
+  max?: {
+    createdAt?: string | null
+    attempts?: number | null
+  }
+  distinct?: {
+    status?: number
+    channel?: number
+    template?: number
+    provider?: number
+    owner?: number
+  }
+}
+
 type Message = {
   _id: string
   channel: 'email' | 'sms' | 'whatsapp'
@@ -1234,6 +1274,37 @@ type RefusedLine = {
   message: string
 }
 
+type UserGroups = {
+  data: UserGroup[]
+  /** Whether there are more groups than the limit. */
+  more: boolean
+}
+
+type UserGroup = {
+  by: {
+    role?: 'user' | 'viewer' | 'admin'
+    emailVerified?: boolean
+    disabled?: boolean
+    issuer?: string | null
+    createdAt?: string | null
+    lastSignInAt?: string | null
+  }
+  /** How many users the group has. */
+  count: number
+  min?: {
+    createdAt?: string | null
+    lastSignInAt?: string | null
+  }
+  max?: {
+    createdAt?: string | null
+    lastSignInAt?: string | null
+  }
+  distinct?: {
+    role?: number
+    issuer?: number
+  }
+}
+
 type UserTimeline = {
   entries: TimelineEntry[]
   /** Absent on the last page. */
@@ -1583,6 +1654,67 @@ type Transaction = {
   createdAt: string
   /** ISO 8601, UTC, with milliseconds. */
   updatedAt: string
+}
+
+type TransactionGroups = {
+  data: TransactionGroup[]
+  /** Whether there are more groups than the limit. */
+  more: boolean
+}
+
+type TransactionGroup = {
+  by: {
+    status?: 'pending' | 'completed' | 'failed' | 'expired' | 'cancelled' | 'partially_refunded' | 'refunded' | 'disputed' | 'lost'
+    currency?: string | null
+    provider?: 'cardpay' | 'walletpay' | 'onchain'
+    userId?: string | null
+    email?: string | null
+    createdAt?: string | null
+  }
+  /** How many transactions the group has. */
+  count: number
+  sum?: {
+    /** A decimal in major units. */
+    amount?: string
+    /** A decimal in major units. */
+    capturedAmount?: string
+    /** A decimal in major units. */
+    refundedAmount?: string
+    /** A decimal in major units. */
+    disputedAmount?: string
+    /** A decimal in major units. */
+    lostAmount?: string
+  }
+  average?: {
+    amount?: string | null
+    capturedAmount?: string | null
+    refundedAmount?: string | null
+    disputedAmount?: string | null
+    lostAmount?: string | null
+  }
+  min?: {
+    createdAt?: string | null
+    amount?: string | null
+    capturedAmount?: string | null
+    refundedAmount?: string | null
+    disputedAmount?: string | null
+    lostAmount?: string | null
+  }
+  max?: {
+    createdAt?: string | null
+    amount?: string | null
+    capturedAmount?: string | null
+    refundedAmount?: string | null
+    disputedAmount?: string | null
+    lostAmount?: string | null
+  }
+  distinct?: {
+    status?: number
+    currency?: number
+    provider?: number
+    userId?: number
+    email?: number
+  }
 }
 
 type TransactionDetails = {
@@ -2733,6 +2865,10 @@ export interface Api {
       status?: 'queued' | 'sending' | 'sent' | 'failed' | 'delivered' | 'bounced' | undefined
       /** Text within the recipient, the subject or the name of the template; or an id. */
       q?: string | undefined
+      /** Created at this time or later. */
+      since?: string | undefined
+      /** Created before this time. */
+      until?: string | undefined
       /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
       owner?: string | undefined
       /** At most 1000; a larger value counts as 1000. */
@@ -2742,8 +2878,47 @@ export interface Api {
       cursor?: string | undefined
       /** With none the records are not counted, and the answer has no total. */
       total?: 'count' | 'none' | undefined
+      /** The order; a leading minus sorts in descending order. Default: -createdAt, the newest first. */
+      sort?: 'createdAt' | '-createdAt' | 'status' | '-status' | undefined
     }
     reply: LogEntryPage
+    errors: never
+  }
+  /** Aggregate messages */
+  'GET /messaging/logs/aggregate': {
+    query: {
+      /** Up to three fields, joined by commas, whose values make the groups; of status, channel, template, provider, owner, createdAt. Times are grouped by hour, day, week or month with a colon: createdAt:day. Default: one group of all messages. */
+      by?: string | undefined
+      /** The IANA name of the time zone in which hours, days, weeks and months begin. Default: UTC. */
+      timeZone?: string | undefined
+      /** The order of the groups: by their values, or by their count; a leading minus sorts in descending order. */
+      sort?: 'by' | '-by' | 'count' | '-count' | undefined
+      /** How many groups are answered at most. */
+      limit?: number | undefined
+      /** Adds up. Fields joined by commas, of attempts. */
+      sum?: string | undefined
+      /** The average; of amounts it is rounded to the smallest unit, halves up. Fields joined by commas, of attempts. */
+      average?: string | undefined
+      /** The smallest value. Fields joined by commas, of createdAt, attempts. */
+      min?: string | undefined
+      /** The largest value. Fields joined by commas, of createdAt, attempts. */
+      max?: string | undefined
+      /** The number of different values. Fields joined by commas, of status, channel, template, provider, owner. */
+      distinct?: string | undefined
+      channel?: 'email' | 'sms' | 'whatsapp' | undefined
+      /** An address or number; recipients in cc and bcc match, too. */
+      to?: string | undefined
+      status?: 'queued' | 'sending' | 'sent' | 'failed' | 'delivered' | 'bounced' | undefined
+      /** Text within the recipient, the subject or the name of the template; or an id. */
+      q?: string | undefined
+      /** Created at this time or later. */
+      since?: string | undefined
+      /** Created before this time. */
+      until?: string | undefined
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
+      owner?: string | undefined
+    }
+    reply: MessageGroups
     errors: never
   }
   /** Get a message */
@@ -2860,6 +3035,8 @@ export interface Api {
       cursor?: string | undefined
       /** With none the records are not counted, and the answer has no total. */
       total?: 'count' | 'none' | undefined
+      /** The order; a leading minus sorts in descending order. Default: -createdAt, the newest first. */
+      sort?: 'createdAt' | '-createdAt' | undefined
     }
     reply: WalletPage
     errors: never
@@ -2932,6 +3109,8 @@ export interface Api {
       cursor?: string | undefined
       /** With none the records are not counted, and the answer has no total. */
       total?: 'count' | 'none' | undefined
+      /** The order; a leading minus sorts in descending order. Default: -createdAt, the newest first. */
+      sort?: 'createdAt' | '-createdAt' | undefined
       walletId?: string | undefined
       /** Default: all chains. */
       chain?: string | undefined
@@ -3591,7 +3770,7 @@ export interface Api {
     reply: FirstAdmin
     errors: 'INVALID_TOKEN' | 'EMAIL_TAKEN'
   }
-  /** List users, newest first */
+  /** List users */
   'GET /auth/users': {
     query: {
       /** At most 1000; a larger value counts as 1000. */
@@ -3601,6 +3780,8 @@ export interface Api {
       cursor?: string | undefined
       /** With none the records are not counted, and the answer has no total. */
       total?: 'count' | 'none' | undefined
+      /** The order; a leading minus sorts in descending order. Default: -createdAt, the newest first. */
+      sort?: 'createdAt' | '-createdAt' | 'lastSignInAt' | '-lastSignInAt' | 'email' | '-email' | 'name' | '-name' | undefined
       /** A part of the address or the name. Case does not matter. */
       q?: string | undefined
       /** `viewer` reads what an administrator reads, nothing sealed, and changes nothing. With `SIXWIRE_ADMINS`. */
@@ -3608,6 +3789,14 @@ export interface Api {
       state?: 'active' | 'disabled' | 'unverified' | 'locked' | undefined
       /** The _ids of up to 100 users, separated by commas; those of no user are left out. */
       ids?: string | undefined
+      /** Created at this time or later. */
+      since?: string | undefined
+      /** Created before this time. */
+      until?: string | undefined
+      /** Signed in, or stayed signed in, at this time or later, to the hour; of 181 days. */
+      activeSince?: string | undefined
+      /** The same, before this time. */
+      activeUntil?: string | undefined
     }
     reply: UserPage
     errors: never
@@ -3635,6 +3824,42 @@ export interface Api {
     body: FormData
     reply: UserImportReport
     errors: 'UNAVAILABLE'
+  }
+  /** Aggregate users */
+  'GET /auth/users/aggregate': {
+    query: {
+      /** Up to three fields, joined by commas, whose values make the groups; of role, emailVerified, disabled, issuer, createdAt, lastSignInAt. Times are grouped by hour, day, week or month with a colon: createdAt:day. Default: one group of all users. */
+      by?: string | undefined
+      /** The IANA name of the time zone in which hours, days, weeks and months begin. Default: UTC. */
+      timeZone?: string | undefined
+      /** The order of the groups: by their values, or by their count; a leading minus sorts in descending order. */
+      sort?: 'by' | '-by' | 'count' | '-count' | undefined
+      /** How many groups are answered at most. */
+      limit?: number | undefined
+      /** The smallest value. Fields joined by commas, of createdAt, lastSignInAt. */
+      min?: string | undefined
+      /** The largest value. Fields joined by commas, of createdAt, lastSignInAt. */
+      max?: string | undefined
+      /** The number of different values. Fields joined by commas, of role, issuer. */
+      distinct?: string | undefined
+      /** A part of the address or the name. Case does not matter. */
+      q?: string | undefined
+      /** `viewer` reads what an administrator reads, nothing sealed, and changes nothing. With `SIXWIRE_ADMINS`. */
+      role?: 'user' | 'viewer' | 'admin' | undefined
+      state?: 'active' | 'disabled' | 'unverified' | 'locked' | undefined
+      /** The _ids of up to 100 users, separated by commas; those of no user are left out. */
+      ids?: string | undefined
+      /** Created at this time or later. */
+      since?: string | undefined
+      /** Created before this time. */
+      until?: string | undefined
+      /** Signed in, or stayed signed in, at this time or later, to the hour; of 181 days. */
+      activeSince?: string | undefined
+      /** The same, before this time. */
+      activeUntil?: string | undefined
+    }
+    reply: UserGroups
+    errors: never
   }
   /** Get a user */
   'GET /auth/users/:id': {
@@ -3803,6 +4028,8 @@ export interface Api {
       cursor?: string | undefined
       /** With none the records are not counted, and the answer has no total. */
       total?: 'count' | 'none' | undefined
+      /** The order; a leading minus sorts in descending order. Default: -createdAt, the newest first. */
+      sort?: 'createdAt' | '-createdAt' | undefined
       /** An action, or all of a noun. */
       action?: string | undefined
       /** The id of a user or a service key, the email address of a user, or one of user, key, command, system, stranger. */
@@ -4023,6 +4250,8 @@ export interface Api {
       cursor?: string | undefined
       /** With none the records are not counted, and the answer has no total. */
       total?: 'count' | 'none' | undefined
+      /** The order; a leading minus sorts in descending order. Default: -createdAt, the newest first. */
+      sort?: 'createdAt' | '-createdAt' | 'amount' | '-amount' | 'status' | '-status' | 'email' | '-email' | 'provider' | '-provider' | undefined
       provider?: 'cardpay' | 'walletpay' | 'onchain' | undefined
       status?: 'pending' | 'completed' | 'failed' | 'expired' | 'cancelled' | 'partially_refunded' | 'refunded' | 'disputed' | 'lost' | undefined
       /** The id of a checkout session, order or payment request. */
@@ -4076,6 +4305,53 @@ export interface Api {
       to?: string | undefined
     }
     reply: Blob
+    errors: never
+  }
+  /** Aggregate transactions */
+  'GET /pay/transactions/aggregate': {
+    query: {
+      /** Up to three fields, joined by commas, whose values make the groups; of status, currency, provider, userId, email, createdAt. Times are grouped by hour, day, week or month with a colon: createdAt:day. Default: one group of all transactions. */
+      by?: string | undefined
+      /** The IANA name of the time zone in which hours, days, weeks and months begin. Default: UTC. */
+      timeZone?: string | undefined
+      /** The order of the groups: by their values, or by their count; a leading minus sorts in descending order. */
+      sort?: 'by' | '-by' | 'count' | '-count' | undefined
+      /** How many groups are answered at most. */
+      limit?: number | undefined
+      /** Adds up. Fields joined by commas, of amount, capturedAmount, refundedAmount, disputedAmount, lostAmount. */
+      sum?: string | undefined
+      /** The average; of amounts it is rounded to the smallest unit, halves up. Fields joined by commas, of amount, capturedAmount, refundedAmount, disputedAmount, lostAmount. */
+      average?: string | undefined
+      /** The smallest value. Fields joined by commas, of createdAt, amount, capturedAmount, refundedAmount, disputedAmount, lostAmount. */
+      min?: string | undefined
+      /** The largest value. Fields joined by commas, of createdAt, amount, capturedAmount, refundedAmount, disputedAmount, lostAmount. */
+      max?: string | undefined
+      /** The number of different values. Fields joined by commas, of status, currency, provider, userId, email. */
+      distinct?: string | undefined
+      provider?: 'cardpay' | 'walletpay' | 'onchain' | undefined
+      status?: 'pending' | 'completed' | 'failed' | 'expired' | 'cancelled' | 'partially_refunded' | 'refunded' | 'disputed' | 'lost' | undefined
+      /** The id of a checkout session, order or payment request. */
+      reference?: string | undefined
+      /** A reference of your own, such as the number of an order; several payments may have the same. */
+      merchantReference?: string | undefined
+      /** The buyer’s, in any case. */
+      email?: string | undefined
+      /** To whom it belongs. */
+      userId?: string | undefined
+      /** The id or the email address of a user, or the id of a service key: only what is theirs. For operators. */
+      owner?: string | undefined
+      /** Of the payment, in upper case, or the symbol of a token. */
+      currency?: string | undefined
+      /** At least this amount was asked for. A decimal in major units of the payment’s own currency. */
+      minAmount?: string | undefined
+      /** At most this amount was asked for. A decimal in major units of the payment’s own currency. */
+      maxAmount?: string | undefined
+      /** Created at this time or later. */
+      from?: string | undefined
+      /** Created before this time. */
+      to?: string | undefined
+    }
+    reply: TransactionGroups
     errors: never
   }
   /** Get a transaction */
@@ -4608,6 +4884,12 @@ export interface Api {
     query: {
       /** Up to three fields, joined by commas, whose values make the groups; dotted paths are allowed. Times are grouped by hour, day, week or month with a colon: createdAt:day. Default: one group of all documents. */
       by?: string | undefined
+      /** The IANA name of the time zone in which hours, days, weeks and months begin. Default: UTC. */
+      timeZone?: string | undefined
+      /** The order of the groups: by their values, or by their count; a leading minus sorts in descending order. */
+      sort?: 'by' | '-by' | 'count' | '-count' | undefined
+      /** How many groups are answered at most. */
+      limit?: number | undefined
       /** Adds up numbers, and ignores all other values. Fields joined by commas; dotted paths are allowed. */
       sum?: string | undefined
       /** The average of numbers; null if there are none. Fields joined by commas; dotted paths are allowed. */
@@ -4618,16 +4900,10 @@ export interface Api {
       max?: string | undefined
       /** The number of different values, without null. Fields joined by commas; dotted paths are allowed. */
       distinct?: string | undefined
-      /** The IANA name of the time zone in which hours, days, weeks and months begin. Default: UTC. */
-      timeZone?: string | undefined
       /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex and $elemMatch; dotted paths are allowed. */
       filter?: string | undefined
       /** Words that documents must have in the fields that the collection declares for it: all of them, "a phrase", -word for one that must be missing, word* for its beginning. Sorted by $score unless sort says otherwise. */
       search?: string | undefined
-      /** The order of the groups: by their values, or by their count; a leading minus sorts in descending order. */
-      sort?: 'by' | '-by' | 'count' | '-count' | undefined
-      /** How many groups are answered at most. */
-      limit?: number | undefined
     }
     reply: DocumentGroups
     errors: never

@@ -2,12 +2,12 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import { place, setQuery } from './router.tsx'
 
-/** What a list is limited by. Its value is in the address: `?q=ada&state=locked`. */
+/** What a list is limited by. Its value is in the address: `?q=ada&state=locked`; of `datetime-local` it is a moment. */
 export type ListFilter = { name: string; label: string } & (
   | {
       kind: 'search'
       /** A button beside it, for what helps to write it. */
-      helper?: { title: string; open: () => void; disabled: boolean }
+      button?: { title: string; open: () => void; disabled: boolean }
     }
   | { kind: 'text'; type?: 'text' | 'date' | 'datetime-local' | 'number' }
   | { kind: 'choice'; options: readonly (readonly [value: string, title: string])[] }
@@ -40,10 +40,23 @@ export const Filters = ({ of }: { of: readonly ListFilter[] }) => (
   </search>
 )
 
+/** A moment as a field of the type `datetime-local` takes it, in the time zone of the reader. */
+function localOf(text: string): string {
+  const time = Date.parse(text)
+  if (Number.isNaN(time)) return ''
+  const ahead = new Date(time).getTimezoneOffset() * 60_000
+  return new Date(time - ahead).toISOString().slice(0, 16)
+}
+
+const momentOf = (local: string): string => (local === '' ? '' : new Date(local).toISOString())
+
 /** It asks the server after a pause in typing. */
 function TextFilter({ name, label, ...rest }: Exclude<ListFilter, { kind: 'choice' }>) {
-  const helper = rest.kind === 'search' ? rest.helper : undefined
-  const inAddress = place.value.query.get(name) ?? ''
+  const button = rest.kind === 'search' ? rest.button : undefined
+  const isMoment = rest.kind === 'text' && rest.type === 'datetime-local'
+  const inQuery = place.value.query.get(name) ?? ''
+  const inAddress = isMoment ? localOf(inQuery) : inQuery
+  const set = (value: string) => setQuery({ [name]: isMoment ? momentOf(value) : value })
   const [text, setText] = useState(inAddress)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   // The reader went back, or to a link with another filter.
@@ -60,7 +73,7 @@ function TextFilter({ name, label, ...rest }: Exclude<ListFilter, { kind: 'choic
       onInput={({ currentTarget: { value } }) => {
         setText(value)
         clearTimeout(timer.current)
-        timer.current = setTimeout(() => setQuery({ [name]: value }), WAIT_MS)
+        timer.current = setTimeout(() => set(value), WAIT_MS)
       }}
       onKeyDown={(event) => {
         if (event.key === 'Escape') {
@@ -69,17 +82,17 @@ function TextFilter({ name, label, ...rest }: Exclude<ListFilter, { kind: 'choic
           event.currentTarget.blur()
         } else if (event.key === 'Enter') {
           clearTimeout(timer.current)
-          setQuery({ [name]: event.currentTarget.value })
+          set(event.currentTarget.value)
         }
       }}
     />
   )
-  if (helper)
+  if (button)
     return (
-      <span class="helped">
+      <span class="with-button">
         {input}
-        <button type="button" class="small" disabled={helper.disabled} onClick={helper.open}>
-          {helper.title}
+        <button type="button" class="small" disabled={button.disabled} onClick={button.open}>
+          {button.title}
         </button>
       </span>
     )

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 
 import { Filters, type ListFilter } from './filters.tsx'
 import { singleKey, useKeyDown } from './keyboard.ts'
@@ -7,7 +7,7 @@ import { Problem } from './load.tsx'
 import { go, place, setQuery } from './router.tsx'
 import { useRows, type LoadRows } from './rows.ts'
 import { useSelection } from './selection.ts'
-import { addressOf, Table, type RecordProps } from './table.tsx'
+import { addressOf, inOrder, Table, type RecordProps } from './table.tsx'
 import { announce } from './toast.tsx'
 
 export type ListProps<T> = RecordProps<T> & {
@@ -29,11 +29,19 @@ export function List<T>(props: ListProps<T>) {
   const { query, path } = place.value
   const openId = path[at.length - 1]
   const isLive = canBeLive && query.get('live') === 'on'
-  const filter = [...filters.map(({ name }) => query.get(name) ?? ''), query.get('sort') ?? '']
-  const rows = useRows(props.load, idOf, [...at, ...filter, ...(props.deps ?? [])], isLive)
+  const filter = filters.map(({ name }) => query.get(name) ?? '')
+  const sort = query.get('sort') ?? ''
+  // The server is asked anew only for an order that it knows.
+  const asked = props.columns.some((one) => one.sort === sort.replace(/^-/, '')) ? sort : ''
+  const loaded = useRows(props.load, idOf, [...at, ...filter, asked, ...(props.deps ?? [])], isLive)
+  const ordered = useMemo(
+    () => (loaded.hasMore ? loaded.rows : inOrder(loaded.rows, props.columns, sort)),
+    [loaded.rows, loaded.hasMore, sort],
+  )
+  const rows = { ...loaded, rows: ordered }
   const order = rows.rows.map(idOf)
   const selection = useSelection(order)
-  const isFiltered = filter.slice(0, -1).some((value) => value !== '')
+  const isFiltered = filter.some((value) => value !== '')
   const marked = rows.rows.filter((row) => selection.ids.has(idOf(row)))
 
   useEffect(() => {

@@ -42,6 +42,12 @@ addEventListener('hashchange', () => (place.value = readPlace()))
 export const queryValue = (name: string): string | undefined =>
   place.value.query.get(name)?.trim() || undefined
 
+/** The order of a list in the address, if it is one of these or one of them downwards. */
+export function sortInPlace<const N extends string>(...names: readonly N[]): N | `-${N}` | undefined {
+  const sort = queryValue('sort')
+  return names.some((name) => sort === name || sort === `-${name}`) ? (sort as N | `-${N}`) : undefined
+}
+
 /**
  * The address of a place, for `href`.
  *

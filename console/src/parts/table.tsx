@@ -13,8 +13,10 @@ export type ListColumn<T> = {
   /** A CSS width, such as `160px`; without one it shares what is left. */
   width?: string
   isNumber?: boolean
-  /** The value of the query `sort` that sorts by it; `-` before it is downwards. */
+  /** The value of the query `sort` by which the server sorts; `-` before it is downwards. */
   sort?: string
+  /** What it is sorted by here, if the server can't, once all rows are loaded. */
+  order?: (row: T) => string | number | undefined
   /** Left out on narrow screens. */
   isMinor?: boolean
 }
@@ -125,6 +127,7 @@ export function Table<T>(props: TableProps<T>) {
         <caption class="quiet">{props.title}</caption>
         <Head
           columns={columns}
+          isWhole={!list.hasMore}
           selection={actions && selection}
           isAll={selection.ids.size > 0 && selection.ids.size === order.length}
         />
@@ -183,6 +186,7 @@ const Gap = ({ rows }: { rows: number }) => (
 
 function Head<T>(props: {
   columns: readonly ListColumn<T>[]
+  isWhole: boolean
   selection: Selection | undefined
   isAll: boolean
 }) {
@@ -200,7 +204,9 @@ function Head<T>(props: {
             />
           </th>
         )}
-        {props.columns.map(({ name, title, width, isNumber, isMinor, sort }) => {
+        {props.columns.map((column) => {
+          const { name, title, width, isNumber, isMinor } = column
+          const sort = sortOf(column, props.isWhole)
           const direction =
             sort !== undefined && sorted === sort
               ? 'ascending'
@@ -235,6 +241,29 @@ function Head<T>(props: {
       </tr>
     </thead>
   )
+}
+
+/** What the query `sort` is called for a column; undefined if it can't be sorted by. */
+const sortOf = <T,>({ name, sort, order }: ListColumn<T>, isWhole: boolean): string | undefined =>
+  sort ?? (order && isWhole ? name : undefined)
+
+/** The rows in the order of the address, if it is one of those that the server does not know. */
+export function inOrder<T>(
+  rows: readonly T[],
+  columns: readonly ListColumn<T>[],
+  sort: string,
+): readonly T[] {
+  const name = sort.replace(/^-/, '')
+  const order = columns.find((one) => one.name === name && one.sort === undefined)?.order
+  if (!order) return rows
+  const sign = sort.startsWith('-') ? -1 : 1
+  return rows.toSorted((a, b) => {
+    const [one, other] = [order(a), order(b)]
+    if (one === undefined || other === undefined)
+      return Number(one === undefined) - Number(other === undefined)
+    if (typeof one === 'number' && typeof other === 'number') return sign * (one - other)
+    return sign * String(one).localeCompare(String(other))
+  })
 }
 
 const classOf = (isNumber?: boolean, isMinor?: boolean): string | undefined =>

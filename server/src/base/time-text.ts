@@ -6,7 +6,7 @@ const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d
 const DAY = /^\d{4}-\d\d-\d\d$/
 const DAY_MS = 86_400_000
 /** Where a time ends a period, which a day alone is part of. */
-const END = /^\/query\/(?:to|until)$/
+const END = /^\/query\/(?:to|until|activeUntil)$/
 
 /** The moment that a text names, in milliseconds since 1970; undefined for text that is no time. */
 export function momentOf(text: string): number | undefined {

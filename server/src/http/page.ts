@@ -1,7 +1,7 @@
 import { Type } from '../base/schema.ts'
 import type { Static } from 'typebox'
 
-import { invalid } from '../base/errors.ts'
+import { invalid, type ApiError } from '../base/errors.ts'
 import { idPattern } from '../base/ids.ts'
 
 const LIMIT = 20
@@ -24,6 +24,24 @@ export const PageQuery = {
     default: 'count',
     description: 'With none the records are not counted, and the answer has no total.',
   }),
+}
+
+/**
+ * The parameter of lists that can be sorted, beside `createdAt`.
+ *
+ * @param names of what they can be sorted by
+ */
+export const sortQuery = <const N extends string = never>(...names: readonly N[]) => {
+  const all = ['createdAt' as const, ...names]
+  const sorts = all.flatMap((name): (N | 'createdAt' | `-${N | 'createdAt'}`)[] => [name, `-${name}`])
+  return {
+    sort: Type.Optional(
+      Type.Enum(sorts, {
+        description:
+          'The order; a leading minus sorts in descending order. Default: -createdAt, the newest first.',
+      }),
+    ),
+  }
 }
 
 /** The query of lists that are read by their cursor only, and not counted. */
@@ -52,34 +70,43 @@ export type Page = {
   offset: number
   /** Only records behind this position: with a smaller id, if ids sort by time. */
   before: string | undefined
+  /** The name of the order, behind a minus if it is descending. Default: newest first. */
+  sort?: string | undefined
   /** False: the answer has no total. */
   counts?: boolean
 }
 
 const isId = new RegExp(idPattern)
+/** A position in a list that is sorted by other values than ids: see `orderOf`. */
+export const SORTED_POSITION = /^-?\w{1,40} [\w-]{1,64} (?:n-?\d{1,16}|t(?:[\w.!~*'()-]|%[0-9A-F]{2})*)$/
 
 type PageParameters = Static<ReturnType<typeof Type.Object<typeof PageQuery>>>
 
 /**
- * @param position the form of a position, if it is no id
+ * @param position the form of a position. Default: an id, or of a sorted list also what `orderOf` makes
  * @throws VALIDATION_ERROR at `/query/cursor`
  */
 export function pageOf(
-  query: Omit<PageParameters, 'total'> & Partial<PageParameters>,
-  position = isId,
+  query: Omit<PageParameters, 'total'> & Partial<PageParameters> & { sort?: string | undefined },
+  position?: RegExp,
 ): Page {
-  const { limit, offset, cursor, total } = query
-  const page = { limit: Math.min(limit, LIMIT_MAX), offset, counts: total !== 'none' }
+  const { limit, offset, cursor, total, sort } = query
+  const page = { limit: Math.min(limit, LIMIT_MAX), offset, counts: total !== 'none', sort }
   if (cursor === undefined) return { ...page, before: undefined }
   const before = Buffer.from(cursor, 'base64url').toString('latin1')
-  if (!position.test(before))
-    throw invalid({
-      path: '/query/cursor',
-      message: 'This is not a cursor: send the nextCursor of the previous page.',
-    })
+  const isPosition =
+    position?.test(before) ?? (isId.test(before) || (sort !== undefined && SORTED_POSITION.test(before)))
+  if (!isPosition) throw notACursor()
   if (offset > 0) throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
   return { ...page, before }
 }
+
+export const notACursor = (): ApiError =>
+  invalid({
+    path: '/query/cursor',
+    message:
+      'This is not a cursor of this list: send the nextCursor of the previous page, in the same order.',
+  })
 
 /**
  * Cuts rows to a page. There must be one row more than the limit if there is a next page.

@@ -30,16 +30,25 @@ export default function Account() {
         {
           name: 'device',
           title: 'Session',
+          order: ({ userAgent }) => userAgent,
           cell: ({ userAgent, current }) => (
             <>
               {current && <Badge tone="good">this one</Badge>} <Text>{userAgent || 'Unknown'}</Text>
             </>
           ),
         },
-        { name: 'ip', title: 'Address', cell: ({ ip }) => <Text>{ip}</Text>, width: '150px', isMinor: true },
+        {
+          name: 'ip',
+          title: 'Address',
+          order: ({ ip }) => ip,
+          cell: ({ ip }) => <Text>{ip}</Text>,
+          width: '150px',
+          isMinor: true,
+        },
         {
           name: 'used',
           title: 'Last used',
+          order: ({ lastUsedAt }) => lastUsedAt,
           cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
           width: '130px',
         },

@@ -1,4 +1,4 @@
-import { queryValue } from '../../parts/router.tsx'
+import { queryValue, sortInPlace } from '../../parts/router.tsx'
 import { six } from '../../parts/session.ts'
 
 /** Loads a page of the entries that the filters of the address find. */
@@ -16,6 +16,7 @@ export const loadEntries = async ({
       target: queryValue('target'),
       since: timeOf(queryValue('since')),
       until: timeOf(queryValue('until')),
+      sort: sortInPlace('createdAt'),
       total: 'none',
       limit: 100,
       cursor,

@@ -29,6 +29,7 @@ const GROUPS: readonly (readonly [string, string])[] = [
 const FROM: ListColumn<ShownAuditEntry> = {
   name: 'ip',
   title: 'From',
+  order: ({ ip }) => ip,
   cell: ({ ip = '' }) => <Text>{ip}</Text>,
   width: '140px',
   isMinor: true,
@@ -63,6 +64,7 @@ export default function Audit() {
         {
           name: 'action',
           title: 'Action',
+          order: ({ action }) => action,
           cell: ({ action, outcome }) => (
             <>
               <Text>{action}</Text> {outcome === 'denied' && <Badge tone="bad">denied</Badge>}
@@ -72,12 +74,24 @@ export default function Audit() {
         {
           name: 'target',
           title: 'Target',
+          order: nameOfTarget,
           cell: (entry) => <Text>{nameOfTarget(entry)}</Text>,
           isMinor: true,
         },
-        { name: 'actor', title: 'Who', cell: (entry) => <Actor of={entry.actor} /> },
+        {
+          name: 'actor',
+          title: 'Who',
+          order: ({ actor }) => actor.name ?? actor.id,
+          cell: (entry) => <Actor of={entry.actor} />,
+        },
         ...(isOpen ? [] : [FROM]),
-        { name: 'at', title: 'When', cell: ({ createdAt }) => <Time at={createdAt} />, width: '130px' },
+        {
+          name: 'at',
+          title: 'When',
+          sort: 'createdAt',
+          cell: ({ createdAt }) => <Time at={createdAt} />,
+          width: '130px',
+        },
       ]}
       empty={<p>Nothing yet. Sign-ins and what operators change appear here.</p>}
       pane={(id, entry) => <EntryPane id={id} entry={entry} />}

@@ -27,10 +27,17 @@ export default function Backups() {
       nameOf={({ createdAt }) => `The backup of ${createdAt}`}
       load={loadBackups}
       columns={[
-        { name: 'created', title: 'Made', width: '150px', cell: ({ createdAt }) => <Time at={createdAt} /> },
+        {
+          name: 'created',
+          title: 'Made',
+          order: ({ createdAt }) => createdAt,
+          width: '150px',
+          cell: ({ createdAt }) => <Time at={createdAt} />,
+        },
         {
           name: 'status',
           title: 'State',
+          order: ({ status }) => status,
           width: '130px',
           cell: ({ status, warning }) => (
             <>
@@ -38,10 +45,18 @@ export default function Backups() {
             </>
           ),
         },
-        { name: 'kind', title: 'Kind', width: '110px', isMinor: true, cell: ({ kind }) => kind },
+        {
+          name: 'kind',
+          title: 'Kind',
+          order: ({ kind }) => kind,
+          width: '110px',
+          isMinor: true,
+          cell: ({ kind }) => kind,
+        },
         {
           name: 'documents',
           title: 'Documents',
+          order: ({ documents }) => documents,
           width: '104px',
           isNumber: true,
           isMinor: true,
@@ -50,6 +65,7 @@ export default function Backups() {
         {
           name: 'files',
           title: 'Files',
+          order: ({ files }) => files,
           width: '80px',
           isNumber: true,
           isMinor: true,
@@ -58,6 +74,7 @@ export default function Backups() {
         {
           name: 'size',
           title: 'Size',
+          order: ({ size }) => size,
           width: '90px',
           isNumber: true,
           cell: ({ size }) => (size === undefined ? '' : bytes(size)),

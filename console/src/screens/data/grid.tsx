@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import { List } from '../../parts/list.tsx'
+import { Owner } from '../../parts/owner.tsx'
 import { useLoad } from '../../parts/load.tsx'
 import { go, href, Link, place, setQuery } from '../../parts/router.tsx'
 import { canWrite } from '../../parts/session.ts'
@@ -69,8 +70,8 @@ export default function Grid({ collection }: { collection: string }) {
         {
           kind: 'search',
           name: 'filter',
-          label: 'Words, a filter: {"year":1973}, or owner:ID',
-          helper: {
+          label: 'Words, a filter: {"year":1973}, or owner:EMAIL',
+          button: {
             title: 'Build filter',
             open: () => openLate(() => import('./builder.tsx'), { fields: fields.map(({ path }) => path) }),
             disabled: !knownFields,
@@ -91,6 +92,14 @@ export default function Grid({ collection }: { collection: string }) {
           ...columnOf(collection, path, files[path]),
           isMinor: at > 0,
         })),
+        {
+          name: '$owner',
+          title: 'Owner',
+          cell: ({ $preview: { owner } }) => owner && <Owner of={owner} />,
+          order: ({ $preview: { owner } }) => owner,
+          width: '180px',
+          isMinor: true,
+        },
         { ...columnOf(collection, 'updatedAt'), title: 'Updated', width: '132px' },
       ]}
       empty={

@@ -50,6 +50,7 @@ export default function Faults() {
         {
           name: 'error',
           title: 'Error',
+          order: ({ name }) => name,
           cell: ({ name, message }) => (
             <>
               {name}{' '}
@@ -59,16 +60,29 @@ export default function Faults() {
             </>
           ),
         },
-        { name: 'state', title: 'State', cell: ({ state }) => <State of={state} />, width: '100px' },
+        {
+          name: 'state',
+          title: 'State',
+          order: ({ state }) => state,
+          cell: ({ state }) => <State of={state} />,
+          width: '100px',
+        },
         {
           name: 'count',
           title: 'Times',
+          order: ({ count }) => count,
           cell: ({ count }) => count.toLocaleString(),
           isNumber: true,
           width: '80px',
           isMinor: true,
         },
-        { name: 'last', title: 'Last', cell: ({ lastAt }) => <Time at={lastAt} />, width: '120px' },
+        {
+          name: 'last',
+          title: 'Last',
+          order: ({ lastAt }) => lastAt,
+          cell: ({ lastAt }) => <Time at={lastAt} />,
+          width: '120px',
+        },
       ]}
       empty={<p>No unexpected error was logged. Expected errors are only in the logs.</p>}
       pane={(id, fault, again) => <FaultPane id={id} fault={fault} again={again} />}

@@ -1,5 +1,6 @@
 import type { ListFilter } from '../../parts/filters.tsx'
 import { List, type ListProps } from '../../parts/list.tsx'
+import { Owner } from '../../parts/owner.tsx'
 import { Late, openLate } from '../../parts/late.tsx'
 import { place, setQuery } from '../../parts/router.tsx'
 import { canWrite, six } from '../../parts/session.ts'
@@ -118,6 +119,15 @@ function FileTable(props: Pick<ListProps<ShownFile>, 'load' | 'filters' | 'empty
           width: '132px',
           isMinor: true,
           cell: (file) => <States of={file} isWhole />,
+          order: ({ access }) => access,
+        },
+        {
+          name: 'owner',
+          title: 'Owner',
+          width: '180px',
+          isMinor: true,
+          cell: ({ owner }) => owner && <Owner of={owner} />,
+          order: ({ owner }) => owner,
         },
         {
           name: 'created',

@@ -41,18 +41,33 @@ export default function Jobs() {
         { kind: 'search', name: 'error', label: 'Part of the error' },
       ]}
       columns={[
-        { name: 'kind', title: 'Kind', cell: (job) => <Text>{job.kind}</Text> },
+        { name: 'kind', title: 'Kind', order: ({ kind }) => kind, cell: (job) => <Text>{job.kind}</Text> },
         {
           name: 'state',
           title: 'State',
+          order: ({ state }) => state,
           cell: (job) => <Badge tone={TONES[job.state]}>{job.state}</Badge>,
           width: '92px',
         },
-        { name: 'attempts', title: 'Attempts', cell: attemptsOf, width: '92px', isMinor: true },
-        { name: 'error', title: 'Error', cell: (job) => <Text>{job.error ?? ''}</Text>, isMinor: true },
+        {
+          name: 'attempts',
+          title: 'Attempts',
+          order: ({ attempts }) => attempts,
+          cell: attemptsOf,
+          width: '92px',
+          isMinor: true,
+        },
+        {
+          name: 'error',
+          title: 'Error',
+          order: ({ error }) => error,
+          cell: (job) => <Text>{job.error ?? ''}</Text>,
+          isMinor: true,
+        },
         {
           name: 'at',
           title: 'When',
+          order: (job) => job.failedAt ?? job.startedAt ?? job.runAt,
           cell: (job) => <Time at={job.failedAt ?? job.startedAt ?? job.runAt} />,
           width: '125px',
         },

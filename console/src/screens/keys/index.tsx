@@ -24,16 +24,18 @@ export default function Keys() {
         return { rows: keys, nextCursor }
       }}
       columns={[
-        { name: 'name', title: 'Name', cell: ({ name }) => <Text>{name}</Text> },
+        { name: 'name', title: 'Name', order: ({ name }) => name, cell: ({ name }) => <Text>{name}</Text> },
         {
           name: 'scopes',
           title: 'Scopes',
+          order: ({ scopes }) => scopes.join(' '),
           isMinor: true,
           cell: ({ scopes }) => <code>{scopes.join(' ')}</code>,
         },
         {
           name: 'state',
           title: 'State',
+          order: ({ revokedAt }) => revokedAt ?? '',
           width: '110px',
           cell: ({ revokedAt }) =>
             revokedAt ? <Badge tone="bad">revoked</Badge> : <Badge tone="good">active</Badge>,
@@ -41,12 +43,14 @@ export default function Keys() {
         {
           name: 'used',
           title: 'Last used',
+          order: ({ lastUsedAt }) => lastUsedAt,
           width: '130px',
           cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : <span class="soft">never</span>),
         },
         {
           name: 'created',
           title: 'Created',
+          order: ({ createdAt }) => createdAt,
           width: '130px',
           isMinor: true,
           cell: ({ createdAt }) => <Time at={createdAt} />,

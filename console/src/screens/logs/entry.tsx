@@ -1,4 +1,5 @@
 import type { Api } from '../../../../client/src/index.ts'
+import { Owner } from '../../parts/owner.tsx'
 import { href, Link } from '../../parts/router.tsx'
 import { Badge, type Tone } from '../../parts/text.tsx'
 
@@ -17,13 +18,14 @@ export function Outcome({ entry: { status, level } }: { entry: ShownLog }) {
   return <Badge tone={level === 'warn' ? 'warning' : 'bad'}>{level}</Badge>
 }
 
-/** Who called, with a link to the user. */
+/** Who called: a user by the email address, with a link. */
 export function Caller({ of: caller }: { of: ShownLog['caller'] }) {
   if (!caller) return <span class="soft">nobody</span>
-  const short = `…${caller.id.slice(-8)}`
   return caller.kind === 'user' ? (
-    <Link to={href(['users', caller.id])}>{short}</Link>
+    <Link to={href(['users', caller.id])}>
+      <Owner of={caller.id} />
+    </Link>
   ) : (
-    <span title={caller.id}>key {short}</span>
+    <span title={caller.id}>key …{caller.id.slice(-8)}</span>
   )
 }

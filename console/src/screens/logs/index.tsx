@@ -95,11 +95,18 @@ export default function Logs() {
       deps={[isWithConsole]}
       canBeLive
       columns={[
-        { name: 'what', title: 'What', cell: (entry) => <Text>{subjectOf(entry)}</Text> },
-        { name: 'outcome', title: 'Result', cell: (entry) => <Outcome entry={entry} />, width: '84px' },
+        { name: 'what', title: 'What', order: subjectOf, cell: (entry) => <Text>{subjectOf(entry)}</Text> },
+        {
+          name: 'outcome',
+          title: 'Result',
+          order: ({ status }) => status,
+          cell: (entry) => <Outcome entry={entry} />,
+          width: '84px',
+        },
         {
           name: 'code',
           title: 'Code',
+          order: ({ code }) => code,
           cell: ({ code }) => <Text>{code ?? ''}</Text>,
           isMinor: true,
           width: '190px',
@@ -107,6 +114,7 @@ export default function Logs() {
         {
           name: 'ms',
           title: 'Time taken',
+          order: ({ ms }) => ms,
           cell: ({ ms }) => (ms === undefined ? '' : `${ms.toFixed(1)} ms`),
           isNumber: true,
           isMinor: true,
@@ -117,9 +125,15 @@ export default function Logs() {
           title: 'Caller',
           cell: ({ caller }) => <Caller of={caller} />,
           isMinor: true,
-          width: '150px',
+          width: '200px',
         },
-        { name: 'at', title: 'When', cell: ({ at }) => <Time at={at} />, width: '120px' },
+        {
+          name: 'at',
+          title: 'When',
+          order: ({ at }) => at,
+          cell: ({ at }) => <Time at={at} />,
+          width: '120px',
+        },
       ]}
       buttons={() => (
         <>

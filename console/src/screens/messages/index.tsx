@@ -1,6 +1,6 @@
 import { openDialog } from '../../parts/dialog.tsx'
 import { List } from '../../parts/list.tsx'
-import { queryValue } from '../../parts/router.tsx'
+import { queryValue, sortInPlace } from '../../parts/router.tsx'
 import { canWrite, six } from '../../parts/session.ts'
 import { Badge, Text, Time } from '../../parts/text.tsx'
 import { CHANNELS, STATUSES, toneOf, type MessageEntry } from './message.ts'
@@ -12,8 +12,11 @@ async function load({ cursor, signal }: { cursor: string | undefined; signal: Ab
     query: {
       q: queryValue('q'),
       owner: queryValue('owner'),
+      since: queryValue('since'),
+      until: queryValue('until'),
       channel: queryValue('channel') as MessageEntry['channel'] | undefined,
       status: queryValue('status') as MessageEntry['status'] | undefined,
+      sort: sortInPlace('status', 'createdAt'),
       cursor,
       limit: 100,
       total: 'none',
@@ -37,27 +40,39 @@ export default function Messages() {
         { kind: 'search', name: 'q', label: 'Recipient, subject, template or id' },
         { kind: 'choice', name: 'channel', label: 'Channel', options: CHANNELS },
         { kind: 'choice', name: 'status', label: 'Status', options: STATUSES },
+        { kind: 'text', name: 'since', label: 'Created from', type: 'datetime-local' },
+        { kind: 'text', name: 'until', label: 'Created before', type: 'datetime-local' },
         { kind: 'text', name: 'owner', label: 'Sender: email or id' },
       ]}
       columns={[
-        { name: 'to', title: 'To', cell: ({ to }) => <Text>{to}</Text> },
+        { name: 'to', title: 'To', order: ({ to }) => to, cell: ({ to }) => <Text>{to}</Text> },
         {
           name: 'what',
           title: 'Subject or template',
+          order: ({ subject, template }) => subject ?? template,
           cell: ({ subject, template }) =>
             subject !== undefined ? <Text>{subject}</Text> : <span class="soft">{template ?? '–'}</span>,
           isMinor: true,
         },
-        { name: 'channel', title: 'Channel', cell: ({ channel }) => channel, width: '92px', isMinor: true },
+        {
+          name: 'channel',
+          title: 'Channel',
+          order: ({ channel }) => channel,
+          cell: ({ channel }) => channel,
+          width: '92px',
+          isMinor: true,
+        },
         {
           name: 'status',
           title: 'Status',
+          sort: 'status',
           cell: ({ status }) => <Badge tone={toneOf(status)}>{status}</Badge>,
           width: '104px',
         },
         {
           name: 'created',
           title: 'Created',
+          sort: 'createdAt',
           cell: ({ createdAt }) => <Time at={createdAt} />,
           width: '124px',
         },

@@ -4,27 +4,38 @@ import { Text } from '../../parts/text.tsx'
 import type { RangeChoice } from './range.tsx'
 import type { SeriesTile } from './series-tiles.ts'
 
-/** The filter of a list for what is not older than a time. */
-const TIME_FILTERS: Readonly<Record<string, (from: string) => Record<string, string>>> = {
-  payments: (from) => ({ from: from.slice(0, 10) }),
-  logs: (from) => ({ since: from }),
+/** The filter of a list, or of a series, for what is not older than a time. */
+const TIME_FILTERS: Readonly<Record<string, string>> = {
+  'active-users': 'activeSince',
+  users: 'since',
+  messages: 'since',
+  payments: 'from',
+  logs: 'since',
 }
 
-/** The address of the records, of this time where their list can show that. */
-function addressOf(opens: string, from: string): string {
+/** The filter of a list for the parts of its series. */
+const PART_FILTERS: Readonly<Record<string, string>> = { messages: 'status' }
+
+/** The address of the records of this time, or of a part of them; undefined if their list can't show that part. */
+function addressOf({ name, opens = '' }: SeriesTile, from: string, part?: string): string | undefined {
   const [screen = '', search] = opens.split('?')
+  const [time, status] = [TIME_FILTERS[name] ?? TIME_FILTERS[screen], PART_FILTERS[screen]]
+  if (opens === '' || (part !== undefined && status === undefined)) return undefined
   return href([screen], {
     ...Object.fromEntries(new URLSearchParams(search)),
-    ...TIME_FILTERS[screen]?.(from),
+    ...(time !== undefined && { [time]: from }),
+    ...(status !== undefined && { [status]: part }),
   })
 }
 
 /** A series: its total, the change, a picture, and the numbers behind it. */
 export function Plot({ tile, range, from }: { tile: SeriesTile; range: RangeChoice; from: string }) {
-  const { title, kind, opens, total, bars, parts, text } = tile
+  const { title, kind, total, bars, parts, text } = tile
   return (
     <li class="card plot">
-      <h2>{opens === undefined ? <Text>{title}</Text> : <a href={addressOf(opens, from)}>{title}</a>}</h2>
+      <h2>
+        <Opens to={addressOf(tile, from)}>{title}</Opens>
+      </h2>
       <p class="plot-total">
         <strong>{total}</strong>
         <Change of={tile} before={range.before} />
@@ -40,7 +51,8 @@ export function Plot({ tile, range, from }: { tile: SeriesTile; range: RangeChoi
           <ul class="legend" aria-label={`${title} by kind`}>
             {parts.map(({ name, total: ofPart, tone }) => (
               <li key={name}>
-                <i class={`dot ${tone ?? 'plain'}`} aria-hidden="true" /> {name} <b>{ofPart}</b>
+                <i class={`dot ${tone ?? 'plain'}`} aria-hidden="true" />{' '}
+                <Opens to={addressOf(tile, from, name)}>{name}</Opens> <b>{ofPart}</b>
               </li>
             ))}
           </ul>
@@ -49,6 +61,9 @@ export function Plot({ tile, range, from }: { tile: SeriesTile; range: RangeChoi
     </li>
   )
 }
+
+const Opens = ({ to, children }: { to: string | undefined; children: string }) =>
+  to === undefined ? <Text>{children}</Text> : <a href={to}>{children}</a>
 
 const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 })
 

@@ -60,22 +60,36 @@ export default function PaymentEvents() {
         { kind: 'text', name: 'type', label: 'Type' },
       ]}
       columns={[
-        { name: 'type', title: 'Type', cell: ({ type }) => <Text>{type}</Text> },
-        { name: 'state', title: 'State', cell: ({ state }) => <State of={state} />, width: '90px' },
+        { name: 'type', title: 'Type', order: ({ type }) => type, cell: ({ type }) => <Text>{type}</Text> },
+        {
+          name: 'state',
+          title: 'State',
+          order: ({ state }) => state,
+          cell: ({ state }) => <State of={state} />,
+          width: '90px',
+        },
         {
           name: 'why',
           title: 'Why',
+          order: ({ reason }) => reason,
           cell: ({ reason }) => (reason ? <Text>{reason}</Text> : <span class="soft">–</span>),
           isMinor: true,
         },
         {
           name: 'provider',
           title: 'Provider',
+          order: ({ provider }) => provider,
           cell: ({ provider }) => <Provider of={provider} />,
           width: '150px',
           isMinor: true,
         },
-        { name: 'at', title: 'Received', cell: (one) => <Time at={one.receivedAt} />, width: '120px' },
+        {
+          name: 'at',
+          title: 'Received',
+          order: ({ receivedAt }) => receivedAt,
+          cell: (one) => <Time at={one.receivedAt} />,
+          width: '120px',
+        },
       ]}
       empty={<p>No events yet. They appear here when a provider calls the webhook of this server.</p>}
       pane={(id, _row, again) => <EventPane id={id} key={id} changed={again} />}

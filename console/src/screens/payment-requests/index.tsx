@@ -61,22 +61,49 @@ export default function PaymentRequests() {
         {
           name: 'amount',
           title: 'Requested',
+          order: ({ displayAmount }) => Number(displayAmount),
           cell: (one) => moneyText(one.displayAmount, one.token),
           width: '150px',
           isNumber: true,
         },
-        { name: 'status', title: 'Status', cell: (one) => <State of={one.status} />, width: '110px' },
+        {
+          name: 'status',
+          title: 'Status',
+          order: ({ status }) => status,
+          cell: (one) => <State of={one.status} />,
+          width: '110px',
+        },
         {
           name: 'received',
           title: 'Received',
+          order: (one) => Number(tokenDecimal(one.receivedAmount, one.exponent)),
           cell: (one) => moneyText(tokenDecimal(one.receivedAmount, one.exponent), one.token),
           width: '150px',
           isNumber: true,
           isMinor: true,
         },
-        { name: 'chain', title: 'Chain', cell: ({ chain }) => chain, width: '100px', isMinor: true },
-        { name: 'to', title: 'Address', cell: (one) => <code>{one.receiverAddress}</code>, isMinor: true },
-        { name: 'until', title: 'Until', cell: (one) => <Time at={one.expiresAt} />, width: '120px' },
+        {
+          name: 'chain',
+          title: 'Chain',
+          order: ({ chain }) => chain,
+          cell: ({ chain }) => chain,
+          width: '100px',
+          isMinor: true,
+        },
+        {
+          name: 'to',
+          title: 'Address',
+          order: (one) => one.receiverAddress,
+          cell: (one) => <code>{one.receiverAddress}</code>,
+          isMinor: true,
+        },
+        {
+          name: 'until',
+          title: 'Until',
+          order: ({ expiresAt }) => expiresAt,
+          cell: (one) => <Time at={one.expiresAt} />,
+          width: '120px',
+        },
       ]}
       empty={<p>No payment requests yet. POST /pay/onchain/payment creates one.</p>}
       pane={(id) => <RequestPane id={id} key={id} />}

@@ -31,8 +31,8 @@ export const filters: readonly ListFilter[] = [
   { kind: 'text', name: 'currency', label: 'Currency' },
   { kind: 'text', name: 'minAmount', label: 'Amount from' },
   { kind: 'text', name: 'maxAmount', label: 'Amount to' },
-  { kind: 'text', name: 'from', label: 'Created from', type: 'date' },
-  { kind: 'text', name: 'to', label: 'Created before', type: 'date' },
+  { kind: 'text', name: 'from', label: 'Created from', type: 'datetime-local' },
+  { kind: 'text', name: 'to', label: 'Created before', type: 'datetime-local' },
   { kind: 'text', name: 'owner', label: 'User: email or id' },
 ]
 

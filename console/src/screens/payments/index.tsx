@@ -4,7 +4,7 @@ import { List } from '../../parts/list.tsx'
 import { Provider } from '../../parts/names.tsx'
 import type { LoadRows } from '../../parts/rows.ts'
 import { messageOf } from '../../parts/load.tsx'
-import { href, Link } from '../../parts/router.tsx'
+import { href, Link, sortInPlace } from '../../parts/router.tsx'
 import { six } from '../../parts/session.ts'
 import { Text, Time } from '../../parts/text.tsx'
 import { toast } from '../../parts/toast.tsx'
@@ -16,8 +16,13 @@ import { Sums } from './sums.tsx'
 type Page = Awaited<ReturnType<typeof fetchPage>>
 type Payment = Page['transactions'][number]
 
+const SORTS = ['amount', 'status', 'email', 'provider', 'createdAt'] as const
+
 const fetchPage = (query: PaymentFilters & { cursor?: string | undefined }, signal: AbortSignal) =>
-  six.call('GET /pay/transactions', { query: { ...query, limit: 100, total: 'none' }, signal })
+  six.call('GET /pay/transactions', {
+    query: { ...query, sort: sortInPlace(...SORTS), limit: 100, total: 'none' },
+    signal,
+  })
 
 const ID = /^[0-9a-hjkmnp-tv-z]{26}$/
 
@@ -58,14 +63,22 @@ export default function Payments() {
         {
           name: 'amount',
           title: 'Amount',
+          sort: 'amount',
           cell: (one) => moneyText(one.displayAmount, one.currency),
           width: '160px',
           isNumber: true,
         },
-        { name: 'status', title: 'Status', cell: (one) => <State of={one.status} />, width: '160px' },
+        {
+          name: 'status',
+          title: 'Status',
+          sort: 'status',
+          cell: (one) => <State of={one.status} />,
+          width: '160px',
+        },
         {
           name: 'back',
           title: 'Refunded',
+          order: ({ refundedAmount }) => refundedAmount,
           cell: refundedText,
           width: '120px',
           isNumber: true,
@@ -74,12 +87,14 @@ export default function Payments() {
         {
           name: 'email',
           title: 'Buyer',
+          sort: 'email',
           cell: ({ email }) => (email ? <Text>{email}</Text> : <span class="soft">–</span>),
           isMinor: true,
         },
         {
           name: 'reference',
           title: 'Reference',
+          order: ({ merchantReference, reference }) => merchantReference ?? reference,
           cell: ({ merchantReference, reference }) => <Text>{merchantReference ?? reference ?? '–'}</Text>,
           width: '140px',
           isMinor: true,
@@ -87,11 +102,18 @@ export default function Payments() {
         {
           name: 'provider',
           title: 'Provider',
+          sort: 'provider',
           cell: ({ provider }) => <Provider of={provider} />,
           width: '150px',
           isMinor: true,
         },
-        { name: 'at', title: 'Created', cell: (one) => <Time at={one.createdAt} />, width: '120px' },
+        {
+          name: 'at',
+          title: 'Created',
+          sort: 'createdAt',
+          cell: (one) => <Time at={one.createdAt} />,
+          width: '120px',
+        },
       ]}
       empty={<p>No payments yet. They appear here as soon as a checkout is created.</p>}
       buttons={() => (

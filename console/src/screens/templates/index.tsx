@@ -38,18 +38,26 @@ export default function Templates() {
         },
       ]}
       columns={[
-        { name: 'name', title: 'Name', cell: ({ name }) => name },
+        { name: 'name', title: 'Name', order: ({ name }) => name, cell: ({ name }) => name },
         {
           name: 'subject',
           title: 'Subject',
+          order: ({ subject }) => subject,
           cell: ({ subject, error }) =>
             error !== undefined ? <Badge tone="bad">malformed</Badge> : <Text>{subject ?? '–'}</Text>,
           isMinor: true,
         },
-        { name: 'channel', title: 'Channel', cell: ({ channel }) => channel, width: '86px' },
+        {
+          name: 'channel',
+          title: 'Channel',
+          order: ({ channel }) => channel,
+          cell: ({ channel }) => channel,
+          width: '86px',
+        },
         {
           name: 'from',
           title: 'From',
+          order: ({ isBuiltIn }) => Number(isBuiltIn),
           cell: ({ isBuiltIn }) => (isBuiltIn ? <span class="soft">built-in</span> : 'application'),
           width: '110px',
         },

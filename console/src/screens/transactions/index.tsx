@@ -1,5 +1,5 @@
 import { List } from '../../parts/list.tsx'
-import { queryValue } from '../../parts/router.tsx'
+import { queryValue, sortInPlace } from '../../parts/router.tsx'
 import { six } from '../../parts/session.ts'
 import { Badge, Text, Time } from '../../parts/text.tsx'
 import { TransactionPane } from './pane.tsx'
@@ -14,6 +14,7 @@ async function load({ cursor, signal }: { cursor: string | undefined; signal: Ab
       chain: queryValue('chain'),
       owner: queryValue('owner'),
       walletId: queryValue('walletId'),
+      sort: sortInPlace('createdAt'),
       cursor,
       limit: 100,
       total: 'none',
@@ -47,18 +48,32 @@ export default function Transactions() {
         { kind: 'text', name: 'owner', label: 'Owner: email or id' },
       ]}
       columns={[
-        { name: 'hash', title: 'Hash', cell: ({ hash }) => <code>{shortened(hash)}</code>, width: '176px' },
+        {
+          name: 'hash',
+          title: 'Hash',
+          order: ({ hash }) => hash,
+          cell: ({ hash }) => <code>{shortened(hash)}</code>,
+          width: '176px',
+        },
         {
           name: 'chain',
           title: 'Chain',
+          order: ({ chain }) => chain,
           cell: ({ chain }) => <Text>{chain}</Text>,
           width: '86px',
           isMinor: true,
         },
-        { name: 'value', title: 'Value', cell: ({ value }) => value, isNumber: true },
+        {
+          name: 'value',
+          title: 'Value',
+          order: ({ value }) => Number(value),
+          cell: ({ value }) => value,
+          isNumber: true,
+        },
         {
           name: 'nonce',
           title: 'Nonce',
+          order: ({ nonce }) => nonce,
           cell: ({ nonce }) => nonce,
           width: '72px',
           isNumber: true,
@@ -67,12 +82,14 @@ export default function Transactions() {
         {
           name: 'status',
           title: 'Status',
+          order: ({ status }) => status,
           cell: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge>,
           width: '110px',
         },
         {
           name: 'created',
           title: 'Signed',
+          sort: 'createdAt',
           cell: ({ createdAt }) => <Time at={createdAt} />,
           width: '124px',
           isMinor: true,

@@ -1,7 +1,7 @@
 import { confirm } from '../../parts/dialog.tsx'
 import { Late } from '../../parts/late.tsx'
 import { List } from '../../parts/list.tsx'
-import { queryValue } from '../../parts/router.tsx'
+import { queryValue, sortInPlace } from '../../parts/router.tsx'
 import { canWrite, six } from '../../parts/session.ts'
 import type { ListColumn } from '../../parts/table.tsx'
 import { Text, Time } from '../../parts/text.tsx'
@@ -17,6 +17,10 @@ async function loadUsers({ cursor, signal }: { cursor: string | undefined; signa
       q: queryValue('q'),
       role: queryValue('role') as UserRole | undefined,
       state: queryValue('state') as State | undefined,
+      since: queryValue('since'),
+      until: queryValue('until'),
+      activeSince: queryValue('activeSince'),
+      sort: sortInPlace('email', 'name', 'lastSignInAt', 'createdAt'),
       cursor,
       limit: 100,
       total: 'none',
@@ -26,17 +30,23 @@ async function loadUsers({ cursor, signal }: { cursor: string | undefined; signa
   return { rows: users, nextCursor }
 }
 
+/** Those with a problem come first. */
+const stateOf = ({ disabled, locked, emailVerified, role }: UserSummary): string =>
+  [disabled && '0', locked && '1', !emailVerified && '2', role].filter(Boolean).join(' ')
+
 const columns: readonly ListColumn<UserSummary>[] = [
   {
     name: 'email',
     title: 'User',
+    sort: 'email',
     cell: ({ email }) => <Text>{email}</Text>,
   },
-  { name: 'name', title: 'Name', cell: ({ name }) => <Text>{name ?? ''}</Text>, isMinor: true },
-  { name: 'state', title: 'State', width: '190px', cell: (user) => <States of={user} /> },
+  { name: 'name', title: 'Name', sort: 'name', cell: ({ name }) => <Text>{name ?? ''}</Text>, isMinor: true },
+  { name: 'state', title: 'State', order: stateOf, width: '190px', cell: (user) => <States of={user} /> },
   {
     name: 'signed-in',
     title: 'Last sign-in',
+    sort: 'lastSignInAt',
     width: '130px',
     isMinor: true,
     cell: ({ lastSignInAt }) => <Time at={lastSignInAt} />,
@@ -44,6 +54,7 @@ const columns: readonly ListColumn<UserSummary>[] = [
   {
     name: 'created',
     title: 'Created',
+    sort: 'createdAt',
     width: '130px',
     isMinor: true,
     cell: ({ createdAt }) => <Time at={createdAt} />,
@@ -85,6 +96,9 @@ export default function Users() {
             ['disabled', 'Disabled'],
           ],
         },
+        { kind: 'text', name: 'since', label: 'Created from', type: 'datetime-local' },
+        { kind: 'text', name: 'until', label: 'Created before', type: 'datetime-local' },
+        { kind: 'text', name: 'activeSince', label: 'Active since', type: 'datetime-local' },
       ]}
       empty={<p>No accounts yet. Add a user, or let people register.</p>}
       buttons={(again) => (

@@ -3,7 +3,7 @@ import { openDialog } from '../../parts/dialog.tsx'
 import { List } from '../../parts/list.tsx'
 import { Show, useLoad } from '../../parts/load.tsx'
 import { Owner } from '../../parts/owner.tsx'
-import { href, Link, queryValue } from '../../parts/router.tsx'
+import { href, Link, queryValue, sortInPlace } from '../../parts/router.tsx'
 import { canWrite, six } from '../../parts/session.ts'
 import { Badge, Facts, Id, Text, Time } from '../../parts/text.tsx'
 import { NewWallet } from './new-wallet.tsx'
@@ -15,6 +15,7 @@ async function load({ cursor, signal }: { cursor: string | undefined; signal: Ab
     query: {
       q: queryValue('q'),
       owner: queryValue('owner'),
+      sort: sortInPlace('createdAt'),
       cursor,
       limit: 100,
       total: 'none',
@@ -41,6 +42,7 @@ export default function Wallets() {
         {
           name: 'address',
           title: 'Wallet',
+          order: ({ name, address }) => name ?? address,
           cell: ({ name, address }) => (
             <>
               {name !== undefined && (
@@ -55,6 +57,7 @@ export default function Wallets() {
         {
           name: 'owner',
           title: 'Owner',
+          order: ({ owner }) => owner,
           cell: ({ owner }) => owner !== undefined && <Owner of={owner} />,
           width: '240px',
           isMinor: true,
@@ -62,6 +65,7 @@ export default function Wallets() {
         {
           name: 'created',
           title: 'Created',
+          sort: 'createdAt',
           cell: ({ createdAt }) => <Time at={createdAt} />,
           width: '124px',
         },

@@ -28,12 +28,31 @@ export default function Webhooks() {
       idOf={({ name }) => name}
       load={async ({ signal }) => ({ rows: (await six.call('GET /core/webhooks', { signal })).webhooks })}
       columns={[
-        { name: 'name', title: 'Name', cell: ({ name }) => <Text>{name}</Text>, width: '180px' },
-        { name: 'state', title: 'State', cell: (webhook) => <State of={webhook} />, width: '100px' },
-        { name: 'url', title: 'Address', cell: ({ url }) => <Text>{url}</Text>, isMinor: true },
+        {
+          name: 'name',
+          title: 'Name',
+          order: ({ name }) => name,
+          cell: ({ name }) => <Text>{name}</Text>,
+          width: '180px',
+        },
+        {
+          name: 'state',
+          title: 'State',
+          order: ({ offSince, failingSince }) => offSince ?? failingSince ?? '',
+          cell: (webhook) => <State of={webhook} />,
+          width: '100px',
+        },
+        {
+          name: 'url',
+          title: 'Address',
+          order: ({ url }) => url,
+          cell: ({ url }) => <Text>{url}</Text>,
+          isMinor: true,
+        },
         {
           name: 'waiting',
           title: 'Waiting',
+          order: ({ waiting }) => waiting,
           cell: ({ waiting }) => waiting.toLocaleString(),
           isNumber: true,
           width: '90px',

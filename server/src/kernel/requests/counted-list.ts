@@ -3,6 +3,7 @@ import type { Database } from '../../db/database.ts'
 import { cachedUntilWrite } from '../../db/cached-until-write.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import { cutPage, type Page } from '../../http/page.ts'
+import { BY_ID, orderOf, type SortColumns } from './list-order.ts'
 
 // A page of this many rows, those skipped included, is read on the event loop; a longer one where it stalls nobody.
 const SHORT_PAGE = 100
@@ -15,7 +16,7 @@ export type CountedPage<R> = {
 }
 
 /**
- * Reads a page, newest first, of the records within the row filter that meet all conditions, and of which each facet has
+ * Reads a page, newest first unless it is sorted otherwise, of the records within the row filter that meet all conditions, and of which each facet has
  * the given value, if one is given.
  */
 export type CountedList<R, F extends string = never> = (
@@ -66,15 +67,17 @@ type FacetCount = { values: readonly unknown[]; records: number }
  *
  * @param options.name how the triggers name the list: wire and records
  * @param options.columns what is read of a record, `id` among it
+ * @param options.sorts what it can be sorted by beside `createdAt`
  * @param options.facets the columns of the facets, in the order of the triggers; absent for a list that is counted in
  *   `sixwire_counts`, see `messaging/migrations/005-counts.*.sql`
  */
 export function createCountedList<R extends { id: string }, const F extends string = never>(
   { db }: { db: Database },
-  options: { name: string; table: Sql; columns: Sql; facets?: readonly F[] },
+  options: { name: string; table: Sql; columns: Sql; facets?: readonly F[]; sorts?: SortColumns<R> },
 ): CountedList<R, F> {
   const { name, table, columns } = options
   const facetNames: readonly F[] = options.facets ?? []
+  const sorts: SortColumns<R> = { createdAt: BY_ID, ...options.sorts }
 
   const readCountsSql = (owner: string): Sql<{ facets: string; records: number }> =>
     options.facets
@@ -105,18 +108,22 @@ export function createCountedList<R extends { id: string }, const F extends stri
   }
 
   return async (rowFilter, conditions, page, facets) => {
-    const { limit, offset, before, counts } = page
+    const { limit, offset, counts } = page
+    const order = orderOf(sorts, page)
     const values = facetNames.map((facet) => facets?.[facet])
     const facetConditions = values.flatMap((value, at) =>
       value === undefined ? [] : [sql`${sql.literal(facetNames[at]!)} = ${value}`],
     )
     const own = rowFilter.rows === 'all' ? [] : [sql`owner = ${rowFilter.owner}`]
     const all = [...own, ...facetConditions, ...conditions]
-    const place = before === undefined ? [] : [sql`id < ${before}`]
     const query = sql<R>`
-      select ${columns} from ${table} ${whereSql([...all, ...place])}
-      order by id desc limit ${limit + 1} offset ${offset}`
-    const isShort = conditions.length === 0 && facetConditions.length === 0 && offset + limit <= SHORT_PAGE
+      select ${columns} from ${table} ${whereSql([...all, ...order.behind])}
+      order by ${order.by} limit ${limit + 1} offset ${offset}`
+    const isShort =
+      page.sort === undefined &&
+      conditions.length === 0 &&
+      facetConditions.length === 0 &&
+      offset + limit <= SHORT_PAGE
     const [rows, total] = await Promise.all([
       isShort ? db.all(query) : db.scan(query),
       counts === false
@@ -125,7 +132,7 @@ export function createCountedList<R extends { id: string }, const F extends stri
           ? storedTotal(rowFilter.rows === 'all' ? '' : rowFilter.owner, values)
           : countRows(whereSql(all)),
     ])
-    return { ...cutPage(rows, page, ({ id }) => id), total }
+    return { ...cutPage(rows, page, order.positionOf), total }
   }
 }
 

@@ -43,6 +43,7 @@ type AuthParts = Parameters<typeof signInEndpoints>[0] &
   Parameters<typeof firstAdminEndpoint>[0] &
   Parameters<typeof keyEndpoints>[0] &
   Parameters<typeof noteEndpoints>[0] &
+  Parameters<typeof userEndpoints>[0] &
   Parameters<typeof secondFactorEndpoints>[0] & {
     accounts: Accounts
     db: Database
@@ -136,6 +137,7 @@ export function authRoutes(wire: AuthParts) {
     route('GET /auth/users', ...users.list),
     route('POST /auth/users', ...users.create),
     route('POST /auth/users/import', ...userImportEndpoint(wire.accounts)),
+    route('GET /auth/users/aggregate', ...users.aggregate),
     route('GET /auth/users/:id', ...users.get),
     route('PATCH /auth/users/:id', ...users.update),
     route('DELETE /auth/users/:id', ...users.remove),

@@ -33,6 +33,7 @@ export function messagingRoutes(wire: MessagingParts) {
     route('POST /messaging/sms', ...send.sms),
     route('POST /messaging/whatsapp', ...send.whatsapp),
     route('GET /messaging/logs', ...logs.list),
+    route('GET /messaging/logs/aggregate', ...logs.aggregate),
     route('GET /messaging/logs/:id', ...logs.get),
     route('GET /messaging/logs/:id/content', ...logs.getContent),
     route('POST /messaging/logs/:id/resend', ...logs.resend),

@@ -60,6 +60,7 @@ export function payRoutes(wire: {
     route('GET /pay/onchain/payment/:id', ...requests.get),
     route('GET /pay/transactions', ...transactions.list),
     route('GET /pay/transactions.csv', ...transactions.exportCsv),
+    route('GET /pay/transactions/aggregate', ...transactions.aggregate),
     route('GET /pay/transactions/:id', ...transactions.get),
     route('GET /pay/transactions/:id/timeline', ...transactions.timeline),
     route('GET /pay/summary', ...summaryEndpoint(wire)),

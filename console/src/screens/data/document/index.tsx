@@ -6,6 +6,7 @@ import { JsonEditor } from '../../../parts/json-editor.tsx'
 import { useKeyDown } from '../../../parts/keyboard.ts'
 import { Late } from '../../../parts/late.tsx'
 import { Show, useLoad } from '../../../parts/load.tsx'
+import { Owner as Account } from '../../../parts/owner.tsx'
 import { href, Link } from '../../../parts/router.tsx'
 import { six } from '../../../parts/session.ts'
 import { Tabs } from '../../../parts/tabs.tsx'
@@ -187,7 +188,13 @@ function Owner({ collection, id }: { collection: string; id: string }) {
     },
     [collection, id],
   )
-  return value ? <Link to={href(['users', value])}>{value}</Link> : <span class="soft">–</span>
+  return value ? (
+    <Link to={href(['users', value])}>
+      <Account of={value} />
+    </Link>
+  ) : (
+    <span class="soft">–</span>
+  )
 }
 
 function FormTab(props: {

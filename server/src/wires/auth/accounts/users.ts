@@ -45,6 +45,8 @@ export type Users = {
   isNamedAdmin(user: Pick<UserRow, 'email_key'>): boolean
   /** The effective role, with `SIXWIRE_ADMINS` included. */
   roleOf(user: Pick<UserRow, 'role' | 'is_viewer' | 'email_key' | 'email_verified_at'>): Role
+  /** The same of a row. */
+  roleSql(): Sql
 
   /**
    * Creates an account.
@@ -191,6 +193,8 @@ export function createUsers(
       or not exists (select 1 from auth_users where id = ${id} and ${adminSql(admins)}))`,
     isNamedAdmin: ({ email_key }) => admins.has(email_key),
     roleOf,
+    roleSql: () =>
+      sql`case when ${hasRoleSql(admins)} then 'admin' when is_viewer = 1 then 'viewer' else 'user' end`,
 
     insertSql: (...args) => statements.insertSql(parts, ...args),
     importSql: (...args) => statements.importSql(parts, ...args),
@@ -211,5 +215,8 @@ export function createUsers(
 const COUNTED_MAX = 1_000
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 
-const adminSql = (named: ReadonlySet<string>): Sql => sql`(
-  disabled_at is null and (role = 'admin' or (email_verified_at is not null and ${isOneOf('email_key', [...named])})))`
+const adminSql = (named: ReadonlySet<string>): Sql => sql`(disabled_at is null and ${hasRoleSql(named)})`
+
+/** Whether an account is an administrator's, also while it is disabled. */
+const hasRoleSql = (named: ReadonlySet<string>): Sql =>
+  sql`(role = 'admin' or (email_verified_at is not null and ${isOneOf('email_key', [...named])}))`

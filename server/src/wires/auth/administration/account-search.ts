@@ -3,6 +3,7 @@ import { containsSql } from '../../../db/contains.ts'
 import { isOneOf } from '../../../db/is-one-of.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { cutPage, type Page } from '../../../http/page.ts'
+import { byBytes, orderOf, type SortColumns } from '../../../kernel/requests/list-order.ts'
 import { searchKey, type Role, type UserRow } from '../accounts/user.ts'
 import { accountOf, type Account, type AdministrationParts } from './account.ts'
 
@@ -17,13 +18,19 @@ export const USER_STATES = ['active', 'disabled', 'unverified', 'locked'] as con
  */
 export type UserState = (typeof USER_STATES)[number]
 
-/** Which accounts to list. */
+/** Which accounts to list; times are milliseconds since 1970, `…since` inclusive, `…until` exclusive. */
 export type AccountFilter = {
   /** A part of the address or name, which case and accents of the name do not matter in. */
   q?: string | undefined
   role?: Role | undefined
   state?: UserState | undefined
   ids?: readonly string[] | undefined
+  /** When it was created. */
+  since?: number | undefined
+  until?: number | undefined
+  /** When its user signed in or stayed signed in, to the hour. */
+  activeSince?: number | undefined
+  activeUntil?: number | undefined
 }
 
 /** An account in a list. */
@@ -34,24 +41,33 @@ export type ListedAccount = Account & {
   lastSignInAt: string | null
 }
 
-/** The form of a position in the list: when an account was created, and its id. */
-export const USER_POSITION = /^\d{1,15} [\w-]{1,64}$/
-
 type ListedUser = UserRow & { is_locked: number }
+
+/** What accounts are sorted by. Ids of another system do not sort by time. */
+const SORTS: SortColumns<ListedUser> = {
+  createdAt: { key: sql.literal('created_at'), valueOf: (user) => user.created_at },
+  lastSignInAt: {
+    key: sql.literal('coalesce(last_sign_in_at, 0)'),
+    valueOf: (user) => user.last_sign_in_at ?? 0,
+  },
+  email: { key: byBytes('email_key'), valueOf: (user) => user.email_key },
+  name: { key: byBytes(`coalesce(name_key, '')`), valueOf: (user) => user.name_key ?? '' },
+}
 
 type Parts = Pick<AdministrationParts, 'db' | 'users' | 'lock'>
 
-// Of what many accounts have in common, the newest of these fill the page; the index finds the rest.
+// Of what many accounts have in common, the first of these fill the page; the index finds the rest.
 const WINDOW = 2_000
 const GRAM = 3
+const HOUR_MS = 3_600_000
 
-/** Lists accounts, newest first. */
+/** Lists accounts, newest first unless the page is sorted otherwise. */
 export async function listAccounts(
   parts: Parts,
-  { limit = 20, offset = 0, before, counts = true, ...filter }: AccountFilter & Partial<Page> = {},
+  { limit = 20, offset = 0, before, sort, counts = true, ...filter }: AccountFilter & Partial<Page> = {},
 ): Promise<{ accounts: ListedAccount[]; total: number | undefined; nextCursor?: string }> {
   const [{ rows, ...rest }, total] = await Promise.all([
-    searchAccounts(parts, filter, { limit, offset, before }),
+    searchAccounts(parts, filter, { limit, offset, before, sort }),
     counts ? countAccounts(parts, filter) : undefined,
   ])
   const accounts = rows.map((user) => ({
@@ -69,10 +85,10 @@ async function searchAccounts(
 ): Promise<{ rows: readonly ListedUser[]; nextCursor?: string }> {
   const { db } = parts
   const { limit, offset } = page
-  const before = page.before === undefined ? [] : [isBehindSql(page.before)]
-  const conditions = [...filterSql(parts, filter), ...before]
+  const { by, behind, positionOf } = orderOf(SORTS, page)
+  const conditions = [...filterSql(parts, filter), ...behind]
   const select = sql`select *, ${isInSql(parts.lock.usersSql())} as is_locked`
-  const order = sql`order by ${NEWEST_FIRST} limit ${limit + 1} offset ${offset}`
+  const order = sql`order by ${by} limit ${limit + 1} offset ${offset}`
   const pageSql = (from: Sql, where: readonly Sql[]) =>
     sql<ListedUser>`${select} from ${from} ${whereSql(where)} ${order}`
   const table = sql.literal('auth_users')
@@ -80,42 +96,34 @@ async function searchAccounts(
   if (key === '') return cutPage(await db.scan(pageSql(table, conditions)), page, positionOf)
 
   const all = [...conditions, containsSql(textSql, key)]
-  const window = sql`(select * from auth_users ${whereSql(before)} order by ${NEWEST_FIRST} limit ${WINDOW}) auth_users`
+  const window = sql`(select * from auth_users ${whereSql(behind)} order by ${by} limit ${WINDOW}) auth_users`
   const newest = await db.scan(pageSql(window, all))
   if (newest.length > limit) return cutPage(newest, page, positionOf)
   const grams = gramsSql(key)
   if (grams.length === 0) return cutPage(await db.scan(pageSql(table, all)), page, positionOf)
   // Read on its own: in the order of the page PostgreSQL would walk through all accounts where many are expected.
   const matches = await db.scan(sql<ListedUser>`
-    with hits as materialized (select created_at, id from auth_users ${whereSql([...all, ...grams])})
-    ${select} from auth_users where id in (select id from hits ${order}) order by ${NEWEST_FIRST}`)
+    with hits as materialized (
+      select id, created_at, last_sign_in_at, email_key, name_key from auth_users ${whereSql([...all, ...grams])})
+    ${select} from auth_users where id in (select id from hits ${order}) order by ${by}`)
   return cutPage(matches, page, positionOf)
 }
 
-// Ids of another system do not sort by time.
-const NEWEST_FIRST = sql.literal('created_at desc, id desc')
-
-/** The place of an account in the list, as `USER_POSITION` has it. */
-const positionOf = ({ created_at, id }: ListedUser): string => `${created_at} ${id}`
-
-function isBehindSql(position: string): Sql {
-  const [createdAt, id] = position.split(' ') as [string, string]
-  return sql`(created_at, id) < (${Number(createdAt)}, ${id})`
+/** All that a filter asks of an account. */
+export function accountConditions(parts: Pick<Parts, 'users' | 'lock'>, filter: AccountFilter): Sql[] {
+  const key = searchKey(filter.q ?? '')
+  return [...filterSql(parts, filter), ...(key === '' ? [] : [containsSql(textSql, key), ...gramsSql(key)])]
 }
 
 async function countAccounts(parts: Parts, filter: AccountFilter): Promise<number> {
-  const key = searchKey(filter.q ?? '')
-  const conditions = [
-    ...filterSql(parts, filter),
-    ...(key === '' ? [] : [containsSql(textSql, key), ...gramsSql(key)]),
-  ]
   const [count] = await parts.db.scan<{ total: number }>(
-    sql`select count(*) as total from auth_users ${whereSql(conditions)}`,
+    sql`select count(*) as total from auth_users ${whereSql(accountConditions(parts, filter))}`,
   )
   return count!.total
 }
 
-function filterSql({ users, lock }: Parts, { role, state, ids }: AccountFilter): Sql[] {
+function filterSql({ users, lock }: Pick<Parts, 'users' | 'lock'>, filter: AccountFilter): Sql[] {
+  const { role, state, ids, since, until } = filter
   const isAdmin = users.isAdminSql()
   const roles: Record<Role, readonly Sql[]> = {
     admin: [isInSql(users.withRoleSql()), isAdmin],
@@ -132,6 +140,20 @@ function filterSql({ users, lock }: Parts, { role, state, ids }: AccountFilter):
     ...(role === undefined ? [] : roles[role]),
     ...(state === undefined ? [] : states[state]),
     ...(ids === undefined ? [] : [isOneOf('id', ids)]),
+    ...(since === undefined ? [] : [sql`created_at >= ${since}`]),
+    ...(until === undefined ? [] : [sql`created_at < ${until}`]),
+    ...activitySql(filter),
+  ]
+}
+
+/** By the primary key of the hours, for each account of the page: of a long time there are more hours than accounts. */
+function activitySql({ activeSince, activeUntil }: AccountFilter): Sql[] {
+  if (activeSince === undefined && activeUntil === undefined) return []
+  const hourOf = (ms: number): number => Math.ceil(ms / HOUR_MS)
+  return [
+    sql`exists (
+      select 1 from auth_active_hours where user_id = auth_users.id
+        and hour >= ${hourOf(activeSince ?? 0)} and hour < ${hourOf(activeUntil ?? Number.MAX_SAFE_INTEGER)})`,
   ]
 }
 

@@ -6,6 +6,7 @@ import { sql, type Sql } from '../../../db/sql.ts'
 import type { AccountRole } from '../../../http/access.ts'
 import type { Actor } from '../../../http/actor.ts'
 import { cutPage, type Page } from '../../../http/page.ts'
+import { BY_ID, orderOf } from '../../../kernel/requests/list-order.ts'
 
 export const ACTOR_KINDS = ['user', 'key', 'command', 'system', 'stranger'] as const
 
@@ -72,12 +73,12 @@ type EntryRow = {
 
 export const createAuditLog = (db: Database): AuditLog => ({
   async list(filter, page) {
-    const { limit, offset, before } = page
-    const place = before === undefined ? sql.literal('') : sql`and id < ${before}`
+    const { limit, offset } = page
+    const { by, behind, positionOf } = orderOf<EntryRow>({ createdAt: BY_ID }, page)
     const rows = await db.scan<EntryRow>(sql`
-      select * from sixwire_audit where ${conditionsOf(filter)} ${place}
-      order by id desc limit ${limit + 1} offset ${offset}`)
-    const { rows: cut, ...rest } = cutPage(rows, page, ({ id }) => id)
+      select * from sixwire_audit where ${sql.join([conditionsOf(filter), ...behind], ' and ')}
+      order by ${by} limit ${limit + 1} offset ${offset}`)
+    const { rows: cut, ...rest } = cutPage(rows, page, positionOf)
     return { entries: cut.map(entryOf), ...rest }
   },
   async count(filter) {

@@ -30,8 +30,17 @@ export type LogEntry = {
   createdAt: string
 }
 
-/** The filters of the log. `to` matches any recipient, in cc and bcc as well; `q` what the log shows. */
-export type LogQuery = { channel?: Channel; to?: string; status?: MessageStatus; q?: string }
+/** The filters of the log; times are milliseconds since 1970, `since` inclusive, `until` exclusive. */
+export type LogQuery = {
+  channel?: Channel
+  /** Any recipient, in cc and bcc as well. */
+  to?: string
+  status?: MessageStatus
+  /** Text within what the log shows. */
+  q?: string
+  since?: number
+  until?: number
+}
 
 export type LogPage = { logs: LogEntry[]; total: number | undefined; nextCursor?: string }
 
@@ -101,21 +110,27 @@ export function createMessageLog(db: Database): MessageLog {
       name: 'messaging.messages',
       table: sql.literal('messaging_messages'),
       columns: sql.literal(MESSAGE_COLUMNS.join(', ')),
+      sorts: { status: { key: sql.literal('status'), valueOf: ({ status }) => status } },
     },
   )
-  return async (rowFilter, { channel, to, status, q }, page) => {
-    const conditions: Sql[] = [
-      ...(channel === undefined ? [] : [sql`channel = ${channel}`]),
-      ...(status === undefined ? [] : [HAS_STATUS[status]]),
-      ...(to === undefined
-        ? []
-        : [sql`id in (select message_id from messaging_recipients where address = ${keyOf(to)})`]),
-      ...(q === undefined ? [] : [searchSql(q)]),
-    ]
-    const { rows, ...rest } = await list(rowFilter, conditions, page)
+  return async (rowFilter, query, page) => {
+    const { rows, ...rest } = await list(rowFilter, messageConditions(query), page)
     return { logs: rows.map(entryOf), ...rest }
   }
 }
+
+/** What the filters of the log ask of a message. */
+export const messageConditions = ({ channel, to, status, q, since, until }: LogQuery): Sql[] => [
+  ...(channel === undefined ? [] : [sql`channel = ${channel}`]),
+  ...(status === undefined ? [] : [HAS_STATUS[status]]),
+  ...(to === undefined
+    ? []
+    : [sql`id in (select message_id from messaging_recipients where address = ${keyOf(to)})`]),
+  ...(q === undefined ? [] : [searchSql(q)]),
+  // An id begins with the time of its creation.
+  ...(since === undefined ? [] : [sql`id >= ${leastIdOf(since)}`]),
+  ...(until === undefined ? [] : [sql`id < ${leastIdOf(until)}`]),
+]
 
 /**
  * Deletes messages in a final state with their recipients, in batches, so that other writes need not wait.

@@ -2,15 +2,19 @@ import type { Key } from '../../../base/crypto.ts'
 import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import type { Database } from '../../../db/database.ts'
-import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
+import { sql } from '../../../db/sql.ts'
+import { countedFor } from '../../../http/limits.ts'
+import { pageOf, PageQuery, PageReply, sortQuery } from '../../../http/page.ts'
 import { Bytes, endpoint } from '../../../http/route.ts'
+import { CreatedQuery, timesOf } from '../../../http/time-query.ts'
 import type { Audit } from '../../../kernel/audit/audit.ts'
 import { filterByOwner, OwnerQuery } from '../../../kernel/policy/owner-query.ts'
 import type { Policy } from '../../../kernel/policy/policy.ts'
 import type { MessageContent } from '../messages/message-content.ts'
 import { MESSAGE_EVENTS } from '../messages/message-history.ts'
 import { getMessage, getMessageContent } from '../outbox/message-detail.ts'
-import { STATUSES, type MessageLog } from '../messages/messages.ts'
+import { createMessageAggregates } from '../messages/message-aggregates.ts'
+import { messageConditions, STATUSES, type MessageLog } from '../messages/messages.ts'
 import type { Outbox } from '../outbox/outbox.ts'
 import { previewPage, SCHEMES, type Previews } from '../rendering/preview-page.ts'
 import { CHANNELS } from '../providers/provider.ts'
@@ -81,6 +85,25 @@ const Content = Type.Object(
   { title: 'MessageContent' },
 )
 
+/** What messages are filtered by. */
+const LogFilters = {
+  channel: Type.Optional(Type.Enum(CHANNELS)),
+  to: Type.Optional(
+    Type.String({ description: 'An address or number; recipients in cc and bcc match, too.' }),
+  ),
+  status: Type.Optional(Type.Enum(STATUSES)),
+  q: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Text within the recipient, the subject or the name of the template; or an id.',
+      examples: ['ada@'],
+    }),
+  ),
+  ...CreatedQuery,
+  ...OwnerQuery,
+}
+
 const MessageId = Type.Object({
   id: Type.String({ maxLength: 64, examples: ['01arz3ndektsv4rrffq69g5fav'] }),
 })
@@ -98,122 +121,132 @@ export type LogParts = {
 }
 
 /** The endpoints of the log. */
-export const logEndpoints = (wire: LogParts) => ({
-  list: endpoint(
-    {
-      summary: 'List messages',
-      access: 'user',
-      query: Type.Object({
-        channel: Type.Optional(Type.Enum(CHANNELS)),
-        to: Type.Optional(
-          Type.String({ description: 'An address or number; recipients in cc and bcc match, too.' }),
-        ),
-        status: Type.Optional(Type.Enum(STATUSES)),
-        q: Type.Optional(
-          Type.String({
-            minLength: 1,
-            maxLength: 200,
-            description: 'Text within the recipient, the subject or the name of the template; or an id.',
-            examples: ['ada@'],
-          }),
-        ),
-        ...OwnerQuery,
-        ...PageQuery,
-      }),
-      reply: {
-        200: Type.Object(
-          {
-            logs: Type.Array(LogEntry),
-            ...PageReply,
-          },
-          { title: 'LogEntryPage' },
-        ),
+export function logEndpoints(wire: LogParts) {
+  const aggregates = createMessageAggregates(wire)
+  return {
+    list: endpoint(
+      {
+        summary: 'List messages',
+        access: 'user',
+        query: Type.Object({ ...LogFilters, ...PageQuery, ...sortQuery('status') }),
+        reply: {
+          200: Type.Object(
+            {
+              logs: Type.Array(LogEntry),
+              ...PageReply,
+            },
+            { title: 'LogEntryPage' },
+          ),
+        },
       },
-    },
-    async ({ caller, query }) => {
-      const page = pageOf(query)
-      return {
-        ...(await wire.list(await filterByOwner(wire.policy, caller, query), query, page)),
-        limit: page.limit,
-        offset: page.offset,
-      }
-    },
-  ),
-  get: endpoint(
-    {
-      summary: 'Get a message',
-      description: 'With each call of a provider and what it answered, without its content.',
-      access: 'operator',
-      params: MessageId,
-      reply: { 200: Message },
-      errors: [errors.not_found],
-    },
-    ({ params: { id } }) => getMessage(wire.db, id),
-  ),
-  getContent: endpoint(
-    {
-      summary: 'Get the content of a message',
-      description:
-        'Only of a message that a user sent, until it is sent, and for some days if it failed. That of the server’s own messages is never shown: 403.',
-      access: 'operator',
-      sealed: true,
-      params: MessageId,
-      reply: { 200: Content },
-      errors: [errors.not_found],
-    },
-    async ({ params: { id } }) =>
-      shownContent(
-        await getMessageContent(wire.db, wire.contentKey, id),
-        wire.previews.addressOf({ messageId: id }),
-      ),
-  ),
-  resend: endpoint(
-    {
-      summary: 'Send a failed message again',
-      description:
-        'Only if no provider took it and its content is still stored; else the answer is 409, and says why. An email has the same Message-ID; a text that may have arrived is never sent again.',
-      access: 'operator',
-      scope: 'messaging:resend',
-      idempotent: true,
-      params: MessageId,
-      reply: { 200: Message },
-      errors: [errors.not_found, errors.conflict],
-    },
-    ({ params: { id }, actor }) => resendMessage(wire, id, actor),
-  ),
-  preview: endpoint(
-    {
-      summary: 'Show the HTML of a mail as a page',
-      description:
-        'At the address that a preview or a content answers, for 15 minutes. No script runs in it, and it loads nothing from elsewhere.',
-      access: 'public',
-      query: Type.Object({
-        token: Type.String({
-          maxLength: 8_000,
-          description: 'From the field page of another answer.',
-          examples: ['sealed'],
-        }),
-        scheme: Type.Optional(
-          Type.Enum(SCHEMES, {
-            description: 'The colours of a mail that has both. Default: as the reader prefers.',
-          }),
+      async ({ caller, query: { since, until, ...query } }) => {
+        const page = pageOf(query)
+        const filters = { ...query, ...timesOf({ since, until }, 'since', 'until') }
+        return {
+          ...(await wire.list(await filterByOwner(wire.policy, caller, query), filters, page)),
+          limit: page.limit,
+          offset: page.offset,
+        }
+      },
+    ),
+    aggregate: endpoint(
+      {
+        summary: 'Aggregate messages',
+        description:
+          'Groups the messages that the filters find, counts each group, and adds up attempts. A query that takes too long is stopped, and answered 503.',
+        access: 'operator',
+        readsOnly: true,
+        query: Type.Object({ ...aggregates.query, ...LogFilters }, { additionalProperties: false }),
+        reply: { 200: aggregates.reply },
+      },
+      async ({ query, caller, ip, signal }) => {
+        const { since, until, ...filters } = query
+        const rowFilter = await filterByOwner(wire.policy, caller, query)
+        return aggregates.read(query, {
+          conditions: [
+            ...(rowFilter.rows === 'all' ? [] : [sql`owner = ${rowFilter.owner}`]),
+            ...messageConditions({ ...filters, ...timesOf({ since, until }, 'since', 'until') }),
+          ],
+          options: { caller: countedFor({ caller, ip }), signal },
+        })
+      },
+    ),
+    get: endpoint(
+      {
+        summary: 'Get a message',
+        description: 'With each call of a provider and what it answered, without its content.',
+        access: 'operator',
+        params: MessageId,
+        reply: { 200: Message },
+        errors: [errors.not_found],
+      },
+      ({ params: { id } }) => getMessage(wire.db, id),
+    ),
+    getContent: endpoint(
+      {
+        summary: 'Get the content of a message',
+        description:
+          'Only of a message that a user sent, until it is sent, and for some days if it failed. That of the server’s own messages is never shown: 403.',
+        access: 'operator',
+        sealed: true,
+        params: MessageId,
+        reply: { 200: Content },
+        errors: [errors.not_found],
+      },
+      async ({ params: { id } }) =>
+        shownContent(
+          await getMessageContent(wire.db, wire.contentKey, id),
+          wire.previews.addressOf({ messageId: id }),
         ),
-      }),
-      reply: { 200: Bytes },
-      errors: [errors.not_found],
-    },
-    async ({ query: { token, scheme } }) => {
-      const subject = wire.previews.open(token)
-      if (!subject) throw errors.not_found({ message: 'This preview has expired: open it again.' })
-      if ('template' in subject) {
-        const { html } = await wire.templates.render(subject.template, subject.data)
-        return previewPage(html, scheme)
-      }
-      const content = await getMessageContent(wire.db, wire.contentKey, subject.messageId)
-      return previewPage(content.channel === 'email' ? content.mail.html : '', scheme)
-    },
-  ),
-})
+    ),
+    resend: endpoint(
+      {
+        summary: 'Send a failed message again',
+        description:
+          'Only if no provider took it and its content is still stored; else the answer is 409, and says why. An email has the same Message-ID; a text that may have arrived is never sent again.',
+        access: 'operator',
+        scope: 'messaging:resend',
+        idempotent: true,
+        params: MessageId,
+        reply: { 200: Message },
+        errors: [errors.not_found, errors.conflict],
+      },
+      ({ params: { id }, actor }) => resendMessage(wire, id, actor),
+    ),
+    preview: endpoint(
+      {
+        summary: 'Show the HTML of a mail as a page',
+        description:
+          'At the address that a preview or a content answers, for 15 minutes. No script runs in it, and it loads nothing from elsewhere.',
+        access: 'public',
+        query: Type.Object({
+          token: Type.String({
+            maxLength: 8_000,
+            description: 'From the field page of another answer.',
+            examples: ['sealed'],
+          }),
+          scheme: Type.Optional(
+            Type.Enum(SCHEMES, {
+              description: 'The colours of a mail that has both. Default: as the reader prefers.',
+            }),
+          ),
+        }),
+        reply: { 200: Bytes },
+        errors: [errors.not_found],
+      },
+      async ({ query: { token, scheme } }) => {
+        const subject = wire.previews.open(token)
+        if (!subject) throw errors.not_found({ message: 'This preview has expired: open it again.' })
+        if ('template' in subject) {
+          const { html } = await wire.templates.render(subject.template, subject.data)
+          return previewPage(html, scheme)
+        }
+        const content = await getMessageContent(wire.db, wire.contentKey, subject.messageId)
+        return previewPage(content.channel === 'email' ? content.mail.html : '', scheme)
+      },
+    ),
+  }
+}
 
 function shownContent(content: MessageContent, page: string | undefined) {
   if (content.channel !== 'email') return { text: content.text.body, attachments: [] }

@@ -2,7 +2,7 @@ import { errors } from '../../../base/errors.ts'
 import { parseUnits } from '../../../base/money.ts'
 import { Type } from '../../../base/schema.ts'
 import { json } from '../../../http/bodies.ts'
-import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
+import { pageOf, PageQuery, PageReply, sortQuery } from '../../../http/page.ts'
 import { endpoint } from '../../../http/route.ts'
 import { filterByOwner, OwnerQuery } from '../../../kernel/policy/owner-query.ts'
 import { isPrivileged, type Policy } from '../../../kernel/policy/policy.ts'
@@ -171,6 +171,7 @@ export const transactionEndpoints = ({
       readsOnly: true,
       query: Type.Object({
         ...PageQuery,
+        ...sortQuery(),
         walletId: Type.Optional(Type.String({ maxLength: 64 })),
         chain: Type.Optional(Type.String({ maxLength: 40, description: 'Default: all chains.' })),
         status: Type.Optional(

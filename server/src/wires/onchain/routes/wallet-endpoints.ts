@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { json } from '../../../http/bodies.ts'
-import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
+import { pageOf, PageQuery, PageReply, sortQuery } from '../../../http/page.ts'
 import { endpoint } from '../../../http/route.ts'
 import type { Caller } from '../../../http/access.ts'
 import { filterByOwner, OwnerQuery } from '../../../kernel/policy/owner-query.ts'
@@ -130,6 +130,7 @@ export const walletEndpoints = ({
         ),
         ...OwnerQuery,
         ...PageQuery,
+        ...sortQuery(),
       }),
       reply: {
         200: Type.Object({ wallets: Type.Array(Wallet), ...PageReply }, { title: 'WalletPage' }),

@@ -84,3 +84,16 @@ function checkMultiple(
 export function checkSum(amount: bigint, unit: Unit, path: string): void {
   if (amount > LARGEST) throw invalid({ path, message: `add up to more than ${moneyText(LARGEST, unit)}` })
 }
+
+/**
+ * Text that compares as amounts in major units do, whatever their currency: how many digits are before the point, and then the
+ * digits. An index has it, so it is written as `015-sorts` has it.
+ */
+export const AMOUNT_KEY =
+  "substr(cast(1100 + length(ltrim(amount, '0')) - exponent as text), 2) || rtrim(ltrim(amount, '0'), '0')"
+
+/** The same of a row. */
+export function amountKeyOf({ amount, exponent }: Pick<TransactionRow, 'amount' | 'exponent'>): string {
+  const digits = amount.replace(/^0+/, '')
+  return String(1100 + digits.length - exponent).slice(1) + digits.replace(/0+$/, '')
+}

@@ -6,7 +6,8 @@ import { includesOwner, type RowFilter } from '../../../base/row-filter.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { Page } from '../../../http/page.ts'
 import { createCountedList } from '../../../kernel/requests/counted-list.ts'
-import { displayOf, numberOf } from './amounts.ts'
+import { byBytes, type SortColumns } from '../../../kernel/requests/list-order.ts'
+import { AMOUNT_KEY, amountKeyOf, displayOf, numberOf } from './amounts.ts'
 import { exportCsv } from './export.ts'
 import { isOpen, type LedgerTransaction, type Ledger } from './ledger.ts'
 import type { ProviderName } from '../providers/provider.ts'
@@ -18,6 +19,14 @@ import type { WireContext } from '../../../kernel/wire/wire.ts'
 
 /** The most decimal places of a token. */
 const DECIMALS_MAX = 77
+
+/** What transactions are sorted by. */
+const SORTS: SortColumns<TransactionRow> = {
+  status: { key: sql.literal('status'), valueOf: ({ status }) => status },
+  provider: { key: sql.literal('provider'), valueOf: ({ provider }) => provider },
+  email: { key: byBytes(`coalesce(email_key, '')`), valueOf: (row) => row.email_key ?? '' },
+  amount: { key: byBytes(AMOUNT_KEY), valueOf: amountKeyOf },
+}
 
 export type TransactionRefund = {
   refundId: string
@@ -71,7 +80,7 @@ export type TransactionPage = {
 }
 
 export type Transactions = {
-  /** Reads one page, newest first. */
+  /** Reads one page. */
   list(rowFilter: RowFilter, query: TransactionQuery, page: Page): Promise<TransactionPage>
   /** All that meet the filters as lines of CSV, newest first. */
   csv(rowFilter: RowFilter, query: TransactionQuery): AsyncIterable<string>
@@ -90,6 +99,7 @@ export function createTransactions(
       table: sql.literal('pay_transactions'),
       columns: TRANSACTION_COLUMNS,
       facets: ['provider', 'status'],
+      sorts: SORTS,
     },
   )
   return {
@@ -102,10 +112,7 @@ export function createTransactions(
     csv: (rowFilter, query) =>
       exportCsv(db, [
         ...(rowFilter.rows === 'all' ? [] : [sql`owner = ${rowFilter.owner}`]),
-        ...(query.provider === undefined ? [] : [sql`provider = ${query.provider}`]),
-        ...(query.status === undefined ? [] : [sql`status = ${query.status}`]),
-        ...indexedConditions(query),
-        ...otherConditions(query),
+        ...conditionsOf(query),
       ]),
 
     async get(id, rowFilter, isOperator) {
@@ -130,6 +137,14 @@ export function createTransactions(
     },
   }
 }
+
+/** All that the filters ask of a transaction. */
+export const conditionsOf = (query: TransactionQuery): Sql[] => [
+  ...(query.provider === undefined ? [] : [sql`provider = ${query.provider}`]),
+  ...(query.status === undefined ? [] : [sql`status = ${query.status}`]),
+  ...indexedConditions(query),
+  ...otherConditions(query),
+]
 
 /** The conditions for which there is an index, beside those of provider and status. */
 export const indexedConditions = ({

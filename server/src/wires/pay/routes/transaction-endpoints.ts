@@ -2,7 +2,8 @@ import { Readable } from 'node:stream'
 
 import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
-import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
+import { pageOf, PageQuery, PageReply, sortQuery } from '../../../http/page.ts'
+import { countedFor } from '../../../http/limits.ts'
 import { answer, endpoint } from '../../../http/route.ts'
 import { isPrivileged, type Policy } from '../../../kernel/policy/policy.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
@@ -13,7 +14,8 @@ import { operationErrors, causeOf, payErrors } from '../errors.ts'
 import { PAYMENT_OPERATIONS } from './limits.ts'
 import { Transaction, TransactionDetails } from './schemas.ts'
 import { filtersOf, TransactionFilters } from './transaction-filters.ts'
-import type { Transactions } from '../ledger/transactions.ts'
+import { createTransactionAggregates } from '../ledger/transaction-aggregates.ts'
+import { conditionsOf, type Transactions } from '../ledger/transactions.ts'
 
 const Csv = Type.Unsafe<Blob>({ type: 'string', contentMediaType: 'text/csv' })
 
@@ -33,13 +35,18 @@ export function transactionEndpoints({
   cancellations: Cancellations
   policy: Policy
 }) {
+  const aggregates = createTransactionAggregates({ db })
   return {
     list: endpoint(
       {
         summary: 'List transactions',
         access: 'user',
         readsOnly: true,
-        query: Type.Object({ ...PageQuery, ...TransactionFilters.properties }),
+        query: Type.Object({
+          ...PageQuery,
+          ...sortQuery('amount', 'status', 'email', 'provider'),
+          ...TransactionFilters.properties,
+        }),
         reply: {
           200: Type.Object(
             { transactions: Type.Array(Transaction), ...PageReply },
@@ -52,6 +59,28 @@ export function transactionEndpoints({
         const filters = await filtersOf(query, { policy, caller })
         const { limit, offset } = page
         return { ...(await transactions.list(policy.rowFilter(caller), filters, page)), limit, offset }
+      },
+    ),
+    aggregate: endpoint(
+      {
+        summary: 'Aggregate transactions',
+        description:
+          'Groups the transactions that the filters find, counts each group, and adds up amounts, exactly. Amounts are those of one currency: group by `currency`, or filter by one. A query that takes too long is stopped, and answered 503.',
+        access: 'operator',
+        readsOnly: true,
+        query: Type.Object(
+          { ...aggregates.query, ...TransactionFilters.properties },
+          { additionalProperties: false },
+        ),
+        reply: { 200: aggregates.reply },
+      },
+      async ({ query, caller, ip, signal }) => {
+        const filters = await filtersOf(query, { policy, caller })
+        return aggregates.read(query, {
+          conditions: conditionsOf(filters),
+          fixed: filters.currency === undefined ? [] : ['currency'],
+          options: { caller: countedFor({ caller, ip }), signal },
+        })
       },
     ),
     exportCsv: endpoint(

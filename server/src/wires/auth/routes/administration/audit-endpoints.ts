@@ -3,7 +3,7 @@ import { timeOf } from '../../../../base/time-text.ts'
 import type { Database } from '../../../../db/database.ts'
 import { isOneOf } from '../../../../db/is-one-of.ts'
 import { sql } from '../../../../db/sql.ts'
-import { pageOf, PageQuery, PageReply } from '../../../../http/page.ts'
+import { pageOf, PageQuery, PageReply, sortQuery } from '../../../../http/page.ts'
 import { endpoint } from '../../../../http/route.ts'
 import { ACTOR_KINDS, type AuditLog, type LoggedEntry } from '../../../core/index.ts'
 import type { Accounts } from '../../administration/accounts.ts'
@@ -60,10 +60,11 @@ export const auditEndpoints = ({
     {
       summary: 'List the audit log',
       description:
-        'Newest first: who did what to accounts, keys, money and whole collections, from where, and what it was before and after. Entries are never changed.',
+        'Who did what to accounts, keys, money and whole collections, from where, and what it was before and after. Entries are never changed.',
       access: 'operator',
       query: Type.Object({
         ...PageQuery,
+        ...sortQuery(),
         action: Type.Optional(
           Type.String({
             maxLength: 100,

@@ -86,6 +86,42 @@ describe('the list of users', () => {
       assert.deepEqual([third.total, third.nextCursor], [undefined, undefined])
     })
 
+    test('is filtered by the time of creation, and by when users were active', async () => {
+      const hour = 3_600_000
+      const begin = Math.floor(Date.UTC(2001, 0, 1) / hour) * hour
+      const created = await Promise.all(
+        times(4, (n) =>
+          app()
+            .app.service('auth')
+            .users.create({ email: `old${n}@example.com`, password: PASSWORD }),
+        ),
+      )
+      await app().app.db.batch(
+        created.flatMap(({ id }, n) => [
+          sql`update auth_users set created_at = ${begin + n * hour} where id = ${id}`,
+          sql`insert into auth_active_hours (user_id, hour) values (${id}, ${begin / hour + 2 * n})`,
+        ]),
+      )
+      const at = (hours: number) => new Date(begin + hours * hour).toISOString()
+      const expected: Record<string, number[]> = {
+        [`until=${at(2)}`]: [1, 0],
+        [`since=${at(1)}&until=${at(3)}`]: [2, 1],
+        [`since=${at(1)}&until=${at(3)}&q=old2`]: [2],
+        ['until=2001-01-01']: [3, 2, 1, 0],
+        [`activeUntil=${at(3)}`]: [1, 0],
+        [`activeSince=${at(2)}&activeUntil=${at(5)}`]: [2, 1],
+      }
+      for (const [query, numbers] of Object.entries(expected)) {
+        const { users, total } = await list(query)
+        assert.deepEqual(
+          users.map(({ email }) => email),
+          numbers.map((n) => `old${n}@example.com`),
+          query,
+        )
+        assert.equal(total, numbers.length, query)
+      }
+    })
+
     test('is filtered by role and state', async () => {
       const viewer = await registerAs(app(), 'viewer')
       const other = await registerAs(app(), 'admin')

@@ -1,7 +1,20 @@
 import { parseJson } from '../../../../base/json.ts'
 import type { ScanOptions } from '../../../../db/database.ts'
-import { sql, type Sql, type SqlScalar } from '../../../../db/sql.ts'
+import { sql, type Dialect, type Sql, type SqlScalar } from '../../../../db/sql.ts'
 import type { MakeRoom } from '../../../../http/route.ts'
+import type { AggregateReader } from '../../../../kernel/aggregates/aggregate-engine.ts'
+import { aggregatesOf, type Aggregates } from '../../../../kernel/aggregates/aggregate-groups.ts'
+import {
+  refusedParameter,
+  type AggregateRequest,
+  type FieldUse,
+} from '../../../../kernel/aggregates/aggregate-request.ts'
+import {
+  ANSWER_BYTES,
+  aggregateSql,
+  type AggregateRows,
+  type GroupRow,
+} from '../../../../kernel/aggregates/aggregate-sql.ts'
 import { choosePath, TRIES_MAX, wordsNotReady, type AccessPath } from '../lists/access-path.ts'
 import { listSourceOf, type ListContext, type ListSource } from '../lists/list-source.ts'
 import { gatheredRows } from '../lists/page-rows.ts'
@@ -11,29 +24,42 @@ import type { IndexSet } from '../storage/entries/index-definition.ts'
 import { allDocuments, documentsOfOwner } from '../storage/sql/document-rows.ts'
 import { documentsOfEntries, isReadySql } from '../storage/sql/entries-sql.ts'
 import { hitsSql, isSearchable } from '../storage/sql/search-sql.ts'
-import { ACCUMULATORS, type AggregateRequest, type NamedPath, type Accumulator } from './aggregate-request.ts'
-import {
-  ANSWER_BYTES,
-  aggregateEngines,
-  aggregateSql,
-  keyFields,
-  numberFields,
-  type AggregateRows,
-  type GroupRow,
-} from './aggregate-sql.ts'
-import { slotText } from '../../../../base/time-slots.ts'
+import { checkValues, type FieldView } from '../language/fields/view.ts'
+import { emptyPart, parsePath } from '../language/query/path.ts'
+import type { DocumentEngine, DocumentField } from './document-engine.ts'
+import { postgresAggregates } from './postgres-aggregates.ts'
+import { sqliteAggregates } from './sqlite-aggregates.ts'
 
 // The rows, and the answer that is made of them.
 const COPIES = 2
 
 const NOTHING = sql.literal('')
 
+const documentEngines: Readonly<Record<Dialect, DocumentEngine>> = {
+  sqlite: sqliteAggregates,
+  postgres: postgresAggregates,
+}
+
+/**
+ * Reads the names of fields of documents.
+ *
+ * @param view what the caller sees of the documents; undefined for all of it
+ */
+export const documentField =
+  (view: FieldView | undefined) =>
+  (name: string, { parameter }: FieldUse): DocumentField => {
+    const path = parsePath(name, `/query/${parameter}`)
+    if (path.includes('')) throw refusedParameter(parameter, emptyPart(name))
+    checkValues(view, [path], `/query/${parameter}`, `used in ${parameter}`)
+    return { name, path }
+  }
+
 /** Which documents are aggregated, and what is answered of them. */
 export type AggregateCall = {
   readonly collection: string
   readonly access: ListAccess
   readonly documents: { readonly filter?: string; readonly search?: string }
-  readonly request: AggregateRequest
+  readonly request: AggregateRequest<DocumentField>
   /** For whom the documents are read, and when to stop. */
   readonly options?: ScanOptions
   /** Called before the groups are read. */
@@ -41,7 +67,7 @@ export type AggregateCall = {
 }
 
 /** What documents of a group have in common, and what is computed of them. */
-export type AnsweredGroup = {
+export type DocumentAggregate = {
   by: Record<string, Json>
   count: number
   sum?: Record<string, number>
@@ -51,7 +77,7 @@ export type AnsweredGroup = {
   distinct?: Record<string, number>
 }
 
-export type Aggregates = { data: AnsweredGroup[]; more: boolean }
+export type DocumentAggregates = Aggregates<Json> & { data: DocumentAggregate[] }
 
 export function createAggregates(context: Omit<ListContext, 'parsed'>) {
   const lists: ListContext = { ...context, parsed: createParsedLists() }
@@ -61,12 +87,11 @@ export function createAggregates(context: Omit<ListContext, 'parsed'>) {
      *
      * @throws VALIDATION_ERROR at `/query/…`; UNAVAILABLE if it takes too long, or too many wait
      */
-    aggregate: async (call: AggregateCall): Promise<Aggregates> => {
+    aggregate: async (call: AggregateCall): Promise<DocumentAggregates> => {
       const { request } = call
       await call.makeRoom(COPIES * ANSWER_BYTES)
       const rows = await readGroups(lists, call)
-      const groups = rows.slice(0, request.limit).map((row) => groupOf(lists, request, row))
-      return { data: groups, more: (rows[0]?.fetched ?? rows.length) > groups.length }
+      return aggregatesOf(readerOf(lists.db.dialect), request, rows) as DocumentAggregates
     },
   }
 }
@@ -86,7 +111,7 @@ async function readGroups(lists: ListContext, call: AggregateCall): Promise<read
     if (path && rows && (await isStillReady(source, path))) {
       if (path.kind !== 'search') for (const { index } of path.plans) automaticIndexes.used(index.id)
       if (path.kind === 'scan' && list.scans && rows.length <= request.limit) {
-        const total = rows.reduce((sum, { documents }) => sum + documents, 0)
+        const total = rows.reduce((sum, { records }) => sum + records, 0)
         automaticIndexes.observe(source, { ms: performance.now() - began, total })
       }
       return rows
@@ -116,7 +141,11 @@ const sourceOf = (
     { isIdOrdered: false },
   )
 
-function groupsOfPath(source: ListSource, request: AggregateRequest, path: AccessPath): Promise<GroupRow[]> {
+function groupsOfPath(
+  source: ListSource,
+  request: AggregateRequest<DocumentField>,
+  path: AccessPath,
+): Promise<GroupRow[]> {
   const { scope, list, owner } = source
   if (path.kind === 'scan') {
     const isById = !list.scans && list.isFiltered
@@ -135,7 +164,7 @@ function groupsOfPath(source: ListSource, request: AggregateRequest, path: Acces
 /** @param rows the documents among which those that match are grouped */
 function groupsOf(
   { db, collection, list, options }: ListSource,
-  request: AggregateRequest,
+  request: AggregateRequest<DocumentField>,
   { ctes, from, where }: { readonly ctes?: Sql; readonly from: Sql; readonly where: Sql },
 ): Promise<GroupRow[]> {
   if (list.callsFunctions) {
@@ -145,14 +174,17 @@ function groupsOf(
       from: sql`temp.gathered as m cross join store_documents d`,
       where: sql`d.collection = ${collection} and d.id = m.id and ${sql.stoppable(sql`true`)}`,
     }
-    return db.scan(sql.gathering(aggregateSql(db.dialect, request, matching), gathered), options)
+    return db.scan(
+      sql.gathering(aggregateSql(documentEngines[db.dialect], db.dialect, request, matching), gathered),
+      options,
+    )
   }
   const rows: AggregateRows = {
     ctes: ctes ? sql`with ${ctes}` : NOTHING,
     from,
     where: sql`${where} and ${sql.stoppable(list.where)}`,
   }
-  return db.scan(aggregateSql(db.dialect, request, rows), options)
+  return db.scan(aggregateSql(documentEngines[db.dialect], db.dialect, request, rows), options)
 }
 
 /** Whether nothing has changed of what the path was chosen by: else documents may be missing. */
@@ -163,37 +195,15 @@ async function isStillReady({ db }: ListSource, path: AccessPath): Promise<boole
   return (await db.get(sql`select 1 as ready where ${sql.join(conditions, ' and ')}`)) !== undefined
 }
 
-function groupOf({ db }: ListContext, { by, fields, zone }: AggregateRequest, row: GroupRow): AnsweredGroup {
-  const { sumOf } = aggregateEngines[db.dialect]
-  const keys = by.map(({ name, slot }, i): [string, Json] => {
-    const value = row[`by${i}`]
-    if (slot === undefined) return [name, valueOf(value)]
-    return [name, typeof value === 'number' ? slotText(slot, value, zone) : null]
-  })
-  const numbers = numberFields(fields).map(({ name }) => name)
-  const values = keyFields(fields).map(({ name }) => name)
-  // JSON has no infinite number.
-  const sum = (name: string): number =>
-    Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, sumOf(row[`sum${numbers.indexOf(name)}`])))
-  const compute: Readonly<Record<Accumulator, (name: string) => Json>> = {
-    sum,
-    average(name) {
-      const count = row[`numbers${numbers.indexOf(name)}`] as number
-      return count === 0 ? null : sum(name) / count
-    },
-    min: (name) => valueOf(row[`min${values.indexOf(name)}`]),
-    max: (name) => valueOf(row[`max${values.indexOf(name)}`]),
-    distinct: (name) => row[`distinct${values.indexOf(name)}`] as number,
-  }
-  const computed = ACCUMULATORS.filter((one) => fields[one].length > 0).map((one) => [
-    one,
-    Object.fromEntries(fields[one].map(({ name }: NamedPath) => [name, compute[one](name)])),
-  ])
+/** How groups of documents are read. JSON has no infinite number. */
+function readerOf(dialect: Dialect): AggregateReader<DocumentField, Json> {
+  const sumOf = (text: SqlScalar | undefined): number =>
+    Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, documentEngines[dialect].sumOf(text)))
   return {
-    by: Object.fromEntries(keys),
-    count: row.documents,
-    ...Object.fromEntries(computed),
-  } as AnsweredGroup
+    valueOf,
+    sumOf,
+    averageOf: (text, count) => (count === 0 ? null : sumOf(text) / count),
+  }
 }
 
 /** The value of a key, which has the number of its type in front of it, unless it is a number or null. */

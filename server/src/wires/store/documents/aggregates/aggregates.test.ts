@@ -9,7 +9,7 @@ import { sql } from '../../../../db/sql.ts'
 import { until } from '../../../../testing/until.ts'
 import type { JsonObject } from '../language/query/filter.ts'
 import { readyIndexes } from '../storage/indexes/indexes.fixture.ts'
-import type { Aggregates, AnsweredGroup } from './aggregate.ts'
+import type { DocumentAggregates, DocumentAggregate } from './aggregate.ts'
 import { groupsOf } from './group.fixture.ts'
 
 const config = {
@@ -60,14 +60,14 @@ eachEngine((engine) => {
     collection: string,
     query: Query = {},
     who: Person | undefined = ann,
-  ): Promise<Aggregates> {
+  ): Promise<DocumentAggregates> {
     const { status, body, text } = await ask(collection, query, who)
     assert.equal(status, 200, text)
     return body
   }
-  const groups = async (...asked: Parameters<typeof aggregate>): Promise<AnsweredGroup[]> =>
+  const groups = async (...asked: Parameters<typeof aggregate>): Promise<DocumentAggregate[]> =>
     (await aggregate(...asked)).data
-  const values = (list: readonly AnsweredGroup[], field: string) =>
+  const values = (list: readonly DocumentAggregate[], field: string) =>
     list.map(({ by, count }) => [by[field], count])
 
   describe('groups', () => {

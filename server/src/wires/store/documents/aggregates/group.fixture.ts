@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../language/query/filter.ts'
-import type { AnsweredGroup } from './aggregate.ts'
-import { ACCUMULATORS, type Accumulator } from './aggregate-request.ts'
+import type { DocumentAggregate } from './aggregate.ts'
+import { ACCUMULATORS, type Accumulator } from '../../../../kernel/aggregates/aggregate-request.ts'
 
 // What MongoDB's $group answers, and the rules of this server where it has others, said once more and in another way.
 
@@ -130,7 +130,7 @@ function compute(accumulator: Accumulator, values: readonly Json[]): Json {
 }
 
 /** The groups of documents in their order. */
-export function groupsOf(documents: readonly Json[], query: GroupQuery): AnsweredGroup[] {
+export function groupsOf(documents: readonly Json[], query: GroupQuery): DocumentAggregate[] {
   const { by, timeZone = 'UTC', sort = 'by' } = query
   const fields = (by?.split(',') ?? []).map((field) => field.split(':') as [string, string?])
   const keysOf = (document: Json): Json[] =>

@@ -1,8 +1,7 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { Path } from '../language/query/path.ts'
 import { numberBytes, valueAt } from '../storage/sql/postgres/order.ts'
-import type { AggregateEngine } from './aggregate-engine.ts'
-import type { ZoneOffsets } from '../../../../base/zone-offsets.ts'
+import type { DocumentEngine } from './document-engine.ts'
 
 const DOC = sql`d.doc`
 const BODY = sql`d.body`
@@ -40,28 +39,23 @@ function momentSql(text: Sql): Sql {
   return sql`case when ${text} ~ ${TIME_FORM} and left(${text}, 4) > '0001' then ${days} * 86400 + ${clock} - ${ahead} end`
 }
 
-function offsetSql(moment: Sql, { first, changes }: ZoneOffsets): Sql {
-  if (changes.length === 0) return sql`${first}::bigint`
-  const offsets = `{${[first, ...changes.map(({ offset }) => offset)].join()}}`
-  const moments = `{${changes.map(({ from }) => from).join()}}`
-  return sql`(${offsets}::bigint[])[1 + width_bucket(${moment}, ${moments}::bigint[])]`
-}
-
-export const postgresAggregates: AggregateEngine = {
-  key: keySql,
+export const postgresAggregates: DocumentEngine = {
+  key: ({ path }) => keySql(path),
   shownKey: (key) => key,
-  fence: sql.literal('offset 0'),
-  numberStages(path, n) {
+  numberStages({ path }, n) {
     const value = valueAt(DOC, path)
     return [[[`v${n}`, sql`case jsonb_typeof(${value}) when 'number' then ${value}::numeric end`]]]
   },
   numbers: (n) => sql`count(${sql.literal(`v${n}`)})`,
   sum: (n) => sql`cast(coalesce(sum(${sql.literal(`v${n}`)}), 0) as text)`,
   sumOf: Number,
-  text: (path) =>
-    sql`case when jsonb_typeof(${valueAt(DOC, path)}) = 'string' then ${valueAt(DOC, path, sql` ->> `)} end`,
-  moment: momentSql,
-  offset: offsetSql,
-  month: (day) =>
-    sql`cast(to_char(date '1970-01-01' + cast(${day} - 719468 as integer), 'YYYYMM') as integer)`,
+  momentStages: ({ path }, n) => [
+    [
+      [
+        `t${n}`,
+        sql`case when jsonb_typeof(${valueAt(DOC, path)}) = 'string' then ${valueAt(DOC, path, sql` ->> `)} end`,
+      ],
+    ],
+    [[`x${n}`, momentSql(sql.literal(`t${n}`))]],
+  ],
 }

@@ -1,8 +1,9 @@
 import { sql, type Sql, type SqlScalar } from '../../../../db/sql.ts'
 import type { Path } from '../language/query/path.ts'
 import { jsonPath } from '../storage/sql/sqlite/json.ts'
-import type { AggregateEngine, Stages } from './aggregate-engine.ts'
-import { EPOCH, type ZoneOffsets } from '../../../../base/zone-offsets.ts'
+import { EPOCH } from '../../../../base/zone-offsets.ts'
+import type { Stages } from '../../../../kernel/aggregates/aggregate-engine.ts'
+import type { DocumentEngine } from './document-engine.ts'
 
 // Numbers below this one, with at most six decimals, are added as millionths.
 const SIMPLE_MAX = sql.literal('1e9')
@@ -130,27 +131,12 @@ function textSql(path: Path): Sql {
   return sql`case when json_type(${at}) = 'text' then json_extract(${at}) end`
 }
 
-/** A search by halves, because a zone has up to hundreds of offsets. */
-function offsetSql(moment: Sql, { first, changes }: ZoneOffsets): Sql {
-  const offsets = [first, ...changes.map(({ offset }) => offset)]
-  const search = (low: number, high: number): Sql => {
-    if (low === high) return sql`${offsets[low]!}`
-    const middle = Math.ceil((low + high) / 2)
-    return sql`case when ${moment} < ${changes[middle - 1]!.from} then ${search(low, middle - 1)} else ${search(middle, high)} end`
-  }
-  return search(0, changes.length)
-}
-
-export const sqliteAggregates: AggregateEngine = {
-  key: keySql,
+export const sqliteAggregates: DocumentEngine = {
+  key: ({ path }) => keySql(path),
   shownKey: shownKeySql,
-  fence: sql.literal('limit -1'),
-  numberStages,
+  numberStages: ({ path }, n) => numberStages(path, n),
   numbers: (n) => sql`count(${column('v', n)})`,
   sum: sumSql,
   sumOf,
-  text: textSql,
-  moment: momentSql,
-  offset: offsetSql,
-  month: (day) => sql`cast(strftime('%Y%m', (${day} - 719468) * 86400, 'unixepoch') as integer)`,
+  momentStages: ({ path }, n) => [[[`t${n}`, textSql(path)]], [[`x${n}`, momentSql(column('t', n))]]],
 }

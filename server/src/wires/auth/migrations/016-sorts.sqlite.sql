@@ -1,0 +1,4 @@
+-- What accounts are sorted by.
+create index auth_users_email on auth_users (email_key, id);
+create index auth_users_name on auth_users ((coalesce(name_key, '')), id);
+create index auth_users_sign_in on auth_users ((coalesce(last_sign_in_at, 0)), id);
