@@ -78,7 +78,7 @@ class LiveApp {
     this.outdated = promise
     this.#end = reject
     this.#changes = {
-      tryOut: (stored, wires) => this.#tryOut(stored, wires),
+      tryOut: (stored, changed) => this.#tryOut(stored, changed),
       reload: async () => {
         const reloaded = this.#reloads.call(undefined)
         // The request that asks for it is waited for by the sandbox.
@@ -192,7 +192,7 @@ class LiveApp {
   }
 
   /** Makes an instance with other settings, asks whether what it names can be reached, and forgets it. */
-  async #tryOut(stored: StoredSettings, wires: ReadonlySet<string>): Promise<FailedCheck[]> {
+  async #tryOut(stored: StoredSettings, changed: readonly string[]): Promise<FailedCheck[]> {
     const tried = await createInstance(this.#options, {
       shared: this.current.shared,
       stored,
@@ -200,6 +200,8 @@ class LiveApp {
       changes: this.#changes,
     })
     try {
+      await tried.checkOptions(changed)
+      const wires = new Set(changed.map((path) => path.split('.')[0]!))
       const checks = [...tried.checks()]
         .filter(([wire]) => wires.has(wire))
         .flatMap(([wire, ofWire]) => [...ofWire].map(([name, ask]) => ({ name: `${wire}: ${name}`, ask })))

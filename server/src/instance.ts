@@ -113,7 +113,7 @@ export async function createInstance(options: AppOptions, context: InstanceConte
     return await assemble(
       {
         config,
-        settableOptions: () => settableOptions(chosen, elsewhere),
+        settable: settableOptions(chosen, elsewhere),
         stored: { ...stored, inForce },
         environment,
         sourceOf: options.sourceOf,
