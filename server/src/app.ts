@@ -68,8 +68,7 @@ class LiveApp {
   #current: Instance | undefined
   #isListening = false
   #closing: Promise<void> | undefined
-  #fault: string | undefined
-  #failed = { version: 0, until: 0 }
+  #failed: { version: number; until: number; fault: string } | undefined
 
   constructor(options: AppOptions) {
     this.#options = options
@@ -86,7 +85,7 @@ class LiveApp {
         else reloaded.catch(() => undefined) // it is logged
       },
       inForce: () => this.current.stored.version,
-      fault: () => this.#fault,
+      fault: () => this.#failed,
     }
   }
 
@@ -141,17 +140,16 @@ class LiveApp {
     try {
       version = await newestVersion(before.db)
       // An instance that is about to end still sees that there are newer ones.
-      if (version === before.stored.version) return void (this.#fault = undefined)
-      if (version === this.#failed.version && performance.now() < this.#failed.until) return
+      if (version === before.stored.version) return void (this.#failed = undefined)
+      if (version === this.#failed?.version && performance.now() < this.#failed.until) return
       if (before.settings.sandbox) await this.#replaceAlone(before)
       else await this.#replace(before)
-      this.#fault = undefined
+      this.#failed = undefined
     } catch (error) {
       const fault = oneLine((error as Error).message, 500)
-      this.#failed = { version, until: performance.now() + AGAIN_MS }
-      if (fault !== this.#fault)
+      if (fault !== this.#failed?.fault)
         before.log.error({ err: error }, 'the settings of the console could not be put into force')
-      this.#fault = fault
+      this.#failed = { version, until: performance.now() + AGAIN_MS, fault }
       throw error
     }
   }

@@ -22,8 +22,8 @@ export type SettingChanges = {
   reload(): Promise<void>
   /** The version that is in force in this process. */
   inForce(): number
-  /** Why the newest settings are not in force. */
-  fault(): string | undefined
+  /** Which version could not be put into force, and why. */
+  fault(): { version: number; fault: string } | undefined
 }
 
 /** The settings of a server. */

@@ -178,12 +178,13 @@ async function readSettings({ db, status, canChange }: Context) {
   const versions = await listVersions(db)
   const version = versions[0]?.version ?? 0
   const inForce = new Map(status.settings().map((one) => [one.option, one]))
-  const fault = status.changes.fault()
+  const failed = status.changes.fault()
   const { options: stored } = status.stored()
   return {
     version,
     inForce: status.stored().version === version,
-    ...(fault !== undefined && { fault }),
+    // Not that of an earlier one, while the newest is still on its way.
+    ...(failed?.version === version && { fault: failed.fault }),
     canChange,
     options: [
       ...status.settable.list(stored).map((one) => ({

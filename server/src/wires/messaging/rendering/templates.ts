@@ -250,7 +250,9 @@ function written(text: TemplateText, folder: string): WrittenText {
     ...(source === 'application' && { file: withoutFolder(mainOf(text).file, folder) }),
   }
   try {
-    return { ...summary, ...partsOf(text) }
+    const { html, ...parts } = partsOf(text)
+    // Without the empty line after the front matter.
+    return { ...summary, ...parts, ...(html !== undefined && { html: html.trimStart() }) }
   } catch (error) {
     if (!(error instanceof StartError)) throw error
     return { ...summary, error: withoutFolder(error.message, folder) }

@@ -28,13 +28,13 @@ export function openEntry({
     )
   if (BUILT_IN_NAMES.includes(name))
     throw new StartError(`${option}: this name is taken: configure auth.${name}, or choose another name`)
-  switch (entry.kind) {
+  switch (entry.kind ?? ('issuer' in entry ? 'oidc' : undefined)) {
     case 'oidc':
-      return openOidc({ place, entry })
+      return openOidc({ place, entry: entry as OidcEntry })
     case 'apple':
-      return openApple({ place, entry })
+      return openApple({ place, entry: entry as AppleEntry })
     case 'microsoft':
-      return openMicrosoft({ place, entry })
+      return openMicrosoft({ place, entry: entry as MicrosoftEntry })
     default:
       // In plain JavaScript it may be anything.
       throw new StartError(`${option}: it takes oidc({ … }), apple({ … }) or microsoft({ … })`)
