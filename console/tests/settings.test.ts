@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
+import { as, registerAs } from '../../server/src/testing/administration.ts'
 import { startApp, type TestApp } from '../../server/src/testing/app.ts'
 import { withoutChromium } from '../../server/src/testing/chromium.ts'
 import { checkLooks, openConsole, type ConsolePage } from '../../server/src/testing/console.ts'
@@ -72,6 +73,45 @@ describe('the screen of settings', { skip: withoutChromium }, () => {
       await admin.page.getByRole('dialog').getByRole('button', { name: 'Go back' }).click()
       await admin.page.getByRole('link', { name: /^Sign-up and sessions set here/ }).waitFor()
       assert.equal((await app.request('POST', '/auth/register', { body: register })).status, 403)
+    })
+
+    test('an identity provider is added though it does not answer, removed, and there again in an earlier version', async () => {
+      await admin.go('#/settings')
+      await button('Add an identity provider').click()
+      const dialog = admin.page.getByRole('dialog')
+      await field('Name').last().fill('company')
+      await dialog.getByText('/auth/providers/company/callback').waitFor()
+      await field('Issuer').last().fill('http://localhost:1')
+      await field('Client ID').last().fill('shop')
+      await field('Client secret').last().fill(PASSWORD)
+      await button('Check and add').click()
+      await dialog.getByText(/^auth: sign-in by localhost/).waitFor()
+      await checkLooks(admin.page, 'an identity provider that does not answer')
+      await button('Save nevertheless').click()
+      await admin.page.getByRole('heading', { name: 'company', exact: true }).waitFor()
+      assert.equal(await field('Issuer').inputValue(), 'http://localhost:1')
+      assert.ok(!(await admin.page.content()).includes(PASSWORD))
+      await button('Remove').click()
+      await admin.page.getByRole('link', { name: /^company/ }).waitFor({ state: 'detached' })
+      const [, before] = (await app.request('GET', '/core/settings', { token: admin.user.token })).body
+        .versions
+      await admin.page.getByText('Versions', { exact: true }).click()
+      const item = admin.page.getByRole('listitem').filter({ hasText: new RegExp(`^${before.version} `) })
+      await item.getByRole('button', { name: 'Go back' }).click()
+      await dialog.getByRole('button', { name: 'Go back' }).click()
+      await button('Save nevertheless').click()
+      await admin.page.getByRole('link', { name: /^company set here/ }).waitFor()
+    })
+
+    test('the colour of the application is that of the console at once', async () => {
+      await admin.go('#/settings/general')
+      await field('Color').fill('#ffdd00')
+      await button('Check and save').click()
+      await admin.page.getByText('Saved, and in force.').last().waitFor()
+      const accent = () =>
+        admin.page.evaluate<string>(`document.documentElement.style.getPropertyValue('--accent')`)
+      while (!(await accent()).startsWith('light-dark(#')) await admin.page.waitForTimeout(20)
+      await checkLooks(admin.page, 'settings in a colour of their own')
     })
 
     test('a webhook is added, shows its secret once, and is removed', async () => {

@@ -8,7 +8,7 @@ import { canWrite } from '../../parts/session.ts'
 import { changeSettings, checksOf, type SettingCheck } from '../../parts/settings.ts'
 import { Text } from '../../parts/text.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { labelOf, wordsOf, type ConsoleOption, type ConsoleSettings } from './groups.ts'
+import { labelOf, PROVIDERS, wordsOf, type ConsoleOption, type ConsoleSettings } from './groups.ts'
 import { Refused } from './refused.tsx'
 
 /** What was not saved, and why. */
@@ -61,7 +61,7 @@ export default function SettingGroup({
         buttons={
           options.some(({ source }) => source === 'console') && (
             <button type="button" disabled={!mayChange} onClick={() => orTell(save(allUnset(options)))}>
-              Back to the defaults
+              {group.startsWith(PROVIDERS) ? 'Remove' : 'Back to the defaults'}
             </button>
           )
         }

@@ -46,7 +46,14 @@ const WORDS: Readonly<Record<string, Words>> = {
   'onchain.chains.base': ['Chains', 'Base', 'Its nodes'],
 }
 
-export const wordsOf = (group: string): Words => WORDS[group] ?? ['Your wires', group, '']
+/** Identity providers that have names of their own. */
+export const PROVIDERS = 'auth.providers.'
+
+export function wordsOf(group: string): Words {
+  if (group.startsWith(PROVIDERS))
+    return ['Accounts', group.slice(PROVIDERS.length), 'Sign in with this identity provider']
+  return WORDS[group] ?? ['Your wires', group, '']
+}
 
 /** The groups by their sections, in the order of the words above. */
 export function sectionsOf({

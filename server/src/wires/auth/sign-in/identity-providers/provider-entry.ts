@@ -28,13 +28,14 @@ export function openEntry({
     )
   if (BUILT_IN_NAMES.includes(name))
     throw new StartError(`${option}: this name is taken: configure auth.${name}, or choose another name`)
-  switch (entry.kind ?? ('issuer' in entry ? 'oidc' : undefined)) {
+  switch (entry.kind) {
     case 'oidc':
-      return openOidc({ place, entry: entry as OidcEntry })
+    case undefined:
+      return openOidc({ place, entry })
     case 'apple':
-      return openApple({ place, entry: entry as AppleEntry })
+      return openApple({ place, entry })
     case 'microsoft':
-      return openMicrosoft({ place, entry: entry as MicrosoftEntry })
+      return openMicrosoft({ place, entry })
     default:
       // In plain JavaScript it may be anything.
       throw new StartError(`${option}: it takes oidc({ … }), apple({ … }) or microsoft({ … })`)
