@@ -139,7 +139,10 @@ export async function createInstance(options: AppOptions, context: InstanceConte
   } catch (error) {
     await endWires(running, log.log)
     await standIns?.close()
-    if (!context.shared) await db.close()
+    if (!context.shared) {
+      await port.close()
+      await db.close()
+    }
     throw explainStored(error)
   }
 }

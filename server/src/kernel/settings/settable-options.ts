@@ -204,7 +204,13 @@ function ofWire(
   }
 }
 
-/** A provider is configured in one place as a whole: its secrets must not go to an address that was set in another. */
+/** Where the API of a provider is, if that is not the provider's own: it is nobody's secret. */
+const API_BASE = /\.apiBase$/
+
+/**
+ * A provider is configured in one place as a whole: its secrets must not go to an address that was set in another. An operator
+ * who sets nothing but an address lets the secrets of the console go there.
+ */
 function lockOfProvider(
   provider: WireProvider,
   written: unknown,
@@ -212,8 +218,11 @@ function lockOfProvider(
 ): string | undefined {
   const isReplaced = Object.keys(provider.replacedBy).some((option) => valueAt(written, option) !== undefined)
   if (isReplaced) return configFile
-  if (!isConfigured(provider, written, environment)) return undefined
-  return Object.keys(provider.variables).find((name) => environment[name]) ?? configFile
+  const variables = Object.fromEntries(
+    Object.entries(provider.variables).filter(([, path]) => !API_BASE.test(path)),
+  )
+  if (!isConfigured({ ...provider, variables }, written, environment)) return undefined
+  return Object.keys(variables).find((name) => environment[name]) ?? configFile
 }
 
 /** The option that an error of the configuration names, by its path or variable; undefined if it names none of these. */

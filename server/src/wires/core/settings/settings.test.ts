@@ -207,7 +207,11 @@ eachEngine((engine) => {
 
     test('what the environment or the file sets is locked, and a provider as a whole', async (t) => {
       const { app, admin } = await started(t, {
-        environment: { APP_URL: 'https://shop.example', STRIPE_SECRET_KEY: 'sk_test_1' },
+        environment: {
+          APP_URL: 'https://shop.example',
+          STRIPE_SECRET_KEY: 'sk_test_1',
+          PAYPAL_API_BASE: 'http://127.0.0.1:1',
+        },
         config: { auth: { registration: 'open' } },
       })
       for (const [option, by] of [
@@ -221,6 +225,8 @@ eachEngine((engine) => {
         assert.equal(refused.status, 400)
         assert.equal(refused.body.error.details.issues[0].message, `it is set by ${by}: change it there`)
       }
+      // An address alone leaves the rest of its provider to the console.
+      assert.equal((await optionOf(app, admin, 'pay.paypal.clientId')).lockedBy, undefined)
     })
 
     test('what cannot work is refused at its option', async (t) => {
@@ -228,6 +234,10 @@ eachEngine((engine) => {
       for (const [values, path, message] of [
         [{ 'auth.registration': 'maybe' }, 'auth.registration', /must be/],
         [{ 'store.uploadLimit': 'much' }, 'store.uploadLimit', /pattern/],
+        [{ 'store.uploadLimit': '6TB' }, 'store.uploadLimit', /^must be at most 5TB$/],
+        [{ 'store.uploadLimit': '0' }, 'store.uploadLimit', /^must be at least 1 byte$/],
+        [{ 'store.backups.every': '9999d' }, 'store.backups.every', /^must be at most 366d$/],
+        [{ 'onchain.stuckSeconds': 1e9 }, 'onchain.stuckSeconds', /must be <= 86400/],
         [{ 'messaging.smtp.url': 'mail.example' }, 'messaging.smtp.url', /smtp/],
         [{ publicUrl: 'shop' }, 'publicUrl', /address/],
         [{ name: 'x'.repeat(101) }, 'name', /more than 100/],
