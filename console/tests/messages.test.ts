@@ -173,10 +173,7 @@ someEngine((engine) => {
       assert.match((await mail.mailTo(desk.user.email)).subject, /^Neues Passwort für /)
       await page.getByRole('button', { name: 'Save', exact: true }).click()
       await page.getByText('Saved, and in force.').waitFor()
-      await page
-        .getByRole('row', { name: /^reset-password/ })
-        .getByText('en, de')
-        .waitFor()
+      await page.getByText('en, de', { exact: true }).waitFor({ state: 'attached' })
       await page.getByRole('button', { name: 'Remove this text…' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
       await page.getByText('The text is removed.').waitFor()
