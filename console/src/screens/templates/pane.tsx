@@ -4,7 +4,7 @@ import { Show, useLoad } from '../../parts/load.tsx'
 import { queryValue, setQuery } from '../../parts/router.tsx'
 import { canWrite, six } from '../../parts/session.ts'
 import { Facts, Text } from '../../parts/text.tsx'
-import { languageName, type Template, type TemplateText } from './template.ts'
+import { languageName, type ShownTemplate, type ShownText } from './template.ts'
 import { TextEditor } from './text-editor.tsx'
 
 /** A template in one language: its text, how it looks with values, and what is done with it. */
@@ -20,7 +20,7 @@ export function TemplatePane({ name, again }: { name: string; again: () => void 
   return <Show of={loaded}>{(template) => <TemplateTexts template={template} again={reload} />}</Show>
 }
 
-function TemplateTexts({ template, again }: { template: Template; again: () => void }) {
+function TemplateTexts({ template, again }: { template: ShownTemplate; again: () => void }) {
   const { name, values, texts } = template
   const language = queryValue('language') ?? texts[0]?.language ?? 'en'
   const text = texts.find((one) => one.language === language)
@@ -81,7 +81,7 @@ function TemplateTexts({ template, again }: { template: Template; again: () => v
   )
 }
 
-const FROM: Readonly<Record<TemplateText['source'], (text: TemplateText) => string>> = {
+const FROM: Readonly<Record<ShownText['source'], (text: ShownText) => string>> = {
   'built-in': () => 'built-in',
   application: ({ file }) => `${file} of the application: change it there`,
   console: () => 'the console',

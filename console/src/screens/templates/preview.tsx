@@ -7,7 +7,7 @@ import { canWrite, six, user } from '../../parts/session.ts'
 import { Tabs } from '../../parts/tabs.tsx'
 import { Text } from '../../parts/text.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { PARTS, type Template, type Written } from './template.ts'
+import { PARTS, type ShownTemplate, type Written } from './template.ts'
 
 const WAIT_MS = 400
 
@@ -39,7 +39,7 @@ export function Preview({
   language,
   draft,
 }: {
-  template: Template
+  template: ShownTemplate
   language: string
   draft: Written | undefined
 }) {

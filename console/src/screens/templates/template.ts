@@ -4,8 +4,8 @@ import type { Api, CallReply } from '../../../../client/src/index.ts'
 export type TemplateSummary = CallReply<Api, 'GET /messaging/templates'>['templates'][number]
 
 /** The same with its texts in all languages. */
-export type Template = CallReply<Api, 'GET /messaging/templates/:name'>
-export type TemplateText = Template['texts'][number]
+export type ShownTemplate = CallReply<Api, 'GET /messaging/templates/:name'>
+export type ShownText = ShownTemplate['texts'][number]
 
 /** What is written of a text; empty: it has no such part. */
 export const PARTS = ['subject', 'html', 'text'] as const

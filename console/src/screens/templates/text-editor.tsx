@@ -6,7 +6,7 @@ import { canWrite } from '../../parts/session.ts'
 import { changeSettings } from '../../parts/settings.ts'
 import { toast } from '../../parts/toast.tsx'
 import { Preview } from './preview.tsx'
-import { optionOf, optionsOf, type Template, type TemplateText, type Written } from './template.ts'
+import { optionOf, optionsOf, type ShownTemplate, type ShownText, type Written } from './template.ts'
 
 /** The form of a text, and how it looks while it is written. */
 export function TextEditor({
@@ -15,10 +15,10 @@ export function TextEditor({
   text,
   again,
 }: {
-  template: Template
+  template: ShownTemplate
   language: string
   /** Undefined: it is new, and begins with that of another language. */
-  text: TemplateText | undefined
+  text: ShownText | undefined
   again: () => void
 }) {
   const { name, channel, texts } = template
@@ -82,7 +82,7 @@ export function TextEditor({
   )
 }
 
-const REMOVED = ({ texts }: Template, language: string): string =>
+const REMOVED = ({ texts }: ShownTemplate, language: string): string =>
   language === 'en' || texts.length > 1
     ? 'What there is without it is sent: the built-in text, or that of another language.'
     : 'The template has no other text: it is removed as a whole.'

@@ -4,7 +4,7 @@ import { RATE_LIMIT } from '../../http/limits.ts'
 import type { RateLimit } from '../../http/route.ts'
 import { openText } from '../../kernel/config/masked.ts'
 import type { MailProvider, TextProvider } from './providers/provider.ts'
-import { BUILT_IN_LANGUAGE, LANGUAGE } from './rendering/language.ts'
+import { BUILT_IN_LANGUAGE, LANGUAGE } from './language.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
 

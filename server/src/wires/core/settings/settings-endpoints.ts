@@ -186,17 +186,15 @@ async function readSettings({ db, status, canChange }: Context) {
     // Not that of an earlier one, while the newest is still on its way.
     ...(failed?.version === version && { fault: failed.fault }),
     canChange,
-    options: [
-      ...status.settable.list(stored).map((one) => ({
-        ...described(one),
-        ...(one.path.startsWith(WEBHOOKS)
-          ? { value: masked(stored[one.path], one.place), source: CONSOLE }
-          : {
-              value: inForce.get(one.path)?.value ?? null,
-              source: inForce.get(one.path)?.source ?? 'default',
-            }),
-      })),
-    ],
+    options: status.settable.list(stored).map((one) => ({
+      ...described(one),
+      ...(one.path.startsWith(WEBHOOKS)
+        ? { value: masked(stored[one.path], one.place), source: CONSOLE }
+        : {
+            value: inForce.get(one.path)?.value ?? null,
+            source: inForce.get(one.path)?.source ?? 'default',
+          }),
+    })),
     versions: versions.map((one) => ({
       ...one,
       changed: [...one.changed],

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 import { asset } from '../../../base/asset.ts'
 import { StartError } from '../../../base/start-error.ts'
-import { isLanguage } from './language.ts'
+import { isLanguage } from '../language.ts'
 import { readTemplate, type Template } from './mustache-template.ts'
 
 const BUILT_IN = fileURLToPath(asset('wires/messaging/templates/'))

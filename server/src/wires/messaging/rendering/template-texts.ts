@@ -1,4 +1,4 @@
-import { BUILT_IN_LANGUAGE, isLanguage, languagesFor } from './language.ts'
+import { BUILT_IN_LANGUAGE, isLanguage, languagesFor } from '../language.ts'
 import {
   LAYOUT,
   read,
@@ -49,7 +49,7 @@ export type TemplateTexts = {
  * @param options.stored what administrators have written
  */
 export function createTemplateTexts(
-  files: TemplateFiles,
+  { files }: { files: TemplateFiles },
   { language: preset, stored }: { language: string; stored: StoredTexts },
 ): TemplateTexts {
   /** A text of a pair of files, or undefined if that of the channel is missing. */

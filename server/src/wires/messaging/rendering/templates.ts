@@ -3,7 +3,7 @@ import { invalid, type Issue } from '../../../base/errors.ts'
 import { escapeHtml } from '../../../base/html.ts'
 import { StartError } from '../../../base/start-error.ts'
 import type { Frame, Template, TemplateValue } from './mustache-template.ts'
-import { BUILT_IN_LANGUAGE } from './language.ts'
+import { BUILT_IN_LANGUAGE } from '../language.ts'
 import { textFault, valuesShown } from './placeholders.ts'
 import { plainText } from './plain-text.ts'
 import {
@@ -124,7 +124,7 @@ const ISSUES_SHOWN = 20
 export function createTemplates(options: TemplateOptions): Templates {
   const { app, appUrl, color, language: preset = BUILT_IN_LANGUAGE, stored = {} } = options
   const files = createTemplateFiles(options.folder)
-  const texts = createTemplateTexts(files, { language: preset, stored })
+  const texts = createTemplateTexts({ files }, { language: preset, stored })
   const namesOf = (channel: 'email' | 'sms') => texts.names(channel)
 
   async function requireText(

@@ -10,7 +10,7 @@ import { messagingErrors } from '../errors.ts'
 import type { CHANNELS, Channel, Providers } from '../providers/provider.ts'
 import { phoneFault, recipientsFault, whatsAppFault } from '../messages/recipients.ts'
 import { Line } from './schemas.ts'
-import { LANGUAGE } from '../rendering/language.ts'
+import { LANGUAGE } from '../language.ts'
 import type { Sender } from '../outbox/sender.ts'
 
 const address = (options: { examples?: string[] } = {}) =>

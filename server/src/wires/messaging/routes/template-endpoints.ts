@@ -4,7 +4,7 @@ import { StartError } from '../../../base/start-error.ts'
 import { json } from '../../../http/bodies.ts'
 import { endpoint } from '../../../http/route.ts'
 import type { Previews } from '../rendering/preview-page.ts'
-import { LANGUAGE } from '../rendering/language.ts'
+import { LANGUAGE } from '../language.ts'
 import { TEXT_SOURCES } from '../rendering/template-texts.ts'
 import type { TemplateDescription, Templates } from '../rendering/templates.ts'
 
