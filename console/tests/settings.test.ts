@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
-import { as, registerAs } from '../../server/src/testing/administration.ts'
 import { startApp, type TestApp } from '../../server/src/testing/app.ts'
 import { withoutChromium } from '../../server/src/testing/chromium.ts'
 import { checkLooks, openConsole, type ConsolePage } from '../../server/src/testing/console.ts'
@@ -76,6 +75,7 @@ describe('the screen of settings', { skip: withoutChromium }, () => {
     })
 
     test('an identity provider is added though it does not answer, removed, and there again in an earlier version', async () => {
+      await admin.go('#/webhooks')
       await admin.go('#/settings')
       await button('Add an identity provider').click()
       const dialog = admin.page.getByRole('dialog')
@@ -93,11 +93,8 @@ describe('the screen of settings', { skip: withoutChromium }, () => {
       assert.ok(!(await admin.page.content()).includes(PASSWORD))
       await button('Remove').click()
       await admin.page.getByRole('link', { name: /^company/ }).waitFor({ state: 'detached' })
-      const viewer = await registerAs(app, 'viewer')
-      const [, before] = (await as(app, viewer, 'GET /core/settings')).body.versions.versions
       await admin.page.getByText('Versions', { exact: true }).click()
-      const item = admin.page.getByRole('listitem').filter({ hasText: new RegExp(`^${before.version} `) })
-      await item.getByRole('button', { name: 'Go back' }).click()
+      await admin.page.locator('.setting-versions li').nth(1).getByRole('button', { name: 'Go back' }).click()
       await dialog.getByRole('button', { name: 'Go back' }).click()
       await button('Save nevertheless').click()
       await admin.page.getByRole('link', { name: /^company set here/ }).waitFor()

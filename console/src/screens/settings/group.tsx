@@ -47,6 +47,7 @@ export default function SettingGroup({
   const orTell = (saved: Promise<void>): void =>
     void saved.catch((error: unknown) => toast(messageOf(error), { tone: 'bad' }))
 
+  if (options.length === 0) return <h2 tabIndex={-1}>{`There are no settings of ${title}.`}</h2>
   return (
     <>
       <h2 tabIndex={-1}>{title}</h2>
