@@ -119,7 +119,7 @@ someEngine((engine) => {
     await desk.go('#/templates/order')
     const frame = frameOf('Preview of order')
     await frame.getByText('Hello Ada').waitFor()
-    const values = page.getByLabel('Values, as JSON')
+    const values = page.getByLabel('Example values, as JSON')
     await values.fill('{"number": 7, "name": "<b>Zoe</b>"')
     await page.getByText('This is not a JSON object yet.').waitFor()
     await values.fill('{"number": 7, "name": "<b>Zoe</b>", "note": "<script>alert(1)</script>"}')
@@ -138,6 +138,58 @@ someEngine((engine) => {
     desk.forgive()
     await values.fill('{}')
     await page.getByText('The template needs this value.').first().waitFor()
+  })
+
+  test(
+    'a text is written in another language: checked, previewed, sent as a test, saved and removed',
+    {
+      skip: withoutChromium,
+    },
+    async () => {
+      const { page } = desk
+      await desk.go('#/templates/order')
+      await page.getByText('order.html of the application: change it there').waitFor()
+      assert.equal(await page.getByLabel('HTML', { exact: true }).isDisabled(), true)
+      await desk.go('#/templates/reset-password')
+      await page.getByRole('button', { name: 'Add a language' }).click()
+      await page.getByRole('dialog').getByLabel('Language').fill('de')
+      await page.getByRole('button', { name: 'Write the text' }).click()
+      await page.getByText('not saved yet').waitFor()
+      const html = page.getByLabel('HTML', { exact: true })
+      await page.getByLabel('Subject', { exact: true }).fill('Neues Passwort für {{app}}')
+      await html.fill('<p>Hallo {{nmae}}, <a href="{{link}}">weiter</a></p>')
+      desk.forgive()
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page
+        .locator('p.fault')
+        .getByText(/there is no placeholder {{nmae}}: did you mean name/)
+        .waitFor()
+      await checkLooks(page, 'a text with a fault')
+      desk.forgive()
+      await html.fill('<p>Hallo, <a href="{{link}}">weiter</a></p>')
+      await frameOf('Preview of reset-password').getByText('Hallo, weiter').waitFor()
+      await page.getByRole('button', { name: 'Send a test to me' }).click()
+      await page.getByText(/^The provider accepted the mail/).waitFor()
+      assert.match((await mail.mailTo(desk.user.email)).subject, /^Neues Passwort für /)
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByText('Saved, and in force.').waitFor()
+      await page.getByText('en, de', { exact: true }).waitFor({ state: 'attached' })
+      await page.getByRole('button', { name: 'Remove this text…' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+      await page.getByText('The text is removed.').waitFor()
+    },
+  )
+
+  test('a template of one’s own is added', { skip: withoutChromium }, async () => {
+    const { page } = desk
+    await desk.go('#/templates')
+    await page.getByRole('button', { name: 'New template' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('welcome')
+    await dialog.getByLabel('Subject').fill('Welcome to {{app}}')
+    await dialog.getByRole('button', { name: 'Add' }).click()
+    await frameOf('Preview of welcome').getByText('Hello Ada,').waitFor()
+    await page.getByRole('row', { name: /^welcome/ }).waitFor()
   })
 
   test('a test is sent', { skip: withoutChromium }, async () => {

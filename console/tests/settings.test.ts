@@ -74,6 +74,43 @@ describe('the screen of settings', { skip: withoutChromium }, () => {
       assert.equal((await app.request('POST', '/auth/register', { body: register })).status, 403)
     })
 
+    test('an identity provider is added though it does not answer, removed, and there again in an earlier version', async () => {
+      await admin.go('#/webhooks')
+      await admin.go('#/settings')
+      await button('Add an identity provider').click()
+      const dialog = admin.page.getByRole('dialog')
+      await field('Name').last().fill('company')
+      await dialog.getByText('/auth/providers/company/callback').waitFor()
+      await field('Issuer').last().fill('http://localhost:1')
+      await field('Client ID').last().fill('shop')
+      await field('Client secret').last().fill(PASSWORD)
+      await button('Check and add').click()
+      await dialog.getByText(/^auth: sign-in by localhost/).waitFor()
+      await checkLooks(admin.page, 'an identity provider that does not answer')
+      await button('Save nevertheless').click()
+      await admin.page.getByRole('heading', { name: 'company', exact: true }).waitFor()
+      assert.equal(await field('Issuer').inputValue(), 'http://localhost:1')
+      assert.ok(!(await admin.page.content()).includes(PASSWORD))
+      await button('Remove').click()
+      await admin.page.getByRole('link', { name: /^company/ }).waitFor({ state: 'detached' })
+      await admin.page.getByText('Versions', { exact: true }).click()
+      await admin.page.locator('.setting-versions li').nth(1).getByRole('button', { name: 'Go back' }).click()
+      await dialog.getByRole('button', { name: 'Go back' }).click()
+      await button('Save nevertheless').click()
+      await admin.page.getByRole('link', { name: /^company set here/ }).waitFor()
+    })
+
+    test('the colour of the application is that of the console at once', async () => {
+      await admin.go('#/settings/general')
+      await field('Color').fill('#ffdd00')
+      await button('Check and save').click()
+      await admin.page.getByText('Saved, and in force.').last().waitFor()
+      const accent = () =>
+        admin.page.evaluate<string>(`document.documentElement.style.getPropertyValue('--accent')`)
+      while (!(await accent()).startsWith('light-dark(#')) await admin.page.waitForTimeout(20)
+      await checkLooks(admin.page, 'settings in a colour of their own')
+    })
+
     test('a webhook is added, shows its secret once, and is removed', async () => {
       await admin.go('#/webhooks')
       await button('New webhook').click()

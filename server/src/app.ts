@@ -68,8 +68,7 @@ class LiveApp {
   #current: Instance | undefined
   #isListening = false
   #closing: Promise<void> | undefined
-  #fault: string | undefined
-  #failed = { version: 0, until: 0 }
+  #failed: { version: number; until: number; fault: string } | undefined
 
   constructor(options: AppOptions) {
     this.#options = options
@@ -78,7 +77,7 @@ class LiveApp {
     this.outdated = promise
     this.#end = reject
     this.#changes = {
-      tryOut: (stored, wires) => this.#tryOut(stored, wires),
+      tryOut: (stored, changed) => this.#tryOut(stored, changed),
       reload: async () => {
         const reloaded = this.#reloads.call(undefined)
         // The request that asks for it is waited for by the sandbox.
@@ -86,7 +85,7 @@ class LiveApp {
         else reloaded.catch(() => undefined) // it is logged
       },
       inForce: () => this.current.stored.version,
-      fault: () => this.#fault,
+      fault: () => this.#failed,
     }
   }
 
@@ -141,17 +140,16 @@ class LiveApp {
     try {
       version = await newestVersion(before.db)
       // An instance that is about to end still sees that there are newer ones.
-      if (version === before.stored.version) return void (this.#fault = undefined)
-      if (version === this.#failed.version && performance.now() < this.#failed.until) return
+      if (version === before.stored.version) return void (this.#failed = undefined)
+      if (version === this.#failed?.version && performance.now() < this.#failed.until) return
       if (before.settings.sandbox) await this.#replaceAlone(before)
       else await this.#replace(before)
-      this.#fault = undefined
+      this.#failed = undefined
     } catch (error) {
       const fault = oneLine((error as Error).message, 500)
-      this.#failed = { version, until: performance.now() + AGAIN_MS }
-      if (fault !== this.#fault)
+      if (fault !== this.#failed?.fault)
         before.log.error({ err: error }, 'the settings of the console could not be put into force')
-      this.#fault = fault
+      this.#failed = { version, until: performance.now() + AGAIN_MS, fault }
       throw error
     }
   }
@@ -192,7 +190,7 @@ class LiveApp {
   }
 
   /** Makes an instance with other settings, asks whether what it names can be reached, and forgets it. */
-  async #tryOut(stored: StoredSettings, wires: ReadonlySet<string>): Promise<FailedCheck[]> {
+  async #tryOut(stored: StoredSettings, changed: readonly string[]): Promise<FailedCheck[]> {
     const tried = await createInstance(this.#options, {
       shared: this.current.shared,
       stored,
@@ -200,6 +198,8 @@ class LiveApp {
       changes: this.#changes,
     })
     try {
+      await tried.checkOptions(changed)
+      const wires = new Set(changed.map((path) => path.split('.')[0]!))
       const checks = [...tried.checks()]
         .filter(([wire]) => wires.has(wire))
         .flatMap(([wire, ofWire]) => [...ofWire].map(([name, ask]) => ({ name: `${wire}: ${name}`, ask })))

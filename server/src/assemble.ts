@@ -117,6 +117,8 @@ export type Instance = App & {
   readonly shared: SharedParts
   /** What administrators have set, as it is in force. */
   readonly stored: StoredSettings
+  /** Asks the wires of these options whether they can work. @throws StartError with the first that cannot */
+  checkOptions(paths: readonly string[]): Promise<void>
   /** Starts, and answers the next requests of the port. */
   takeOver(): Promise<void>
   /** Ends it; requests under way may take that long, in milliseconds. Default: 30 s. */
@@ -156,7 +158,7 @@ export async function assemble(parts: ServerParts, changes: SettingChanges): Pro
     figures: () => figuresOf(parts),
     series: () => seriesOf(parts),
     settings: () => inForce(parts),
-    settableOptions: parts.settableOptions,
+    settable: parts.settable,
     stored: () => parts.stored,
     changes,
   }
@@ -289,6 +291,14 @@ export async function assemble(parts: ServerParts, changes: SettingChanges): Pro
     outdated,
     shared: { db, port: parts.port, startedAt: parts.startedAt },
     stored: parts.stored,
+    async checkOptions(paths) {
+      for (const [at, { optionFault }] of running.entries())
+        for (const path of paths) {
+          const wire = `${wires[at]!.name}.`
+          const fault = path.startsWith(wire) && (await optionFault?.(path.slice(wire.length)))
+          if (fault) throw new StartError(`${path}: ${fault}`)
+        }
+    },
     takeOver: () => begin(() => takeOver(assembled)),
     end: (longestMs) => life.close(longestMs),
     async close() {

@@ -79,7 +79,7 @@ export type DeferredStatus = Pick<
   | 'figures'
   | 'series'
   | 'settings'
-  | 'settableOptions'
+  | 'settable'
   | 'stored'
   | 'changes'
 > & {

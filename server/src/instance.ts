@@ -9,7 +9,7 @@ import { createJobs } from './kernel/jobs/jobs.ts'
 import { createLog } from './kernel/telemetry/log.ts'
 import type { SettingChanges } from './wires/core/settings/setting-changes.ts'
 import { settableOptions } from './kernel/settings/settable-options.ts'
-import { readStoredSettings, type StoredSettings } from './kernel/settings/stored-settings.ts'
+import { NOTHING_STORED, readStoredSettings, type StoredSettings } from './kernel/settings/stored-settings.ts'
 import { withStoredCause, withStoredOptions } from './kernel/settings/with-stored-options.ts'
 import { createProcesses } from './kernel/lifecycle/processes.ts'
 import { checkSchedules } from './kernel/schedule/schedule-option.ts'
@@ -40,6 +40,8 @@ export type AppOptions = {
   clock?: Clock
   /** Whether the sandbox may open if the settings enable it; a command needs none. Default: true. */
   standIns?: boolean
+  /** Whether what administrators have set does not count: to rotate the secret that it may be encrypted under. */
+  withoutStored?: boolean
   /** The destination of log lines. Default: standard output. */
   logTo?: { write(line: string): void }
 }
@@ -87,7 +89,8 @@ export async function createInstance(options: AppOptions, context: InstanceConte
     const { secret } = environment['SIXWIRE_SECRET']
       ? written.settings
       : await finishRotation(written.settings, db, clock)
-    const stored = context.stored ?? (await readStoredSettings(db, secret))
+    const stored =
+      context.stored ?? (options.withoutStored ? NOTHING_STORED : await readStoredSettings(db, secret))
     const elsewhere = { config: file, environment, configFile: configFileName(folder) ?? 'sixwire.config.ts' }
     const settable = settableOptions(written.chosen, elsewhere)
     const { config, inForce } = withStoredOptions(file, settable, stored.options)
@@ -113,7 +116,7 @@ export async function createInstance(options: AppOptions, context: InstanceConte
     return await assemble(
       {
         config,
-        settableOptions: () => settableOptions(chosen, elsewhere),
+        settable: settableOptions(chosen, elsewhere),
         stored: { ...stored, inForce },
         environment,
         sourceOf: options.sourceOf,
@@ -139,7 +142,10 @@ export async function createInstance(options: AppOptions, context: InstanceConte
   } catch (error) {
     await endWires(running, log.log)
     await standIns?.close()
-    if (!context.shared) await db.close()
+    if (!context.shared) {
+      await port.close()
+      await db.close()
+    }
     throw explainStored(error)
   }
 }

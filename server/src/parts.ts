@@ -7,7 +7,7 @@ import type { JobRunner } from './kernel/jobs/job.ts'
 import type { Log } from './kernel/telemetry/log.ts'
 import type { ProcessWatch } from './kernel/lifecycle/processes.ts'
 import type { Schedule } from './kernel/schedule/schedule-option.ts'
-import type { SettableOption } from './kernel/settings/settable-options.ts'
+import type { Settable } from './kernel/settings/settable-options.ts'
 import type { StoredSettings } from './kernel/settings/stored-settings.ts'
 import type { ConfiguredWire, Running } from './kernel/wire/wire.ts'
 import type { Config } from './wires.ts'
@@ -16,7 +16,7 @@ import type { Config } from './wires.ts'
 export type ServerParts = {
   /** With what administrators have set. */
   config: Config
-  settableOptions: () => readonly SettableOption[]
+  settable: Settable
   /** What administrators have set, and which paths of it are in force. */
   stored: StoredSettings & { readonly inForce: ReadonlySet<string> }
   environment: Variables

@@ -640,13 +640,19 @@ type MessageAttachment = {
 
 type MessageTemplateList = {
   templates: MessageTemplate[]
+  /** The default language. */
+  language: string
 }
 
 type MessageTemplate = {
   name: string
   channel: 'email' | 'sms'
-  /** False if it is a file of the application. */
+  /** Of the text in the default language. console: an administrator wrote it; application: it is a file. */
+  source: 'built-in' | 'application' | 'console'
+  /** Whether that text is the built-in one. */
   isBuiltIn: boolean
+  /** Those that it has texts in, the default one first. */
+  languages: string[]
   /** As it is written. */
   subject?: string
   /** What it shows, beside app and appUrl, which every template has. */
@@ -660,6 +666,42 @@ type MessageTemplate = {
 type TemplateValue = {
   name: string
   isRequired: boolean
+}
+
+type MessageTemplateTexts = {
+  name: string
+  channel: 'email' | 'sms'
+  /** Of the text in the default language. console: an administrator wrote it; application: it is a file. */
+  source: 'built-in' | 'application' | 'console'
+  /** Whether that text is the built-in one. */
+  isBuiltIn: boolean
+  /** Those that it has texts in, the default one first. */
+  languages: string[]
+  /** As it is written. */
+  subject?: string
+  /** What it shows, beside app and appUrl, which every template has. */
+  values: TemplateValue[]
+  /** Values to try it with. */
+  sample: Record<string, unknown>
+  /** What is wrong with its files. */
+  error?: string
+  /** As they are written, by languages. Administrators write one as the options messaging.texts.NAME.LANGUAGE.subject, .html and .text of PATCH /core/settings. */
+  texts: TemplateText[]
+}
+
+type TemplateText = {
+  language: string
+  source: 'built-in' | 'application' | 'console'
+  /** Of the application, which has this text: it is changed there. */
+  file?: string
+  /** Of a mail. */
+  subject?: string
+  /** Of a mail, as a template. */
+  html?: string
+  /** Of a text message; of a mail instead of that made from its HTML. */
+  text?: string
+  /** What is wrong with the file. */
+  error?: string
 }
 
 type RenderedTemplate = {
@@ -1429,6 +1471,12 @@ type AuditEntry = {
 type ConsoleState = {
   /** Of the installation. */
   name: string
+  /** Made of the colour of the application, by day and by night. */
+  colors?: {
+    accent: string[]
+    fill: string[]
+    tint: string[]
+  }
   production: boolean
   /** Whether the next account that registers becomes the administrator. */
   firstRun: boolean
@@ -2817,6 +2865,8 @@ export interface Api {
     body: {
       to: string
       template: string
+      /** Of whom it is to. Without a text in it, that of the default language is sent. */
+      language?: string | undefined
       /** Values for the template. A value that the template shows and that is missing is answered 400. */
       data?: Record<string, unknown> | undefined
     }
@@ -2944,7 +2994,7 @@ export interface Api {
   }
   /** Get a template */
   'GET /messaging/templates/:name': {
-    reply: MessageTemplate
+    reply: MessageTemplateTexts
     errors: 'NOT_FOUND'
   }
   /** Preview a template */
@@ -2952,6 +3002,16 @@ export interface Api {
     body: {
       /** Default: the sample of the template. */
       data?: Record<string, unknown> | undefined
+      language?: string | undefined
+      /** A text that is not saved, also of a template that does not exist yet. It is checked as a change is. */
+      draft?: {
+        /** Of a mail. */
+        subject?: string | undefined
+        /** Of a mail, as a template. */
+        html?: string | undefined
+        /** Of a text message; of a mail instead of that made from its HTML. */
+        text?: string | undefined
+      } | undefined
     }
     reply: RenderedTemplate
     errors: 'NOT_FOUND'

@@ -11,6 +11,12 @@ export const installation = signal<Installation | undefined>(undefined)
 /** @throws CallError; TypeError if the server does not answer */
 export async function loadInstallation(): Promise<void> {
   installation.value = await anonymous.call('GET /console/state')
+  const { style } = document.documentElement
+  for (const name of ['accent', 'fill', 'tint'] as const) {
+    const colors = installation.value.colors?.[name]
+    if (colors) style.setProperty(`--${name}`, `light-dark(${colors.join(', ')})`)
+    else style.removeProperty(`--${name}`)
+  }
   production.value = installation.value.production
 }
 

@@ -5,6 +5,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 
+import { as, registerAs } from '../testing/administration.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import { runHere } from '../testing/command.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../testing/engines.ts'
@@ -45,6 +46,9 @@ eachEngine((from) =>
         await writeFile(join(folder, 'passphrase'), `${PASSPHRASE.normalize('NFD')}\n`)
         old = await startApp(end, from, { databaseUrl, environment })
         user = await old.register()
+        const admin = await registerAs(old, 'admin')
+        const changed = { version: 0, values: { name: 'Pottery' } }
+        assert.equal((await as(old, admin, 'PATCH /core/settings', changed)).status, 200)
         const upload = new FormData()
         upload.append('file', new Blob([BYTES]), 'a.txt')
         const headers = { authorization: `Bearer ${user.token}` }
@@ -133,6 +137,7 @@ eachEngine((from) =>
           databaseUrl: url,
           environment: { DATA_DIR: files, SIXWIRE_SECRET: await readFile(secret, 'utf8') },
         })
+        assert.equal((await app.request('GET', '/info')).body.name, 'Pottery')
         for (const path of ['/auth/me', `/store/files/${file}`, `/store/files/${file}/content`]) {
           const [one, other] = [
             await old.request('GET', path, { token: user.token }),

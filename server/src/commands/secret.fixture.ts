@@ -8,11 +8,13 @@ import type { Hex } from '../base/hex.ts'
 import { deriveKey } from '../base/crypto.ts'
 import { allRows } from '../base/row-filter.ts'
 import { sql } from '../db/sql.ts'
+import { insertVersionSql } from '../kernel/settings/stored-settings.ts'
 import type { TestApp } from '../testing/app.ts'
 import { login, me, PASSWORD } from '../testing/auth.ts'
 import { registerWithFactor } from '../testing/second-factor.ts'
 
 const HASH: Hex = `0x${'5a'.repeat(32)}`
+const NAME = 'Pottery'
 export const CONTENT = JSON.stringify({ channel: 'sms', to: '+4915112345678', body: 'hello' })
 
 /** A database with something of all that is encrypted. */
@@ -31,6 +33,8 @@ export async function fill(server: TestApp) {
   await server.app.db.write(sql`
     insert into messaging_messages (id, channel, recipient, status, attempts, lease_until, payload, created_at, updated_at)
     values ('unsettled', 'sms', '+4915112345678', 'failed', 0, 0, ${payload}, 1, 1)`)
+  const version = { version: 1, changed: ['name'], createdAt: 1, createdBy: 'a test' }
+  await server.app.db.write(insertVersionSql(version, { name: NAME }, server.app.settings.secret))
   return { person, enrolled, totpOffer: offer.body.secret as string, wallet, imported }
 }
 
@@ -41,6 +45,11 @@ export async function checkFilled(
   server: TestApp,
   { person, enrolled, totpOffer, wallet, imported }: Filled,
 ) {
+  assert.equal(
+    (await server.request('GET', '/info')).body.name,
+    NAME,
+    'what is set in the console is in force',
+  )
   assert.equal((await me(server, person.token)).status, 200, 'the session goes on')
   assert.equal((await login(server, person.email, PASSWORD)).status, 200)
   const secrets = await server.app.db.all<{ user_id: string; secret: string }>(sql`

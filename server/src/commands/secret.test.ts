@@ -56,6 +56,7 @@ eachEngine((engine) => {
       assert.equal(code, 0, errors)
       assert.match(output, /^onchain_data_keys +ciphertext +1 +0$/m)
       assert.match(output, /^auth_signing_keys +private_jwk +1 +0$/m)
+      assert.match(output, /^sixwire_settings +options +1 +0$/m)
       assert.match(output, /^auth_totp +secret +1 +0$/m)
       assert.match(output, /^auth_totp_offers +secret +1 +0$/m)
       assert.match(output, /^messaging_messages +payload +1 +0$/m)

@@ -65,7 +65,7 @@ SIXWIRE_SECRET to it, on all servers.`,
         } else console.log(`\nThe database is encrypted under the new secret. ${NEXT_STEP}`)
         return 0
       },
-      { isStarted: false },
+      { isStarted: false, withoutStored: true },
     )
   },
 })

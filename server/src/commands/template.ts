@@ -41,11 +41,11 @@ export const template: CommandGroup = {
         const { templates } = await open()
         const shown = values ?? (await templates.describe(name))?.sample ?? {}
         if ((await templates.textNames()).includes(name)) {
-          const text = await templates.renderText(name, shown, '/data')
+          const text = await templates.renderText(name, shown, { at: '/data' })
           print(json, { text }, () => text)
           return 0
         }
-        const mail = await templates.render(name, shown, '/data')
+        const mail = await templates.render(name, shown, { at: '/data' })
         print(json, mail, () => (html ? mail.html : `Subject: ${mail.subject}\n\n${mail.text}`))
         return 0
       },

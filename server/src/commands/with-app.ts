@@ -8,13 +8,18 @@ import { createApp, loadConfig, type App, type Config } from '../app.ts'
  */
 export async function withApp<T>(
   work: (app: App) => Promise<T>,
-  { isStarted = true, config }: { isStarted?: boolean; config?: Config } = {},
+  {
+    isStarted = true,
+    withoutStored = false,
+    config,
+  }: { isStarted?: boolean; withoutStored?: boolean; config?: Config } = {},
 ): Promise<T> {
   const folder = process.cwd()
   const app = await createApp({
     config: config ?? (await loadConfig(folder)),
     folder,
     standIns: false,
+    withoutStored,
     logTo: { write: writeEvent },
   })
   try {

@@ -1,22 +1,17 @@
 import { useState } from 'preact/hooks'
 
-import { isError } from '../../../../client/src/index.ts'
+import { loadInstallation } from '../../parts/installation.ts'
 import { openLate } from '../../parts/late.tsx'
-import { withProof } from '../../parts/dialog.tsx'
 import { Choice, Field, Form } from '../../parts/form.tsx'
 import { messageOf } from '../../parts/load.tsx'
-import { canWrite, six } from '../../parts/session.ts'
-import { Text } from '../../parts/text.tsx'
+import { canWrite } from '../../parts/session.ts'
+import { changeSettings, checksOf, type SettingCheck } from '../../parts/settings.ts'
 import { toast } from '../../parts/toast.tsx'
-import { labelOf, wordsOf, type ConsoleOption, type ConsoleSettings } from './groups.ts'
+import { labelOf, PROVIDERS, wordsOf, type ConsoleOption, type ConsoleSettings } from './groups.ts'
+import { Refused } from './refused.tsx'
 
-type Check = { check: string; fault: string }
 /** What was not saved, and why. */
-type Refused = { checks: readonly Check[]; values: Record<string, unknown> }
-
-/** How often, in milliseconds, and how many times it is asked whether settings are in force. */
-const LOOK_MS = 300
-const LOOKS = 60
+type NotSaved = { checks: readonly SettingCheck[]; values: Record<string, unknown> }
 
 /** The form of the options that are set together. */
 export default function SettingGroup({
@@ -28,7 +23,7 @@ export default function SettingGroup({
   settings: ConsoleSettings
   again: () => void
 }) {
-  const [refused, setRefused] = useState<Refused>()
+  const [refused, setRefused] = useState<NotSaved>()
   const [, title, about] = wordsOf(group)
   const options = settings.options.filter((one) => one.group === group)
   const mayChange =
@@ -38,9 +33,8 @@ export default function SettingGroup({
     if (Object.keys(values).length === 0) return toast('Nothing was changed.')
     setRefused(undefined)
     try {
-      const body = { version: settings.version, values }
-      const changed = await withProof(() => six.call('PATCH /core/settings', { query: { force }, body }))
-      if (!changed.inForce) await untilInForce(changed.version)
+      await changeSettings(values, { version: settings.version, force })
+      if (group === 'general') await loadInstallation()
       toast('Saved, and in force.')
       again()
     } catch (error) {
@@ -53,24 +47,12 @@ export default function SettingGroup({
   const orTell = (saved: Promise<void>): void =>
     void saved.catch((error: unknown) => toast(messageOf(error), { tone: 'bad' }))
 
+  if (options.length === 0) return <h2 tabIndex={-1}>{`There are no settings of ${title}.`}</h2>
   return (
     <>
       <h2 tabIndex={-1}>{title}</h2>
       <p class="soft">{about}.</p>
-      {refused && (
-        <div class="notice warning">
-          <ul>
-            {refused.checks.map(({ check, fault }) => (
-              <li key={check}>
-                <Text>{`${check}: ${fault}`}</Text>
-              </li>
-            ))}
-          </ul>
-          <button type="button" onClick={() => orTell(save(refused.values, true))}>
-            Save nevertheless
-          </button>
-        </div>
-      )}
+      {refused && <Refused checks={refused.checks} act={() => orTell(save(refused.values, true))} />}
       <Form
         label={title}
         submit="Check and save"
@@ -79,7 +61,7 @@ export default function SettingGroup({
         buttons={
           options.some(({ source }) => source === 'console') && (
             <button type="button" disabled={!mayChange} onClick={() => orTell(save(allUnset(options)))}>
-              Back to the defaults
+              {group.startsWith(PROVIDERS) ? 'Remove' : 'Back to the defaults'}
             </button>
           )
         }
@@ -99,19 +81,6 @@ export default function SettingGroup({
       )}
     </>
   )
-}
-
-const checksOf = (error: unknown): readonly Check[] =>
-  isError(error, 'SETTINGS_REFUSED') ? (error.details as { checks: Check[] }).checks : []
-
-/** With the sandbox a server answers again only after a moment. */
-async function untilInForce(version: number): Promise<void> {
-  for (let look = 0; look < LOOKS; look++) {
-    const now = await six.call('GET /core/settings', {})
-    if (now.fault !== undefined) throw new Error(now.fault)
-    if (now.inForce && now.version >= version) return
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
-  }
 }
 
 const nameOf = ({ option }: ConsoleOption): string => `values/${option}`

@@ -10,10 +10,14 @@ export type OptionGroup = { readonly name: string; readonly options: readonly Co
 type Words = readonly [section: string, title: string, about: string]
 
 const WORDS: Readonly<Record<string, Words>> = {
-  general: ['Application', 'General', 'Its name, and the addresses under which it is reached'],
+  general: ['Application', 'General', 'Its name and colour, and the addresses under which it is reached'],
   'messaging.smtp': ['Messages', 'Email', 'The mail server that sends your mails'],
   'messaging.twilio': ['Messages', 'SMS and WhatsApp', 'Your account at Twilio'],
-  messaging: ['Messages', 'Limits of messages', 'How many a user may send, and how long they are kept'],
+  messaging: [
+    'Messages',
+    'Messages in general',
+    'Their default language, how many a user may send, how long they are kept',
+  ],
   'pay.stripe': ['Payments', 'Stripe', 'Cards, through your account at Stripe'],
   'pay.paypal': ['Payments', 'PayPal', 'Wallet orders, through your account at PayPal'],
   'pay.onchain': ['Payments', 'Payments on chains', 'How long a request can be paid'],
@@ -42,14 +46,23 @@ const WORDS: Readonly<Record<string, Words>> = {
   'onchain.chains.base': ['Chains', 'Base', 'Its nodes'],
 }
 
-export const wordsOf = (group: string): Words => WORDS[group] ?? ['Your wires', group, '']
+/** Identity providers that have names of their own. */
+export const PROVIDERS = 'auth.providers.'
+
+export function wordsOf(group: string): Words {
+  if (group.startsWith(PROVIDERS))
+    return ['Accounts', group.slice(PROVIDERS.length), 'Sign in with this identity provider']
+  return WORDS[group] ?? ['Your wires', group, '']
+}
 
 /** The groups by their sections, in the order of the words above. */
 export function sectionsOf({
   options,
 }: ConsoleSettings): [section: string, groups: readonly OptionGroup[]][] {
-  // Webhooks have a screen of their own.
-  const shown = options.filter(({ kind }) => kind !== 'webhook')
+  // Webhooks and texts of mails have screens of their own.
+  const shown = options.filter(
+    ({ kind, group }) => kind !== 'webhook' && !group.startsWith('messaging.texts.'),
+  )
   const groups = [...Map.groupBy(shown, ({ group }) => group)].map(([name, own]) => ({
     name,
     options: own,

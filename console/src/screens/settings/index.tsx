@@ -1,8 +1,8 @@
-import { Late } from '../../parts/late.tsx'
+import { Late, openLate } from '../../parts/late.tsx'
 import { Pane } from '../../parts/list.tsx'
 import { Show, useLoad } from '../../parts/load.tsx'
 import { href, Link, place } from '../../parts/router.tsx'
-import { six } from '../../parts/session.ts'
+import { canWrite, six } from '../../parts/session.ts'
 import { Badge, Text } from '../../parts/text.tsx'
 import { sectionsOf, stateOf, wordsOf, type OptionGroup, type ConsoleSettings } from './groups.ts'
 
@@ -66,6 +66,17 @@ const Groups = ({
             <Card key={one.name} group={one} isChosen={one.name === chosen} />
           ))}
         </ul>
+        {section === 'Accounts' && (
+          <div class="buttons">
+            <button
+              type="button"
+              disabled={!canWrite.value || !settings.canChange}
+              onClick={() => openLate(() => import('./new-provider.tsx'), { settings, again })}
+            >
+              Add an identity provider
+            </button>
+          </div>
+        )}
       </section>
     ))}
     {settings.versions.length > 0 && (

@@ -1,6 +1,7 @@
+import { openLate } from '../../parts/late.tsx'
 import { List } from '../../parts/list.tsx'
 import { href, Link, place } from '../../parts/router.tsx'
-import { six } from '../../parts/session.ts'
+import { canWrite, six } from '../../parts/session.ts'
 import { Badge, Text } from '../../parts/text.tsx'
 import { TemplatePane } from './pane.tsx'
 import type { TemplateSummary } from './template.ts'
@@ -11,8 +12,8 @@ async function load({ signal }: { signal: AbortSignal }) {
   const q = (query.get('q') ?? '').toLowerCase()
   const from = query.get('from')
   const rows = templates.filter(
-    ({ name, subject = '', isBuiltIn }) =>
-      `${name} ${subject}`.toLowerCase().includes(q) && (!from || (from === 'built-in') === isBuiltIn),
+    ({ name, subject = '', source }) =>
+      `${name} ${subject}`.toLowerCase().includes(q) && (!from || from === source),
   )
   return { rows }
 }
@@ -34,6 +35,7 @@ export default function Templates() {
           options: [
             ['built-in', 'built-in'],
             ['application', 'the application'],
+            ['console', 'the console'],
           ],
         },
       ]}
@@ -57,14 +59,34 @@ export default function Templates() {
         {
           name: 'from',
           title: 'From',
-          order: ({ isBuiltIn }) => Number(isBuiltIn),
-          cell: ({ isBuiltIn }) => (isBuiltIn ? <span class="soft">built-in</span> : 'application'),
+          order: ({ source }) => source,
+          cell: ({ source }) => (source === 'built-in' ? <span class="soft">built-in</span> : source),
+          width: '110px',
+        },
+        {
+          name: 'languages',
+          title: 'Languages',
+          order: ({ languages }) => languages.length,
+          cell: ({ languages }) => languages.join(', '),
+          isMinor: true,
           width: '110px',
         },
       ]}
       empty={<p>There are no templates.</p>}
-      buttons={() => <Link to={href(['messages'])}>Messages</Link>}
-      pane={(name, template) => <TemplatePane name={name} template={template} />}
+      buttons={(again) => (
+        <>
+          <Link to={href(['messages'])}>Messages</Link>
+          <button
+            type="button"
+            class="small primary"
+            disabled={!canWrite.value}
+            onClick={() => openLate(() => import('./new-text.tsx'), { again })}
+          >
+            New template
+          </button>
+        </>
+      )}
+      pane={(name, _template, again) => <TemplatePane key={name} name={name} again={again} />}
     />
   )
 }

@@ -1,182 +1,88 @@
-import { useEffect, useState } from 'preact/hooks'
-
-import { Field, Form } from '../../parts/form.tsx'
-import { openDialog, Dialog } from '../../parts/dialog.tsx'
-import { Problem, Show, useLoad } from '../../parts/load.tsx'
-import { MailFrame } from '../messages/mail-frame.tsx'
-import { canWrite, six, user } from '../../parts/session.ts'
-import { Tabs } from '../../parts/tabs.tsx'
+import { openLate } from '../../parts/late.tsx'
+import { Choice } from '../../parts/form.tsx'
+import { Show, useLoad } from '../../parts/load.tsx'
+import { queryValue, setQuery } from '../../parts/router.tsx'
+import { canWrite, six } from '../../parts/session.ts'
 import { Facts, Text } from '../../parts/text.tsx'
-import { toast } from '../../parts/toast.tsx'
-import type { TemplateSummary } from './template.ts'
+import { languageName, type ShownTemplate, type ShownText } from './template.ts'
+import { TextEditor } from './text-editor.tsx'
 
-const WAIT_MS = 400
-
-/** A template with its values, and how it looks with them, a moment after they are typed. */
-export function TemplatePane(props: { name: string; template: TemplateSummary | undefined }) {
-  const { name } = props
+/** A template in one language: its text, how it looks with values, and what is done with it. */
+export function TemplatePane({ name, again }: { name: string; again: () => void }) {
   const loaded = useLoad(
-    async (signal) =>
-      props.template ?? six.call('GET /messaging/templates/:name', { params: { name }, signal }),
+    (signal) => six.call('GET /messaging/templates/:name', { params: { name }, signal }),
     [name],
   )
-  return (
-    <Show of={loaded}>
-      {(template) => (
-        <>
-          <h2 tabIndex={-1}>{template.name}</h2>
-          <Facts
-            of={[
-              template.subject !== undefined && ['Subject', <Text>{template.subject}</Text>],
-              [
-                'From',
-                template.isBuiltIn ? 'built-in; a file of the same name replaces it' : 'the application',
-              ],
-              [
-                'Values',
-                template.values.length === 0
-                  ? 'none'
-                  : template.values.map(({ name, isRequired }) => (
-                      <span key={name}>
-                        <code>{name}</code>
-                        {isRequired ? '' : <span class="soft"> optional</span>}{' '}
-                      </span>
-                    )),
-              ],
-            ]}
-          />
-          {template.error === undefined ? (
-            <Preview key={template.name} template={template} />
-          ) : (
-            <p class="notice bad" role="alert">
-              <Text>{template.error}</Text>
-            </p>
-          )}
-        </>
-      )}
-    </Show>
-  )
-}
-
-/** The values of a text; undefined if it is no JSON object. */
-function valuesOf(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined
-  } catch {
-    return undefined
+  const reload = () => {
+    loaded.again()
+    again()
   }
+  return <Show of={loaded}>{(template) => <TemplateTexts template={template} again={reload} />}</Show>
 }
 
-function Preview({ template }: { template: TemplateSummary }) {
-  const { name } = template
-  const sample = JSON.stringify(template.sample, null, 2)
-  const [text, setText] = useState(sample)
-  const [settledText, setSettledText] = useState(text)
-  const isValid = valuesOf(text) !== undefined
-  useEffect(() => {
-    if (!isValid) return
-    const timer = setTimeout(() => setSettledText(text), WAIT_MS)
-    return () => clearTimeout(timer)
-  }, [text])
-  const shown = useLoad(
-    (signal) =>
-      six.call('POST /messaging/templates/:name/preview', {
-        params: { name },
-        body: { data: valuesOf(settledText) ?? {} },
-        signal,
-      }),
-    [settledText],
-  )
+function TemplateTexts({ template, again }: { template: ShownTemplate; again: () => void }) {
+  const { name, values, texts } = template
+  const language = queryValue('language') ?? texts[0]?.language ?? 'en'
+  const text = texts.find((one) => one.language === language)
   return (
     <>
-      <Field
-        name="values"
-        label="Values, as JSON"
-        lines={Math.min(10, sample.split('\n').length + 1)}
-        defaultValue={sample}
-        onText={setText}
-        hint={!isValid && <span class="fault">This is not a JSON object yet.</span>}
+      <h2 tabIndex={-1}>{name}</h2>
+      <Facts
+        of={[
+          ['From', text ? FROM[text.source](text) : 'not saved yet'],
+          [
+            'Values',
+            values.length === 0
+              ? 'none'
+              : values.map(({ name, isRequired }) => (
+                  <span key={name}>
+                    <code>{name}</code>
+                    {isRequired ? '' : <span class="soft"> optional</span>}{' '}
+                  </span>
+                )),
+          ],
+        ]}
       />
-      {shown.error !== undefined && <Problem error={shown.error} />}
-      {shown.value && (
-        <>
-          {shown.value.subject !== undefined && (
-            <p>
-              <span class="soft">Subject</span>{' '}
-              <strong>
-                <Text>{shown.value.subject}</Text>
-              </strong>
-            </p>
-          )}
-          {shown.value.html === undefined ? (
-            <PlainText text={shown.value.text} />
-          ) : (
-            <Tabs label="The mail" tabs={tabsOf(name, shown.value)} />
-          )}
-        </>
-      )}
-      {template.channel === 'email' && (
-        <div class="buttons">
-          <button
-            type="button"
-            disabled={!canWrite.value || !isValid}
-            onClick={() =>
-              openDialog((close) => <SendTemplate name={name} data={valuesOf(text)!} close={close} />)
-            }
-          >
-            Send a test
-          </button>
-        </div>
+      <div class="buttons">
+        <Choice
+          key={`${language} ${texts.length}`}
+          name="language"
+          label="Language"
+          defaultValue={language}
+          options={[...new Set([...texts.map((one) => one.language), language])].map((tag) => [
+            tag,
+            languageName(tag),
+          ])}
+          onChoice={(chosen) => setQuery({ language: chosen })}
+        />
+        <button
+          type="button"
+          disabled={!canWrite.value}
+          onClick={() => openLate(() => import('./new-language.tsx'), {})}
+        >
+          Add a language
+        </button>
+      </div>
+      {text?.error === undefined ? (
+        <TextEditor
+          // What is saved elsewhere, or by the form itself, is shown anew.
+          key={`${language} ${JSON.stringify(text)}`}
+          template={template}
+          language={language}
+          text={text}
+          again={again}
+        />
+      ) : (
+        <p class="notice bad" role="alert">
+          <Text>{text.error}</Text>
+        </p>
       )}
     </>
   )
 }
 
-const tabsOf = (name: string, { page, html, text }: { page?: string; html?: string; text: string }) => [
-  {
-    name: 'look',
-    title: 'Mail',
-    show: () =>
-      page === undefined ? (
-        <p class="notice">These values are too long to be shown as a page: see the HTML.</p>
-      ) : (
-        <MailFrame page={page} title={`Preview of ${name}`} />
-      ),
-  },
-  { name: 'text', title: 'Text', show: () => <PlainText text={text} /> },
-  { name: 'html', title: 'HTML', show: () => <PlainText text={html ?? ''} /> },
-]
-
-const PlainText = ({ text }: { text: string }) => (
-  <pre class="message-text" tabIndex={0} aria-label="Text">
-    <Text>{text}</Text>
-  </pre>
-)
-
-function SendTemplate(props: { name: string; data: Record<string, unknown>; close: () => void }) {
-  const { name, data, close } = props
-  return (
-    <Dialog title={`Send a test of ${name}`} close={close}>
-      <Form
-        submit="Send"
-        send={async (value) => {
-          await six.call('POST /messaging/email/template', {
-            body: { to: value('to'), template: name, data },
-          })
-          toast('The provider accepted the mail.')
-          close()
-        }}
-        buttons={
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        }
-      >
-        <Field name="to" label="To" type="email" defaultValue={user.value?.email ?? ''} required />
-      </Form>
-    </Dialog>
-  )
+const FROM: Readonly<Record<ShownText['source'], (text: ShownText) => string>> = {
+  'built-in': () => 'built-in',
+  application: ({ file }) => `${file} of the application: change it there`,
+  console: () => 'the console',
 }

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 
-import { Dialog, withProof } from '../../parts/dialog.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
 import { Field, Form } from '../../parts/form.tsx'
 import { go, href } from '../../parts/router.tsx'
-import { six } from '../../parts/session.ts'
+import { changeSettings } from '../../parts/settings.ts'
 import { Copy } from '../../parts/text.tsx'
 
 /** A secret as receivers take it: https://www.standardwebhooks.com */
@@ -33,9 +33,7 @@ export default function NewWebhook({ close, again }: { close: () => void; again:
       .split(/[\s,]+/)
       .filter((one) => one !== '')
     const name = value('name').trim()
-    const { version } = await six.call('GET /core/settings', {})
-    const values = { [`webhooks.${name}`]: { url: value('url').trim(), secret, events } }
-    await withProof(() => six.call('PATCH /core/settings', { body: { version, values } }))
+    await changeSettings({ [`webhooks.${name}`]: { url: value('url').trim(), secret, events } })
     setDone(true)
     again()
     go(href(['webhooks', name]))

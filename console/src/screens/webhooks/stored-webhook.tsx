@@ -1,6 +1,7 @@
-import { confirm, withProof } from '../../parts/dialog.tsx'
+import { confirm } from '../../parts/dialog.tsx'
 import { Show, useLoad } from '../../parts/load.tsx'
 import { canWrite, six } from '../../parts/session.ts'
+import { changeSettings } from '../../parts/settings.ts'
 import { toast } from '../../parts/toast.tsx'
 
 /** Removes a webhook that was added here; those of the configuration are removed there. */
@@ -13,8 +14,7 @@ export default function StoredWebhook({ name, again }: { name: string; again: ()
       children: <p>Events are not sent to it any more.</p>,
       verb: 'Remove',
       act: async () => {
-        const body = { version, values: { [option]: null } }
-        await withProof(() => six.call('PATCH /core/settings', { body }))
+        await changeSettings({ [option]: null }, { version })
         toast(`${name} is removed.`)
         again()
       },

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 
 import type { TSchema } from 'typebox'
 
+import { COLOR } from '../../base/color.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { isLoopback } from '../../base/loopback.ts'
 import { networkFilter } from '../../base/ip-address.ts'
@@ -41,6 +42,8 @@ export type Settings = {
   /** The application's name and version, from its own `package.json` unless the configuration says otherwise. */
   name: string
   version: string
+  /** The colour of the application, `#3b4cf0`; undefined: the default ones. */
+  color: string | undefined
   /** What access tokens are for: the name of the configuration, whatever the application is called in the console. */
   audience: string
   production: boolean
@@ -262,6 +265,7 @@ const VARIABLES: { [name: string]: { [K in keyof Settings]: Variable<K> }[keyof 
 /** The names of all settings of a configuration file. */
 export const settingNames: ReadonlySet<string> = new Set([
   'name',
+  'color',
   'version',
   'production',
   ...Object.values(VARIABLES).map(({ key }) => key),
@@ -293,6 +297,10 @@ export const FRAME_SETTABLE: Readonly<Record<string, TSchema>> = {
     maxLength: 100,
     pattern: '^[^\\x00-\\x1f\\x7f]*$',
     description: 'The name of the application, in mails and pages.',
+  }),
+  color: Type.String({
+    pattern: COLOR,
+    description: 'The colour of the application, in the console and in buttons of mails: #3b4cf0.',
   }),
   appUrl: Type.String({ minLength: 1, maxLength: 2_000, description: VARIABLES['APP_URL']!.description }),
   publicUrl: Type.String({
@@ -400,6 +408,8 @@ export async function readSettings(
   }
   for (const name of ['name', 'version'] as const)
     if (input[name] !== undefined && typeof input[name] !== 'string') throw settingError(name, 'write a text')
+  if (input.color !== undefined && (typeof input.color !== 'string' || !new RegExp(COLOR).test(input.color)))
+    throw settingError('color', 'write a colour like #3b4cf0')
   if (input.production !== undefined && typeof input.production !== 'boolean')
     throw settingError('production', 'write true or false')
   const nodeEnv = environment['NODE_ENV']
@@ -425,6 +435,7 @@ export async function readSettings(
   return {
     name: input.name ?? own.name,
     audience: input.name ?? own.name,
+    color: input.color,
     version: input.version ?? own.version,
     production,
     host: settings.host ?? (production ? '0.0.0.0' : '127.0.0.1'),

@@ -7,6 +7,20 @@ import { schemaAt } from './option-path.ts'
 
 export const MASK = '***'
 
+/** Marks texts that everybody gets, such as those of mails: whatever they look like, they hold no secret. */
+const OPEN_TEXT = Symbol('openText')
+
+/** A schema of texts that are never masked. */
+export const openText = <S extends TSchema>(schema: S): S =>
+  Object.defineProperties(
+    {},
+    { ...Object.getOwnPropertyDescriptors(schema), [OPEN_TEXT]: { value: true } },
+  ) as S
+
+/** Whether values of a schema may hold whatever looks like a secret, or like its mask. */
+export const isOpenText = (schema: TSchema | undefined): boolean =>
+  schema !== undefined && OPEN_TEXT in schema
+
 // Anywhere in a name, plurals included. More is masked rather than less.
 const SECRET_NAME = /secret|pass|pwd|token|mnemonic|credential|private|key|seed|auth(?!ors?$)|cookie|jwt/i
 
@@ -24,6 +38,7 @@ const HARMLESS = [
   'auth.providers.*',
   'auth.providers.*.authority',
   'auth.providers.*.keyId',
+  'messaging.texts.*',
   'onchain.chains.*',
   'onchain.chains.*.tokens',
   'onchain.chains.*.tokens.*',
@@ -89,7 +104,7 @@ export function membersOf(
 export function masked(value: unknown, place: SettingPlace): unknown {
   if (value === undefined || value === null || value === '') return value
   if (typeof value === 'boolean' || typeof value === 'number') return value
-  if (isListed(value, place.schema)) return value
+  if (isListed(value, place.schema) || isOpenText(place.schema)) return value
   if (place.isSecret) return MASK
   const isOpen = isOpenFor(value, place)
   if (typeof value === 'string') return isOpen ? maskedText(value) : MASK

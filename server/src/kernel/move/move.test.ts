@@ -38,6 +38,7 @@ const READS = [
   '/pay/transactions',
   '/pay/events',
   '/core/webhooks',
+  '/console/state',
   '/store/files',
   '/store/files/usage',
   '/store/books?sort=-year&limit=7',
@@ -135,6 +136,8 @@ describe('an installation that is moved', () => {
         admin = await old.register()
         user = await old.register('reader@example.com')
         await old.app.service('auth').users.update({ id: admin._id }, { role: 'admin' })
+        await call(old, 'PATCH /core/settings', { version: 0, values: { name: 'Pottery' } })
+        await until(async () => (await call(old, 'GET /core/settings')).inForce)
         ;({ key } = await old.app.service('auth').keys.create('till', ['*']))
         for (let n = 0; n < 20; n++)
           more.push(

@@ -3,10 +3,12 @@ import type { TSchema } from 'typebox'
 import { Type } from '../../base/schema.ts'
 import { FRAME_SETTABLE, frameVariables, type Variables } from '../config/config.ts'
 import { placeOf, type SettingPlace } from '../config/masked.ts'
+import { isPlain } from '../config/fields.ts'
 import { schemaAt, valueAt } from '../config/option-path.ts'
 import { isConfigured } from '../wire/options.ts'
 import type { WireProvider } from '../wire/provider-options.ts'
 import type { ConfiguredWire } from '../wire/wire.ts'
+import type { StoredOptions } from './stored-settings.ts'
 
 /** An option that administrators may set while the server runs. */
 export type SettableOption = {
@@ -31,14 +33,6 @@ const WEBHOOK = Type.Object({
   events: Type.Array(Type.String()),
 })
 
-/** The option of a path; undefined if administrators may not set it. */
-export function settableAt(
-  settable: ReadonlyMap<string, SettableOption>,
-  path: string,
-): SettableOption | undefined {
-  return settable.get(path) ?? (path.startsWith(WEBHOOKS) ? webhookAt(path) : undefined)
-}
-
 /** The option of a webhook. */
 export const webhookAt = (path: string): SettableOption => ({
   path,
@@ -58,20 +52,102 @@ export type ConfiguredElsewhere = {
   configFile: string
 }
 
-/** All options that administrators may set, those that are locked included. */
-export const settableOptions = (
-  wires: readonly ConfiguredWire[],
-  elsewhere: ConfiguredElsewhere,
-): SettableOption[] => [
-  ...Object.entries(FRAME_SETTABLE).map(([path, schema]) => ofFrame(path, schema, elsewhere)),
-  ...wires.flatMap((wire) =>
-    wire.settable.flatMap((path) =>
+/** The options that administrators may set, those that are locked included. */
+export type Settable = {
+  /** The option of a path; undefined if there is none that they may set. */
+  at(path: string): SettableOption | undefined
+  /** All of them; of maps the entries that the configuration has, or that are stored. */
+  list(stored: StoredOptions): SettableOption[]
+}
+
+/** Stands for any name in a path of options: `providers.*`. */
+const ANY = '*'
+/** A name that an administrator gives: no path leads by it to what objects inherit. */
+const ENTRY_NAME = /^[a-z\d][a-z\d-]{0,99}$/i
+
+export function settableOptions(wires: readonly ConfiguredWire[], elsewhere: ConfiguredElsewhere): Settable {
+  const ofWires = wires.flatMap((wire) => {
+    const single = wire.settable.filter((path) => !path.includes(ANY))
+    return single.flatMap((path) =>
       leavesOf(path, schemaAt(wire.optionsSchema, path)).map(([leaf, schema]) =>
         ofWire(wire, leaf, schema, elsewhere),
       ),
-    ),
-  ),
-]
+    )
+  })
+  const ofFrames = Object.entries(FRAME_SETTABLE).map(([path, schema]) => ofFrame(path, schema, elsewhere))
+  const single = new Map([...ofFrames, ...ofWires].map((one) => [one.path, one]))
+  const at = (path: string): SettableOption | undefined =>
+    single.get(path) ?? (path.startsWith(WEBHOOKS) ? webhookAt(path) : entryAt(wires, path, elsewhere))
+  return {
+    at,
+    list: (stored) => [
+      ...single.values(),
+      ...wires.flatMap((wire) =>
+        entriesOf(wire, stored, elsewhere).flatMap((entry) =>
+          leavesOf(entry, schemaAt(wire.optionsSchema, entry)).map(([leaf]) => at(`${wire.name}.${leaf}`)!),
+        ),
+      ),
+      ...Object.keys(stored)
+        .filter((path) => path.startsWith(WEBHOOKS))
+        .map(webhookAt),
+    ],
+  }
+}
+
+/** The map that an option of a wire is in an entry of, with the path of that entry; undefined if it is in none. */
+function entryIn(wire: ConfiguredWire, leaf: string): string | undefined {
+  const steps = leaf.split('.')
+  for (const pattern of wire.settable.filter((path) => path.includes(ANY)).map((path) => path.split('.'))) {
+    const isBelow =
+      pattern.length < steps.length &&
+      pattern.every((step, at) => step === steps[at] || (step === ANY && ENTRY_NAME.test(steps[at]!)))
+    if (isBelow) return steps.slice(0, pattern.length).join('.')
+  }
+  return undefined
+}
+
+/** An option of an entry, which need not exist yet. */
+function entryAt(
+  wires: readonly ConfiguredWire[],
+  path: string,
+  elsewhere: ConfiguredElsewhere,
+): SettableOption | undefined {
+  const [name = '', ...steps] = path.split('.')
+  const leaf = steps.join('.')
+  const wire = wires.find((one) => one.name === name)
+  const entry = wire && entryIn(wire, leaf)
+  if (entry === undefined) return undefined
+  const [found] = leavesOf(entry, schemaAt(wire!.optionsSchema, entry)).filter(([one]) => one === leaf)
+  return (
+    found && {
+      ...ofWire(wire!, leaf, found[1], elsewhere),
+      group: `${name}.${entry}`,
+      // An entry is set in one place as a whole, as a provider is.
+      lockedBy: valueAt(writtenOf(wire!, elsewhere), entry) === undefined ? undefined : elsewhere.configFile,
+    }
+  )
+}
+
+/** The entries of a wire's maps, those of the configuration first. */
+function entriesOf(wire: ConfiguredWire, stored: StoredOptions, elsewhere: ConfiguredElsewhere): string[] {
+  const written = wire.settable
+    .filter((path) => path.includes(ANY))
+    .flatMap((path) => pathsIn(writtenOf(wire, elsewhere), path.split('.')))
+  const own = Object.keys(stored)
+    .filter((path) => path.startsWith(`${wire.name}.`))
+    .flatMap((path) => entryIn(wire, path.slice(wire.name.length + 1)) ?? [])
+  return [...new Set([...written, ...own])]
+}
+
+/** The paths in a value that a pattern matches. */
+const pathsIn = (value: unknown, [step, ...rest]: readonly string[]): string[] =>
+  Object.keys(isPlain(value) ? value : {})
+    .filter((name) => name === step || (step === ANY && ENTRY_NAME.test(name)))
+    .flatMap((name) =>
+      rest.length === 0
+        ? [name]
+        : pathsIn((value as Record<string, unknown>)[name], rest).map((below) => `${name}.${below}`),
+    )
 
 function ofFrame(
   path: string,
@@ -95,13 +171,20 @@ function ofFrame(
   }
 }
 
+/** The options of a wire as the configuration file has them. */
+const writtenOf = (
+  { name, options, isBuiltIn }: ConfiguredWire,
+  { config }: Pick<ConfiguredElsewhere, 'config'>,
+): unknown => config[name] ?? (isBuiltIn ? {} : options)
+
 function ofWire(
-  { name, variables, providers, options, isBuiltIn }: ConfiguredWire,
+  wire: ConfiguredWire,
   leaf: string,
   schema: TSchema,
   { config, environment, configFile }: ConfiguredElsewhere,
 ): SettableOption {
-  const written = config[name] ?? (isBuiltIn ? {} : options)
+  const { name, variables, providers, isBuiltIn } = wire
+  const written = writtenOf(wire, { config })
   const path = `${name}.${leaf}`
   const steps = path.split('.')
   const provider = providers.find((one) => leaf.startsWith(`${one.path}.`))
@@ -121,7 +204,13 @@ function ofWire(
   }
 }
 
-/** A provider is configured in one place as a whole: its secrets must not go to an address that was set in another. */
+/** Where the API of a provider is, if that is not the provider's own: it is nobody's secret. */
+const API_BASE = /\.apiBase$/
+
+/**
+ * A provider is configured in one place as a whole: its secrets must not go to an address that was set in another. An operator
+ * who sets nothing but an address lets the secrets of the console go there.
+ */
 function lockOfProvider(
   provider: WireProvider,
   written: unknown,
@@ -129,8 +218,11 @@ function lockOfProvider(
 ): string | undefined {
   const isReplaced = Object.keys(provider.replacedBy).some((option) => valueAt(written, option) !== undefined)
   if (isReplaced) return configFile
-  if (!isConfigured(provider, written, environment)) return undefined
-  return Object.keys(provider.variables).find((name) => environment[name]) ?? configFile
+  const variables = Object.fromEntries(
+    Object.entries(provider.variables).filter(([, path]) => !API_BASE.test(path)),
+  )
+  if (!isConfigured({ ...provider, variables }, written, environment)) return undefined
+  return Object.keys(variables).find((name) => environment[name]) ?? configFile
 }
 
 /** The option that an error of the configuration names, by its path or variable; undefined if it names none of these. */
@@ -139,8 +231,10 @@ export function optionNamedBy(
   options: readonly SettableOption[],
 ): { option: SettableOption; reason: string } | undefined {
   // `SMTP_URL, or the url of smtp(): …`
-  const [, name = '', reason = ''] = /^([\w.]+)(?:, or [^:]*)?: (.*)$/s.exec(message) ?? []
-  const option = options.find(({ path, variable }) => path === name || variable === name)
+  const [, name = '', reason = ''] = /^([\w.-]+)(?:, or [^:]*)?: (.*)$/s.exec(message) ?? []
+  const option = options.find(
+    ({ path, variable }) => path === name || variable === name || name.startsWith(`${path}.`),
+  )
   return option && { option, reason }
 }
 

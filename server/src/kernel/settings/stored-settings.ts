@@ -32,7 +32,7 @@ export const SETTINGS_SEALED: SealedColumn = {
   purpose: PURPOSE,
 }
 
-const NOTHING: StoredSettings = { version: 0, options: {} }
+export const NOTHING_STORED: StoredSettings = { version: 0, options: {} }
 
 /** The newest version; that of nothing where there is no table yet. @throws StartError if it was encrypted under another secret */
 export async function readStoredSettings(db: Pick<Database, 'get'>, secret: string): Promise<StoredSettings> {
@@ -41,7 +41,7 @@ export async function readStoredSettings(db: Pick<Database, 'get'>, secret: stri
     if (error instanceof ApiError) throw error
     return undefined // the database has no tables yet, or older ones
   })
-  return row ? { version: row.version, options: opened(row, secret) } : NOTHING
+  return row ? { version: row.version, options: opened(row, secret) } : NOTHING_STORED
 }
 
 /** The options of an earlier version; undefined if it is not kept any more. */

@@ -1,7 +1,7 @@
 import { StartError } from '../../base/start-error.ts'
 import { isPlain } from '../config/fields.ts'
 import { setAt } from '../config/option-path.ts'
-import { optionNamedBy, WEBHOOKS, type SettableOption } from './settable-options.ts'
+import { optionNamedBy, WEBHOOKS, type Settable } from './settable-options.ts'
 import type { StoredOptions } from './stored-settings.ts'
 
 /**
@@ -11,36 +11,27 @@ import type { StoredOptions } from './stored-settings.ts'
  */
 export function withStoredOptions<C extends object>(
   config: C,
-  settable: readonly SettableOption[],
+  settable: Settable,
   stored: StoredOptions,
 ): { config: C; inForce: ReadonlySet<string> } {
   const copy: C & { webhooks?: unknown } = copyOf(config)
   const inForce = new Set<string>()
-  for (const { path, lockedBy } of settable) {
-    if (lockedBy !== undefined || !Object.hasOwn(stored, path)) continue
-    setAt(copy, path, stored[path])
+  const webhooks: object[] = []
+  for (const [path, value] of Object.entries(stored)) {
+    const option = settable.at(path)
+    if (!option || option.lockedBy !== undefined) continue
+    if (path.startsWith(WEBHOOKS)) webhooks.push({ ...(value as object), name: path.slice(WEBHOOKS.length) })
+    else setAt(copy, path, value)
     inForce.add(path)
   }
-  const webhooks = Object.entries(stored).filter(([path]) => path.startsWith(WEBHOOKS))
-  for (const [path] of webhooks) inForce.add(path)
-  if (webhooks.length > 0) {
-    const added = webhooks.map(([path, value]) => ({
-      ...(value as object),
-      name: path.slice(WEBHOOKS.length),
-    }))
-    copy.webhooks = [...((copy.webhooks as object[] | undefined) ?? []), ...added]
-  }
+  if (webhooks.length > 0) copy.webhooks = [...((copy.webhooks as object[] | undefined) ?? []), ...webhooks]
   return { config: copy, inForce }
 }
 
 /** An error of a configuration with stored options; if it names one of them, it says how to go on without it. */
-export function withStoredCause(
-  error: unknown,
-  settable: readonly SettableOption[],
-  inForce: ReadonlySet<string>,
-): unknown {
+export function withStoredCause(error: unknown, settable: Settable, inForce: ReadonlySet<string>): unknown {
   if (!(error instanceof StartError)) return error
-  const stored = settable.filter(({ path }) => inForce.has(path))
+  const stored = [...inForce].flatMap((path) => settable.at(path) ?? [])
   const path = optionNamedBy(error.message, stored)?.option.path
   if (path === undefined) return error
   return new StartError(

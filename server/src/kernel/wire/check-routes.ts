@@ -219,6 +219,7 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
     takes: "an object like { tables: [{ table: 'shop_carts', about: 'Carts' }] }",
     fits: (value) => isPlain(value) && Array.isArray(value['tables']) && value['tables'].every(isTableExport),
   }),
+  optionFault: optional(FUNCTION),
   warnings: optional({
     takes: 'a list of texts',
     fits: (value) => Array.isArray(value) && value.every(isText),

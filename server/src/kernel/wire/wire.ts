@@ -114,6 +114,11 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
    */
   checks?: ReadonlyMap<string, () => Promise<void>>
   /**
+   * Why an option of `settable`, as it is now, cannot work beyond what its schema and `setup` say; asked before it is stored
+   * by an administrator, and not at a start. Resolves to a sentence, or to undefined.
+   */
+  optionFault?: (path: string) => Promise<string | undefined>
+  /**
    * What a start and `sixwire check` warn of: options that can work and are likely to be a mistake, one line each, which
    * begins with the setting.
    */
@@ -218,7 +223,10 @@ export type ConfiguredWire<
   readonly sqliteFunctions: URL | undefined
   readonly optionsSchema: TSchema | undefined
   readonly options: unknown
-  /** The paths of the options that administrators may set while the server runs. */
+  /**
+   * The paths of the options that administrators may set while the server runs: `smtp`, or `providers.*` for entries of a
+   * map that they name.
+   */
   readonly settable: readonly string[]
   /** All environment variables, those of its providers included, each with the path of its option. */
   readonly variables: Env

@@ -11,6 +11,18 @@ const LONGEST_SECONDS = 36_500 * DAY_SECONDS
 const seconds = (value: number, description: string) =>
   Type.Integer({ minimum: 1, maximum: LONGEST_SECONDS, default: value, description })
 
+/** An entry of `providers`. Administrators set these options, of an OpenID Connect issuer; other entries have others. */
+const OIDC_ISSUER = {
+  type: 'object',
+  properties: {
+    issuer: { description: 'Its issuer identifier: https://login.company.example.' },
+    clientId: { description: CLIENT_ID },
+    clientSecret: { description: CLIENT_SECRET },
+    label: { description: 'Its name for people. Default: its host.' },
+  },
+  additionalProperties: true,
+}
+
 /** The options of accounts and sessions. */
 export const AuthOptions = Type.Object({
   local: Type.Object(
@@ -110,7 +122,7 @@ export const AuthOptions = Type.Object({
       { description: "An OAuth 2 provider with GitHub's API to sign in with; used if clientId is set." },
     ),
   ),
-  providers: Type.Record(Type.String(), Type.Unsafe<ProviderEntry>({ type: 'object' }), {
+  providers: Type.Record(Type.String(), Type.Unsafe<ProviderEntry>(OIDC_ISSUER), {
     default: {},
     description: 'Further identity providers by name, as oidc(), apple() and microsoft() make them.',
   }),
@@ -172,6 +184,7 @@ export const AUTH_SETTABLE = [
   'secondFactorGraceDays',
   'idpa',
   'idpb',
+  'providers.*',
   'impersonationNotice',
   'accessTokenSeconds',
   'refreshTokenSeconds',

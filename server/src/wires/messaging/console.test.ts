@@ -202,7 +202,9 @@ eachEngine((engine) => {
       assert.deepEqual(named('order'), {
         name: 'order',
         channel: 'email',
+        source: 'application',
         isBuiltIn: false,
+        languages: ['en'],
         subject: 'Order {{number}}',
         values: [
           { name: 'number', isRequired: true },
@@ -218,7 +220,12 @@ eachEngine((engine) => {
       ])
       assert.match(named('bad').error, /the subject is missing/)
       assert.doesNotMatch(named('bad').error, /sixwire-test/)
-      assert.deepEqual((await call('GET', 'templates/order')).body, named('order'))
+      const { texts, ...order } = (await call('GET', 'templates/order')).body
+      assert.deepEqual(order, named('order'))
+      assert.deepEqual(
+        texts.map(({ file, subject }: { file: string; subject: string }) => [file, subject]),
+        [['order.html', 'Order {{number}}']],
+      )
       assert.equal((await call('GET', 'templates/..%2Forder')).status, 404)
       assert.equal((await call('GET', 'templates', undefined, user.token)).status, 403)
     })

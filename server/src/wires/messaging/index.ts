@@ -29,6 +29,8 @@ import { createTemplates, type Templates } from './rendering/templates.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
+/** Of the buttons in mails of an application without a colour. */
+const DEFAULT_COLOR = '#1d4ed8'
 
 export { phoneFault, phoneNumber }
 export type { AttachableFile, FileSource, MessagingOptions, Templates }
@@ -41,6 +43,7 @@ export type Messaging = {
    * Makes the steps that queue an email from a template, for the batch that decides it. Emails to one address are sent
    * in the order in which they were queued, one at a time.
    *
+   * @param mail.language of whom it is to: `de`. Default: `messaging.language`, as without a text in it
    * @param mail.id the id of the message; queueing the same id again changes nothing. Default: a new id
    * @throws VALIDATION_ERROR if the template does not exist, or a value that it shows is missing
    * @throws PROVIDER_NOT_CONFIGURED if no provider of email is configured
@@ -53,6 +56,7 @@ export type Messaging = {
     to: string
     template: string
     data: Record<string, unknown>
+    language?: string | undefined
   }): Promise<readonly Step[]>
   /** Whether a provider of SMS is configured. */
   readonly sendsText: boolean
@@ -70,6 +74,7 @@ export type Messaging = {
     to: string
     template: string
     data: Record<string, unknown>
+    language?: string | undefined
   }): Promise<readonly Step[]>
   /** Sets where the files of `attachments[].fileId` come from; for the wire that stores them. */
   setFileSource(source: FileSource): void
@@ -77,9 +82,17 @@ export type Messaging = {
 
 /** Opens the templates of the configured folder. */
 export const openTemplates = (
-  { appDir, name, appUrl }: Pick<Settings, 'appDir' | 'name' | 'appUrl'>,
-  options: Pick<Static<typeof MessagingOptions>, 'templates'>,
-): Templates => createTemplates({ folder: resolve(appDir, options.templates), app: name, appUrl })
+  { appDir, name, appUrl, color = DEFAULT_COLOR }: Pick<Settings, 'appDir' | 'name' | 'appUrl' | 'color'>,
+  { templates, language, texts }: Pick<Static<typeof MessagingOptions>, 'templates' | 'language' | 'texts'>,
+): Templates =>
+  createTemplates({
+    folder: resolve(appDir, templates),
+    app: name,
+    appUrl,
+    color,
+    language,
+    stored: texts,
+  })
 
 /** Sends email, SMS and WhatsApp messages, and keeps a log of them. */
 export const messaging = defineWire({
@@ -154,6 +167,11 @@ export const messaging = defineWire({
       timeline: messageTimeline({ db }),
       personalTables: messagingTables(db),
       checks: checksOf(providers),
+      optionFault: async (path) => {
+        const [option, name, language] = path.split('.') as [string, string, string]
+        const text = option === 'texts' ? options.texts[name]?.[language] : undefined
+        return text && templates.faultOf(name, language, text)
+      },
       diagnoses: [
         {
           name: 'email',

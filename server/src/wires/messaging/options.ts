@@ -2,9 +2,15 @@ import { Type } from '../../base/schema.ts'
 
 import { RATE_LIMIT } from '../../http/limits.ts'
 import type { RateLimit } from '../../http/route.ts'
+import { openText } from '../../kernel/config/masked.ts'
 import type { MailProvider, TextProvider } from './providers/provider.ts'
+import { BUILT_IN_LANGUAGE, LANGUAGE } from './language.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
+
+/** A part of a template. Everybody gets it: it holds no secret. */
+const written = ({ maxLength }: { maxLength: number }) =>
+  openText(Type.Optional(Type.String({ minLength: 1, maxLength })))
 
 /** Providers, such as those that `smtp()` and `twilio()` create, in the order in which they are tried. */
 const providers = <P>() => Type.Optional(Type.Array(Type.Unsafe<P>({ type: 'object' }), { minItems: 1 }))
@@ -34,6 +40,28 @@ export const MessagingOptions = Type.Object({
     default: 'templates',
     description: 'The folder of the email templates, relative to the application’s folder.',
   }),
+  language: Type.String({
+    pattern: LANGUAGE,
+    default: BUILT_IN_LANGUAGE,
+    description:
+      'The language of mails to persons whose language is not known: en, de, pt-BR. The templates of the folder are in it.',
+  }),
+  texts: Type.Record(
+    Type.String({ pattern: '^[a-z0-9-]{1,100}$' }),
+    Type.Record(
+      Type.String({ pattern: LANGUAGE }),
+      Type.Object({
+        subject: written({ maxLength: 300 }),
+        html: written({ maxLength: 50_000 }),
+        text: written({ maxLength: 20_000 }),
+      }),
+    ),
+    {
+      default: {},
+      description:
+        'Texts of mails and text messages, as templates, by the names of these and by languages. A file of the folder takes precedence.',
+    },
+  ),
   limit: Type.Unsafe<RateLimit>(
     Type.String({
       pattern: RATE_LIMIT,
@@ -92,6 +120,8 @@ export const MESSAGING_SETTABLE = [
   'twilio.authToken',
   'twilio.from',
   'twilio.whatsappFrom',
+  'language',
+  'texts.*.*',
   'limit',
   'keepLogsDays',
   'keepFailedDays',

@@ -104,6 +104,7 @@ export const OnchainOptions = Type.Object({
   }),
   stuckSeconds: Type.Integer({
     minimum: 1,
+    maximum: 86_400,
     default: 60,
     description: 'How long a transaction waits to be mined before it is replaced by one with a higher fee.',
   }),

@@ -2,6 +2,8 @@ import type { Static } from 'typebox'
 
 import { BYTE_SIZE, bytesOf } from '../../base/byte-size.ts'
 import { Type } from '../../base/schema.ts'
+import { withRule } from '../../base/with-rule.ts'
+import { millisecondsOf } from './backups/backup-schedule.ts'
 import { DOCUMENT_OPTIONS } from './documents/definition/document-options.ts'
 import { AccessRule } from './documents/language/rules/audience.ts'
 import type { FileScan } from './files/inspection/scan.ts'
@@ -10,6 +12,8 @@ import { S3Options } from './objects/s3-config.ts'
 
 const quotaSize = (description: string) =>
   Type.String({ pattern: `${BYTE_SIZE}|^none$`, description: `${description} In bytes, like 50MB, or none.` })
+
+const EVERY = '^[1-9]\\d{0,4}[mhd]$'
 
 /** The quotas in bytes; undefined for none. */
 export function quotasOf({ user, total }: Static<typeof StoreOptions>['quota'], isProduction: boolean) {
@@ -39,11 +43,19 @@ export const StoreOptions = Type.Object(
       },
       { default: {}, additionalProperties: false },
     ),
-    uploadLimit: Type.String({
-      pattern: BYTE_SIZE,
-      default: '50MB',
-      description: 'The largest file, in bytes, or like 50MB.',
-    }),
+    uploadLimit: withRule(
+      Type.String({
+        pattern: BYTE_SIZE,
+        default: '50MB',
+        description: 'The largest file, in bytes, or like 50MB. At most 5TB.',
+      }),
+      (size) =>
+        bytesOf(size) > bytesOf('5TB')
+          ? 'must be at most 5TB'
+          : bytesOf(size) < 1
+            ? 'must be at least 1 byte'
+            : undefined,
+    ),
     files: Type.Object(
       {
         sizes: Type.Array(Type.String({ pattern: SIZE }), {
@@ -77,10 +89,16 @@ export const StoreOptions = Type.Object(
     backups: Type.Object(
       {
         every: Type.Optional(
-          Type.String({
-            pattern: '^[1-9]\\d{0,4}[mhd]$',
-            description: 'How often a backup is made: 30m, 12h, 1d. Default: never.',
-          }),
+          withRule(
+            Type.String({
+              pattern: EVERY,
+              description: 'How often a backup is made: 30m, 12h, 1d, at most 366d. Default: never.',
+            }),
+            (every) =>
+              new RegExp(EVERY).test(every) && millisecondsOf(every) > millisecondsOf('366d')
+                ? 'must be at most 366d'
+                : undefined,
+          ),
         ),
         keep: Type.Integer({
           minimum: 1,

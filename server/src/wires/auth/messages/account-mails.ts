@@ -1,5 +1,6 @@
 import { emailKey, parseAddress, type EmailAddress } from '../../../base/email-address.ts'
 import { errors } from '../../../base/errors.ts'
+import { parseJson } from '../../../base/json.ts'
 import { Type } from '../../../base/schema.ts'
 import type { Step } from '../../../db/database.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
@@ -86,6 +87,12 @@ const TEMPLATES: Record<MailPurpose, string> = {
 export const nameOf = (user: UserRow | undefined): { name?: string } =>
   user && user.name !== null && user.email_verified_at !== null ? { name: user.name } : {}
 
+/** The language that its owner, or the application, has written into the metadata of the account. */
+export function languageOf(user: UserRow | undefined): string | undefined {
+  const { language } = (user ? parseJson(user.metadata) : {}) as { language?: unknown }
+  return typeof language === 'string' ? language : undefined
+}
+
 /** The address that the account has stored: mails are sent there only. */
 const addressOf = ({ email, email_key }: UserRow): EmailAddress => ({ address: email, key: email_key })
 
@@ -138,6 +145,7 @@ export function createAccountMails(
           to: email.address,
           template,
           data: { link, ...more },
+          language: languageOf(user),
         })
     try {
       await db.batch([
@@ -230,7 +238,7 @@ export function createAccountMails(
         user.email_verified_at === null && to === undefined
           ? limit.takeSql('notice', user.email_key, () => limitReached)
           : [],
-        await messaging.mail({ id, to: to ?? user.email, template, data }),
+        await messaging.mail({ id, to: to ?? user.email, template, data, language: languageOf(user) }),
       ])
       await batch.catch((error: unknown) => {
         if (error !== limitReached) throw error

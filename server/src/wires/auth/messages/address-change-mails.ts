@@ -5,7 +5,7 @@ import { requireRow, type Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Messaging } from '../../messaging/index.ts'
-import { nameOf, type AccountMails } from './account-mails.ts'
+import { languageOf, nameOf, type AccountMails } from './account-mails.ts'
 import type { MailLimit } from './mail-limit.ts'
 import { mailLink } from './mail-links.ts'
 import type { UserRow } from '../accounts/user.ts'
@@ -74,7 +74,13 @@ async function sendLink(
   const { token, steps } = links.issue(user, { id, email }, () => done)
   const link = mailLink(settings.appUrl, 'address-change', token)
   const mail = isFree
-    ? await messaging.mail({ id, to: email.address, template: 'change-address', data: { link } })
+    ? await messaging.mail({
+        id,
+        to: email.address,
+        template: 'change-address',
+        data: { link },
+        language: languageOf(user),
+      })
     : []
   try {
     await db.batch([
@@ -118,6 +124,7 @@ async function sendUndoLink(
       until: new Date(change.undoUntil).toUTCString(),
       link: mailLink(settings.appUrl, 'address-undo', token),
     },
+    language: languageOf(user),
   })
   await db.batch([step, mail]).catch((error: unknown) => {
     if (error !== alreadySent) throw error

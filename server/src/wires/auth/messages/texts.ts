@@ -4,6 +4,7 @@ import type { WireContext } from '../../../kernel/wire/wire.ts'
 import type { Messaging } from '../../messaging/index.ts'
 import type { UserRow } from '../accounts/user.ts'
 import type { Users } from '../accounts/users.ts'
+import { languageOf } from './account-mails.ts'
 import { browserHash } from './codes.ts'
 import type { TextCodes } from './text-codes.ts'
 import type { TextLimit } from './text-limit.ts'
@@ -48,8 +49,8 @@ export function createTexts(
   // The last line is bound to the frontend's host: browsers fill in the code there and nowhere else
   // (https://wicg.github.io/sms-one-time-codes/).
   const host = new URL(settings.appUrl).hostname
-  const textSql = (id: string, to: string, code: string) =>
-    messaging!.text({ id, to, template: TEMPLATE, data: { code, host } })
+  const textSql = (id: string, to: string, code: string, user: UserRow) =>
+    messaging!.text({ id, to, template: TEMPLATE, data: { code, host }, language: languageOf(user) })
 
   const signIn = jobs.define(
     'auth.sign-in-text',
@@ -72,7 +73,7 @@ export function createTexts(
         await db.batch([
           limit.takeSql({ phone }, () => limitReached),
           ...steps,
-          ...(user ? await textSql(id, phone, code) : []),
+          ...(user ? await textSql(id, phone, code, user) : []),
         ])
       } catch (error) {
         if (error === limitReached)
@@ -93,7 +94,7 @@ export function createTexts(
     async proof(id, user, phone) {
       const repetition = errors.conflict()
       const { code, steps } = textCodes.issue('phone', { id, phone, user }, () => repetition)
-      const text = await textSql(id, phone, code)
+      const text = await textSql(id, phone, code, user)
       await db
         .batch([limit.takeSql({ phone }), limit.takeSql({ userId: user.id }), ...steps, ...text])
         .catch((error: unknown) => {

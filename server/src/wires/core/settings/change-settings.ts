@@ -6,11 +6,11 @@ import type { Caller } from '../../../http/access.ts'
 import type { Actor } from '../../../http/actor.ts'
 import { createValidation } from '../../../http/validation.ts'
 import type { Audit } from '../../../kernel/audit/audit.ts'
-import { MASK, masked } from '../../../kernel/config/masked.ts'
+import { isOpenText, MASK, masked } from '../../../kernel/config/masked.ts'
 import {
   optionNamedBy,
-  settableAt,
   WEBHOOKS,
+  type Settable,
   type SettableOption,
 } from '../../../kernel/settings/settable-options.ts'
 import {
@@ -34,7 +34,7 @@ export type SettingsContext = {
   clock: Clock
   audit: Audit
   secret: string
-  status: Pick<SettingsStatus, 'settableOptions' | 'changes'>
+  status: Pick<SettingsStatus, 'settable' | 'changes'>
 }
 
 /** What is to change: values by the paths of options; null: as if it had never been set. */
@@ -50,6 +50,8 @@ export type SettingsChange = {
 
 /** Of a value as JSON, in characters. */
 const LONGEST = 20_000
+/** Of a text of a mail. */
+const LONGEST_TEXT = 100_000
 
 /** Where a provider's secrets are sent. */
 const ADDRESS = /(url|endpoint|issuer)$/i
@@ -62,14 +64,12 @@ const ADDRESS = /(url|endpoint|issuer)$/i
 export async function changeSettings(context: SettingsContext, change: SettingsChange) {
   const { db, clock, audit, secret, status } = context
   const { version, values, force, actor, caller } = change
-  const settable = new Map(status.settableOptions().map((one) => [one.path, one]))
-  const issues = Object.entries(values).flatMap(([path, value]) =>
-    issuesOf(path, value, settableAt(settable, path)),
-  )
+  const { settable } = status
+  const issues = Object.entries(values).flatMap(([path, value]) => issuesOf(path, value, settable.at(path)))
   if (issues.length > 0) throw invalid(...issues)
   refuseWithoutScope(
     caller,
-    Object.keys(values).map((path) => settableAt(settable, path)!),
+    Object.keys(values).map((path) => settable.at(path)!),
   )
   const before = await readStoredSettings(db, secret)
   if (before.version !== version) throw errors.precondition_failed()
@@ -78,14 +78,13 @@ export async function changeSettings(context: SettingsContext, change: SettingsC
   if (changed.length === 0) return { version, inForce: status.changes.inForce() === version }
   refuseMovedSecrets(before.options, values, changed, settable)
   const next = { version: version + 1, options }
-  const wires = new Set(changed.flatMap((path) => settableAt(settable, path)?.wire ?? []))
-  const checks = await status.changes.tryOut(next, wires).catch((error: unknown) => {
-    throw error instanceof StartError ? refusedBy(error, settable, changed) : error
+  const checks = await status.changes.tryOut(next, changed).catch((error: unknown) => {
+    throw error instanceof StartError ? refusedBy(error, settable.list(options), changed) : error
   })
   if (checks.length > 0 && !force) throw settingsErrors.settings_refused({ details: { checks } })
   const shown = (of: StoredOptions) =>
     Object.fromEntries(
-      changed.map((path) => [path, masked(of[path] ?? null, settableAt(settable, path)!.place) ?? null]),
+      changed.map((path) => [path, masked(of[path] ?? null, settable.at(path)!.place) ?? null]),
     )
   await db.batch([
     requireRow(
@@ -118,8 +117,9 @@ function issuesOf(path: string, value: unknown, option: SettableOption | undefin
     return [{ path: at, message: `it is set by ${option.lockedBy}: change it there` }]
   const text = JSON.stringify(value)
   // Before anything searches them.
-  if (text.length > LONGEST) return [{ path: at, message: `must NOT have more than ${LONGEST} characters` }]
-  if (text.includes(MASK))
+  const longest = isOpenText(option.schema) ? LONGEST_TEXT : LONGEST
+  if (text.length > longest) return [{ path: at, message: `must NOT have more than ${longest} characters` }]
+  if (text.includes(MASK) && !isOpenText(option.schema))
     return [{ path: at, message: `write the whole value: ${MASK} is only a placeholder for a secret` }]
   // Those of a wire are checked with its other options, and webhooks with each other.
   if (option.wire !== undefined || path.startsWith(WEBHOOKS) || value === null) return []
@@ -151,15 +151,15 @@ function refuseMovedSecrets(
   stored: StoredOptions,
   values: SettingsChange['values'],
   changed: readonly string[],
-  settable: ReadonlyMap<string, SettableOption>,
+  settable: Settable,
 ): void {
-  const moved = new Set(
-    changed.filter((path) => ADDRESS.test(path)).map((path) => settableAt(settable, path)!.group),
-  )
-  const missing = [...settable.values()].filter(
-    ({ path, group, place }) =>
-      moved.has(group) && place.isSecret && Object.hasOwn(stored, path) && !Object.hasOwn(values, path),
-  )
+  const moved = new Set(changed.filter((path) => ADDRESS.test(path)).map((path) => settable.at(path)!.group))
+  const missing = settable
+    .list(stored)
+    .filter(
+      ({ path, group, place }) =>
+        moved.has(group) && place.isSecret && Object.hasOwn(stored, path) && !Object.hasOwn(values, path),
+    )
   if (missing.length === 0) return
   throw invalid(
     ...missing.map(({ path }) => ({
@@ -170,16 +170,12 @@ function refuseMovedSecrets(
 }
 
 /** What keeps a server from starting, at the option that it names. */
-function refusedBy(
-  { message }: StartError,
-  settable: ReadonlyMap<string, SettableOption>,
-  changed: readonly string[],
-) {
+function refusedBy({ message }: StartError, settable: readonly SettableOption[], changed: readonly string[]) {
   // `webhooks[0].url: …`
   const [, ofWebhook] = /^webhooks\[\d+\][^:]*: (.*)$/s.exec(message) ?? []
   const webhook = ofWebhook && changed.find((one) => one.startsWith(WEBHOOKS))
   if (webhook) return invalid({ path: `/body/values/${webhook}`, message: ofWebhook })
-  const named = optionNamedBy(message, [...settable.values()])
+  const named = optionNamedBy(message, settable)
   return invalid({
     path: named ? `/body/values/${named.option.path}` : '/body/values',
     message: named?.reason ?? message,

@@ -1,4 +1,4 @@
-import type { SettableOption } from '../../../kernel/settings/settable-options.ts'
+import type { Settable } from '../../../kernel/settings/settable-options.ts'
 import type { StoredSettings } from '../../../kernel/settings/stored-settings.ts'
 import type { SettingInForce } from './settings-in-force.ts'
 
@@ -10,10 +10,10 @@ export type SettingChanges = {
   /**
    * Tries settings that are not in force: whether the server could start with them, and reach what they name.
    *
-   * @param wires whose providers are asked
+   * @param changed the options that change: providers of their wires are asked
    * @throws StartError with the setting that cannot work
    */
-  tryOut(stored: StoredSettings, wires: ReadonlySet<string>): Promise<FailedCheck[]>
+  tryOut(stored: StoredSettings, changed: readonly string[]): Promise<FailedCheck[]>
   /**
    * Puts the newest settings into force in this process. Resolves when they are; with the sandbox when that has begun.
    *
@@ -22,8 +22,8 @@ export type SettingChanges = {
   reload(): Promise<void>
   /** The version that is in force in this process. */
   inForce(): number
-  /** Why the newest settings are not in force. */
-  fault(): string | undefined
+  /** Which version could not be put into force, and why. */
+  fault(): { version: number; fault: string } | undefined
 }
 
 /** The settings of a server. */
@@ -31,7 +31,7 @@ export type SettingsStatus = {
   /** Those that are in force. */
   settings(): readonly SettingInForce[]
   /** The options that administrators may set. */
-  settableOptions(): readonly SettableOption[]
+  settable: Settable
   /** What they have set, as it is in force. */
   stored(): StoredSettings
   changes: SettingChanges

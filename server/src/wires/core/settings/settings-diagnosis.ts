@@ -6,7 +6,7 @@ export const settingsDiagnosis = (changes: Pick<SettingChanges, 'fault'>): Diagn
   name: 'settings of the console',
   about: 'whether this server works with the newest settings of the console',
   async find() {
-    const reason = changes.fault()
+    const reason = changes.fault()?.fault
     return findingIf(reason !== undefined, () =>
       fault(
         `the newest settings are not in force on this server: ${reason}`,

@@ -4,7 +4,7 @@ import { Type } from '../../../base/schema.ts'
 import { json } from '../../../http/bodies.ts'
 import { endpoint } from '../../../http/route.ts'
 import { masked } from '../../../kernel/config/masked.ts'
-import { webhookAt, WEBHOOKS, type SettableOption } from '../../../kernel/settings/settable-options.ts'
+import { WEBHOOKS, type SettableOption } from '../../../kernel/settings/settable-options.ts'
 import { listVersions, readVersion, type StoredOptions } from '../../../kernel/settings/stored-settings.ts'
 import type { SettingsStatus } from './setting-changes.ts'
 import { Time } from '../schemas.ts'
@@ -178,20 +178,23 @@ async function readSettings({ db, status, canChange }: Context) {
   const versions = await listVersions(db)
   const version = versions[0]?.version ?? 0
   const inForce = new Map(status.settings().map((one) => [one.option, one]))
-  const fault = status.changes.fault()
+  const failed = status.changes.fault()
+  const { options: stored } = status.stored()
   return {
     version,
     inForce: status.stored().version === version,
-    ...(fault !== undefined && { fault }),
+    // Not that of an earlier one, while the newest is still on its way.
+    ...(failed?.version === version && { fault: failed.fault }),
     canChange,
-    options: [
-      ...status.settableOptions().map((one) => ({
-        ...described(one),
-        value: inForce.get(one.path)?.value ?? null,
-        source: inForce.get(one.path)?.source ?? 'default',
-      })),
-      ...webhooksIn(status.stored().options),
-    ],
+    options: status.settable.list(stored).map((one) => ({
+      ...described(one),
+      ...(one.path.startsWith(WEBHOOKS)
+        ? { value: masked(stored[one.path], one.place), source: CONSOLE }
+        : {
+            value: inForce.get(one.path)?.value ?? null,
+            source: inForce.get(one.path)?.source ?? 'default',
+          }),
+    })),
     versions: versions.map((one) => ({
       ...one,
       changed: [...one.changed],
@@ -199,19 +202,6 @@ async function readSettings({ db, status, canChange }: Context) {
     })),
   }
 }
-
-const webhooksIn = (stored: StoredOptions) =>
-  Object.entries(stored)
-    .filter(([path]) => path.startsWith(WEBHOOKS))
-    .map(([path, value]) => {
-      const option = webhookAt(path)
-      return {
-        ...described(option),
-        kind: 'webhook' as const,
-        value: masked(value, option.place),
-        source: CONSOLE,
-      }
-    })
 
 type FieldSchema = {
   readonly type?: string
@@ -227,7 +217,11 @@ function described({ path, group, schema, place, variable, lockedBy }: SettableO
   return {
     option: path,
     group,
-    kind: choices ? ('choice' as const) : (KIND_OF_TYPE[type ?? ''] ?? ('text' as const)),
+    kind: path.startsWith(WEBHOOKS)
+      ? ('webhook' as const)
+      : choices
+        ? ('choice' as const)
+        : (KIND_OF_TYPE[type ?? ''] ?? ('text' as const)),
     ...(choices && { choices: [...choices] }),
     ...(minimum !== undefined && { minimum }),
     ...(maximum !== undefined && { maximum }),

@@ -76,7 +76,17 @@ function frameInForce(
     const source = sourceOf(variable) ?? (inFile(option) ? fileOf(option) : DEFAULT)
     return [{ option, variable, value: masked(value ?? null, placeOf([option])), source }]
   })
-  return [ofPackage('name'), ofPackage('version'), ...ofVariables, secretInForce(settings, sourceOf)]
+  const color: SettingInForce[] =
+    settings.color === undefined
+      ? []
+      : [{ option: 'color', variable: null, value: settings.color, source: fileOf('color') }]
+  return [
+    ofPackage('name'),
+    ofPackage('version'),
+    ...color,
+    ...ofVariables,
+    secretInForce(settings, sourceOf),
+  ]
 }
 
 function secretInForce(

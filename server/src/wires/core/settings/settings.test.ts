@@ -15,12 +15,14 @@ import { startReplicas } from '../../../testing/auth.ts'
 import { runHere } from '../../../testing/command.ts'
 import { eachEngine, temporaryFolder } from '../../../testing/engines.ts'
 import { startOidcIssuer } from '../../../testing/oidc-issuer.ts'
+import { oidc } from '../../../index.ts'
 import { startMailServer } from '../../../testing/mail-server.ts'
 import { startReceiver } from '../../../testing/webhook-receiver.ts'
 import { TEST_SECRET } from '../../../testing/templates.ts'
 import { until } from '../../../testing/until.ts'
 
 const PASSWORD = 'a-secret-password'
+const CLIENT = { clientId: 'shop', clientSecret: PASSWORD }
 const VERSION = { changed: [], createdAt: 0, createdBy: 'an earlier version' }
 
 type Option = { option: string; value: unknown; source: string; lockedBy?: string; isSecret: boolean }
@@ -205,7 +207,11 @@ eachEngine((engine) => {
 
     test('what the environment or the file sets is locked, and a provider as a whole', async (t) => {
       const { app, admin } = await started(t, {
-        environment: { APP_URL: 'https://shop.example', STRIPE_SECRET_KEY: 'sk_test_1' },
+        environment: {
+          APP_URL: 'https://shop.example',
+          STRIPE_SECRET_KEY: 'sk_test_1',
+          PAYPAL_API_BASE: 'http://127.0.0.1:1',
+        },
         config: { auth: { registration: 'open' } },
       })
       for (const [option, by] of [
@@ -219,6 +225,8 @@ eachEngine((engine) => {
         assert.equal(refused.status, 400)
         assert.equal(refused.body.error.details.issues[0].message, `it is set by ${by}: change it there`)
       }
+      // An address alone leaves the rest of its provider to the console.
+      assert.equal((await optionOf(app, admin, 'pay.paypal.clientId')).lockedBy, undefined)
     })
 
     test('what cannot work is refused at its option', async (t) => {
@@ -226,6 +234,10 @@ eachEngine((engine) => {
       for (const [values, path, message] of [
         [{ 'auth.registration': 'maybe' }, 'auth.registration', /must be/],
         [{ 'store.uploadLimit': 'much' }, 'store.uploadLimit', /pattern/],
+        [{ 'store.uploadLimit': '6TB' }, 'store.uploadLimit', /^must be at most 5TB$/],
+        [{ 'store.uploadLimit': '0' }, 'store.uploadLimit', /^must be at least 1 byte$/],
+        [{ 'store.backups.every': '9999d' }, 'store.backups.every', /^must be at most 366d$/],
+        [{ 'onchain.stuckSeconds': 1e9 }, 'onchain.stuckSeconds', /must be <= 86400/],
         [{ 'messaging.smtp.url': 'mail.example' }, 'messaging.smtp.url', /smtp/],
         [{ publicUrl: 'shop' }, 'publicUrl', /address/],
         [{ name: 'x'.repeat(101) }, 'name', /more than 100/],
@@ -304,6 +316,62 @@ eachEngine((engine) => {
       })
       const done = await change(app, admin, 0, idpa(issuer.url))
       assert.equal(done.status, 200, done.text)
+    })
+
+    test('further identity providers are added by name, asked who they are, and sign in; one of the file is locked', async (t) => {
+      const { app, admin } = await started(t, {
+        config: { auth: { providers: { partner: oidc({ issuer: 'http://localhost:1', ...CLIENT }) } } },
+      })
+      const provider = (name: string, values: Record<string, unknown>) =>
+        Object.fromEntries(
+          Object.entries(values).map(([option, value]) => [`auth.providers.${name}.${option}`, value]),
+        )
+      const issuer = await startOidcIssuer(t, {
+        redirectUris: [`${app.url}/auth/providers/company/callback`],
+        clientId: CLIENT.clientId,
+      })
+      const values = { issuer: issuer.url, ...CLIENT }
+      for (const [name, of, message] of [
+        ['partner', values, /set by sixwire\.config\.ts/],
+        ['company', { issuer: issuer.url, clientId: 'shop' }, /clientSecret/],
+        ['__proto__', values, /no such option/],
+        ['idpa', values, /this name is taken/],
+      ] as const) {
+        const refused = await change(app, admin, 0, provider(name, of))
+        assert.deepEqual([refused.status, message.test(refused.text)], [400, true], refused.text)
+      }
+      const unreachable = await change(app, admin, 0, provider('company', { ...values, issuer: app.url }))
+      assert.equal(codeOf(unreachable), 'SETTINGS_REFUSED')
+      const done = await change(app, admin, 0, provider('company', values), '?force=true')
+      assert.equal(done.status, 200, done.text)
+
+      const { providers } = (await app.request('GET', '/auth/providers')).body
+      assert.deepEqual(
+        providers.map(({ name }: { name: string }) => name),
+        ['partner', 'company'],
+      )
+      const begun = await app.request('GET', '/auth/providers/company?redirect=/', {})
+      assert.match(begun.headers.get('location')!, new RegExp(`^${issuer.url}.*client_id=shop`))
+      const secret = await optionOf(app, admin, 'auth.providers.company.clientSecret')
+      assert.deepEqual([secret.value, secret.isSecret, secret.source], ['***', true, 'console'])
+      assert.equal(
+        (await optionOf(app, admin, 'auth.providers.partner.issuer')).lockedBy,
+        'sixwire.config.ts',
+      )
+      const moved = await change(app, admin, 1, { 'auth.providers.company.issuer': app.url }, '?force=true')
+      assert.equal(
+        moved.body.error.details.issues[0].path,
+        '/body/values/auth.providers.company.clientSecret',
+      )
+      const gone = await change(
+        app,
+        admin,
+        1,
+        provider('company', { issuer: null, clientId: null, clientSecret: null }),
+        '?force=true',
+      )
+      assert.equal(gone.status, 200, gone.text)
+      assert.equal((await app.request('GET', '/auth/providers/company')).status, 400)
     })
 
     test('of two administrators the second is told; versions are listed, and one is restored', async (t) => {

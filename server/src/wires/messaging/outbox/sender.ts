@@ -18,6 +18,14 @@ const REQUEST_MS = 14_000
 /** Who has it sent, and the id of the message. */
 type Call = { id: string; caller: Caller }
 
+/** What is sent from a template, and in which language if that is known. */
+type Templated = {
+  to: string
+  template: string
+  data: Record<string, unknown>
+  language?: string | undefined
+}
+
 type Sent<C extends Channel> = { messageId: string; status: 'sent'; channel: C; to: string }
 
 /** Checks what is to be sent, who may send it, and hands it to the outbox. */
@@ -35,16 +43,14 @@ export type Sender = {
       attachments?: AttachmentInput[]
     },
   ): Promise<Sent<'email'>>
-  templated(
-    mail: Call & { to: string; template: string; data: Record<string, unknown> },
-  ): Promise<Sent<'email'>>
+  templated(mail: Call & Templated): Promise<Sent<'email'>>
   text<C extends 'sms' | 'whatsapp'>(
     text: Call & { channel: C; to: string; body: string; media?: NonNullable<OutgoingText['media']> },
   ): Promise<Sent<C>>
   /** The steps that queue a mail of the service itself. */
-  ownMail(mail: { id: string; to: string; template: string; data: Record<string, unknown> }): Promise<Step[]>
+  ownMail(mail: { id: string } & Templated): Promise<Step[]>
   /** The steps that queue an SMS of the service itself. */
-  ownText(text: { id: string; to: string; template: string; data: Record<string, unknown> }): Promise<Step[]>
+  ownText(text: { id: string } & Templated): Promise<Step[]>
 }
 
 /** @param options.domain what Message-IDs end with */
@@ -124,10 +130,10 @@ export function createSender(
       return send({ id, caller, recipient: to.join(', '), keys, subject, template: null, content })
     },
 
-    async templated({ id, caller, to, template, data }) {
+    async templated({ id, caller, to, template, data, language }) {
       const { address, key } = parseAddress(to, '/body/to')
       checkReceivers(caller, 'email', [key])
-      const rendered = await templates.render(template, data, '/body/data')
+      const rendered = await templates.render(template, data, { language })
       const content = { channel: 'email', mail: mailTo(id, [address], rendered) } as const
       const { subject } = rendered
       return send({ id, caller, recipient: address, keys: [key], subject, template, content })
@@ -139,12 +145,12 @@ export function createSender(
       return send({ id, caller, recipient: to, keys: [to], subject: null, template: null, content })
     },
 
-    async ownMail({ id, to, template, data }) {
+    async ownMail({ id, to, template, data, language }) {
       needProvider('email')
       const { address, key } = parseAddress(to, '/to')
       const content = {
         channel: 'email',
-        mail: mailTo(id, [address], await templates.render(template, data)),
+        mail: mailTo(id, [address], await templates.render(template, data, { language })),
       } as const
       // Its subject may say what only its receiver should know.
       return outbox.insertSql({
@@ -158,9 +164,9 @@ export function createSender(
       })
     },
 
-    async ownText({ id, to, template, data }) {
+    async ownText({ id, to, template, data, language }) {
       needProvider('sms')
-      const body = await templates.renderText(template, data)
+      const body = await templates.renderText(template, data, { language })
       const content = { channel: 'sms', text: { id, to, body } } as const
       return outbox.insertSql({
         id,

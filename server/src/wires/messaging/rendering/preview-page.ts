@@ -3,12 +3,20 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { Clock } from '../../../base/clock.ts'
 import { deriveKey } from '../../../base/crypto.ts'
 import { answer, type Answer } from '../../../http/route.ts'
+import type { StoredText } from './template-texts.ts'
 
 /** The path of the page that shows the HTML of a mail in a frame. */
 export const PREVIEW_PATH = '/messaging/preview'
 
 /** What a page shows: a template with values, or a message whose content is still stored. */
-export type PreviewSubject = { template: string; data: Record<string, unknown> } | { messageId: string }
+export type PreviewSubject =
+  | {
+      template: string
+      data: Record<string, unknown>
+      language?: string | undefined
+      draft?: StoredText | undefined
+    }
+  | { messageId: string }
 
 /** Which colours a mail is shown in that is made for both. */
 export const SCHEMES = ['light', 'dark'] as const

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 import { asset } from '../../../base/asset.ts'
 import { StartError } from '../../../base/start-error.ts'
+import { isLanguage } from '../language.ts'
 import { readTemplate, type Template } from './mustache-template.ts'
 
 const BUILT_IN = fileURLToPath(asset('wires/messaging/templates/'))
@@ -21,6 +22,11 @@ export type TemplateSource = { file: string; text: string; isBuiltIn: boolean }
 export type TemplateFiles = {
   /** The application's file, or else the built-in one. */
   source(file: string): Promise<TemplateSource | undefined>
+  /** The application's file. */
+  own(file: string): Promise<TemplateSource | undefined>
+  builtIn(file: string): Promise<TemplateSource | undefined>
+  /** The languages in which the application has a template: of `order.de.html` it is `de`. */
+  languages(name: string): Promise<string[]>
   /** The names of all templates of mails, sorted. */
   names(): Promise<string[]>
   /** The names of all templates of text messages, sorted. */
@@ -29,17 +35,25 @@ export type TemplateFiles = {
 
 /** @param folder the application's templates; it need not exist */
 export function createTemplateFiles(folder: string): TemplateFiles {
+  /** The files of an extension: their names without it. */
+  async function stemsOf(place: string, extension: '.html' | '.txt'): Promise<string[]> {
+    const files = (await readdir(place).catch(unlessMissing)) ?? []
+    return files.filter((file) => file.endsWith(extension)).map((file) => file.slice(0, -extension.length))
+  }
+
   async function namesOf(extension: '.html' | '.txt'): Promise<string[]> {
-    const files = await Promise.all(
-      [folder, BUILT_IN].map(async (place) => (await readdir(place).catch(unlessMissing)) ?? []),
-    )
-    const templateFiles = files
-      .flat()
-      .filter((file) => file.endsWith(extension))
-      .map((file) => file.slice(0, -extension.length))
-    return [...new Set(templateFiles)]
-      .filter((name) => TEMPLATE_NAME.test(name) && name !== LAYOUT)
-      .toSorted()
+    const stems = await Promise.all([folder, BUILT_IN].map((place) => stemsOf(place, extension)))
+    const templates = stems.flat().flatMap((stem) => {
+      const [name = '', language] = stem.split('.', 2)
+      return language === undefined || isLanguage(language) ? [name] : []
+    })
+    return [...new Set(templates)].filter((name) => TEMPLATE_NAME.test(name) && name !== LAYOUT).toSorted()
+  }
+
+  async function open(place: string, file: string): Promise<TemplateSource | undefined> {
+    const path = join(place, file)
+    const text = await readFile(path, 'utf8').catch(unlessMissing)
+    return text === undefined ? undefined : { file: path, text, isBuiltIn: place === BUILT_IN }
   }
 
   const names = (): Promise<string[]> => namesOf('.html')
@@ -50,13 +64,16 @@ export function createTemplateFiles(folder: string): TemplateFiles {
       const [texts, mails] = await Promise.all([namesOf('.txt'), names()])
       return texts.filter((name) => !mails.includes(name))
     },
-    async source(file) {
-      for (const place of [folder, BUILT_IN]) {
-        const path = join(place, file)
-        const text = await readFile(path, 'utf8').catch(unlessMissing)
-        if (text !== undefined) return { file: path, text, isBuiltIn: place === BUILT_IN }
-      }
-      return undefined
+    own: (file) => open(folder, file),
+    builtIn: (file) => open(BUILT_IN, file),
+    source: async (file) => (await open(folder, file)) ?? open(BUILT_IN, file),
+    async languages(name) {
+      const stems = await Promise.all([stemsOf(folder, '.html'), stemsOf(folder, '.txt')])
+      return stems
+        .flat()
+        .filter((stem) => stem.startsWith(`${name}.`))
+        .map((stem) => stem.slice(name.length + 1))
+        .filter(isLanguage)
     },
   }
 }

@@ -1,7 +1,9 @@
 import type { TemplateValue } from './mustache-template.ts'
 
-/** What every template has without the caller, and the layout besides. */
-const GIVEN = { template: ['app', 'appUrl'], layout: ['app', 'appUrl', 'content', 'subject'] }
+/** What every template has without the caller. */
+export const GIVEN_TO_ALL = ['app', 'appUrl', 'appColor', 'appColorText']
+
+const GIVEN = { template: GIVEN_TO_ALL, layout: [...GIVEN_TO_ALL, 'content', 'language', 'subject'] }
 
 /** Whether a value is given by the server, and not by the caller. */
 export const givenBy = (place: keyof typeof GIVEN, { name }: TemplateValue): boolean =>

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../../testing/engines.ts'
 import { createTemplates, type Templates } from './templates.ts'
 import { anyText } from '../../../testing/any-text.ts'
 
-const APP = { app: 'Shop & Co', appUrl: 'https://shop.example' }
+const APP = { app: 'Shop & Co', appUrl: 'https://shop.example', color: '#1d4ed8' }
 const LINK = 'https://shop.example/verify?token=a-b_c&next=%2F'
 
 /** What auth gives each built-in template; optional values are in brackets. */
@@ -256,7 +256,10 @@ describe('a name', () => {
     })
 
   test('that is wrong is told of beside the place of the data', async () => {
-    assert.equal((await issuesOf(builtIn.render('nope', {}, '/mail/0/data')))[0]?.path, '/mail/0/template')
+    assert.equal(
+      (await issuesOf(builtIn.render('nope', {}, { at: '/mail/0/data' })))[0]?.path,
+      '/mail/0/template',
+    )
   })
 })
 
@@ -338,7 +341,7 @@ describe('a value', () => {
       'layout.html': '{{g}}{{{content}}}',
     })
     assert.deepEqual(
-      (await issuesOf(templates.render('a', { d: 1 }, '/data'))).map(({ path }) => path),
+      (await issuesOf(templates.render('a', { d: 1 }, { at: '/data' }))).map(({ path }) => path),
       ['/data/a', '/data/b', '/data/c', '/data/e', '/data/g', '/data/f'],
     )
   })

@@ -238,7 +238,7 @@ export function logEndpoints(wire: LogParts) {
         const subject = wire.previews.open(token)
         if (!subject) throw errors.not_found({ message: 'This preview has expired: open it again.' })
         if ('template' in subject) {
-          const { html } = await wire.templates.render(subject.template, subject.data)
+          const { html } = await wire.templates.render(subject.template, subject.data, subject)
           return previewPage(html, scheme)
         }
         const content = await getMessageContent(wire.db, wire.contentKey, subject.messageId)

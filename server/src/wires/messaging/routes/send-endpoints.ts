@@ -10,6 +10,7 @@ import { messagingErrors } from '../errors.ts'
 import type { CHANNELS, Channel, Providers } from '../providers/provider.ts'
 import { phoneFault, recipientsFault, whatsAppFault } from '../messages/recipients.ts'
 import { Line } from './schemas.ts'
+import { LANGUAGE } from '../language.ts'
 import type { Sender } from '../outbox/sender.ts'
 
 const address = (options: { examples?: string[] } = {}) =>
@@ -146,6 +147,14 @@ export function sendEndpoints({
             {
               to: address(TO),
               template: Type.String({ minLength: 1, maxLength: 100, examples: ['magic-link'] }),
+              language: Type.Optional(
+                Type.String({
+                  pattern: LANGUAGE,
+                  description:
+                    'Of whom it is to. Without a text in it, that of the default language is sent.',
+                  examples: ['de'],
+                }),
+              ),
               data: Type.Optional(
                 Type.Record(Type.String(), Type.Unknown(), {
                   description:
@@ -159,8 +168,8 @@ export function sendEndpoints({
         ),
         reply: { 200: Type.Object({ ...Sent('email'), template: Type.String() }, { title: 'SentTemplate' }) },
       },
-      async ({ body: { to, template, data = {} }, caller, recordId }) => ({
-        ...(await sender.templated({ id: recordId, caller, to, template, data })),
+      async ({ body: { to, template, data = {}, language }, caller, recordId }) => ({
+        ...(await sender.templated({ id: recordId, caller, to, template, data, language })),
         template,
       }),
     ),

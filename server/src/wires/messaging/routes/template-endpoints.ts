@@ -4,12 +4,21 @@ import { StartError } from '../../../base/start-error.ts'
 import { json } from '../../../http/bodies.ts'
 import { endpoint } from '../../../http/route.ts'
 import type { Previews } from '../rendering/preview-page.ts'
+import { LANGUAGE } from '../language.ts'
+import { TEXT_SOURCES } from '../rendering/template-texts.ts'
 import type { TemplateDescription, Templates } from '../rendering/templates.ts'
 
 const TemplateFields = {
   name: Type.String({ examples: ['reset-password'] }),
   channel: Type.Enum(['email', 'sms']),
-  isBuiltIn: Type.Boolean({ description: 'False if it is a file of the application.' }),
+  source: Type.Enum(TEXT_SOURCES, {
+    description:
+      'Of the text in the default language. console: an administrator wrote it; application: it is a file.',
+  }),
+  isBuiltIn: Type.Boolean({ description: 'Whether that text is the built-in one.' }),
+  languages: Type.Array(Type.String({ examples: ['en'] }), {
+    description: 'Those that it has texts in, the default one first.',
+  }),
   subject: Type.Optional(
     Type.String({ description: 'As it is written.', examples: ['Your order {{number}}'] }),
   ),
@@ -26,6 +35,39 @@ const MessageTemplate = Type.Object(TemplateFields, { title: 'MessageTemplate' }
 const Name = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 100, examples: ['reset-password'] }),
 })
+
+const Part = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
+
+const Written = {
+  subject: Part('Of a mail.'),
+  html: Part('Of a mail, as a template.'),
+  text: Part('Of a text message; of a mail instead of that made from its HTML.'),
+}
+
+const TemplateWithTexts = Type.Object(
+  {
+    ...TemplateFields,
+    texts: Type.Array(
+      Type.Object(
+        {
+          language: Type.String({ examples: ['en'] }),
+          source: Type.Enum(TEXT_SOURCES),
+          file: Type.Optional(
+            Type.String({ description: 'Of the application, which has this text: it is changed there.' }),
+          ),
+          ...Written,
+          error: Type.Optional(Type.String({ description: 'What is wrong with the file.' })),
+        },
+        { title: 'TemplateText' },
+      ),
+      {
+        description:
+          'As they are written, by languages. Administrators write one as the options messaging.texts.NAME.LANGUAGE.subject, .html and .text of PATCH /core/settings.',
+      },
+    ),
+  },
+  { title: 'MessageTemplateTexts' },
+)
 
 const RenderedTemplate = Type.Object(
   {
@@ -50,13 +92,19 @@ export const templateEndpoints = ({ templates, previews }: { templates: Template
       description: 'The built-in ones and those of the application, by name.',
       access: 'operator',
       reply: {
-        200: Type.Object({ templates: Type.Array(MessageTemplate) }, { title: 'MessageTemplateList' }),
+        200: Type.Object(
+          {
+            templates: Type.Array(MessageTemplate),
+            language: Type.String({ description: 'The default language.', examples: ['en'] }),
+          },
+          { title: 'MessageTemplateList' },
+        ),
       },
     },
     async () => {
       const names = [...(await templates.names()), ...(await templates.textNames())].toSorted()
       const all = await Promise.all(names.map((name) => templates.describe(name)))
-      return { templates: all.filter((one) => one !== undefined) }
+      return { templates: all.filter((one) => one !== undefined), language: templates.language }
     },
   ),
   get: endpoint(
@@ -64,10 +112,13 @@ export const templateEndpoints = ({ templates, previews }: { templates: Template
       summary: 'Get a template',
       access: 'operator',
       params: Name,
-      reply: { 200: MessageTemplate },
+      reply: { 200: TemplateWithTexts },
       errors: [errors.not_found],
     },
-    ({ params: { name } }) => requireTemplate(templates, name),
+    async ({ params: { name } }) => ({
+      ...(await requireTemplate(templates, name)),
+      texts: await templates.texts(name),
+    }),
   ),
   preview: endpoint(
     {
@@ -85,6 +136,15 @@ export const templateEndpoints = ({ templates, previews }: { templates: Template
                 examples: [{ link: 'https://app.example/reset' }],
               }),
             ),
+            language: Type.Optional(Type.String({ pattern: LANGUAGE, examples: ['en'] })),
+            draft: Type.Optional(
+              Type.Object(Written, {
+                additionalProperties: false,
+                description:
+                  'A text that is not saved, also of a template that does not exist yet. It is checked as a change is.',
+                examples: [{ subject: 'Hello', html: '<p>Follow <a href="{{link}}">this link</a>.</p>' }],
+              }),
+            ),
           },
           { title: 'PreviewTemplateRequest' },
         ),
@@ -92,13 +152,20 @@ export const templateEndpoints = ({ templates, previews }: { templates: Template
       reply: { 200: RenderedTemplate },
       errors: [errors.not_found],
     },
-    async ({ params: { name }, body }) => {
-      const { channel, sample } = await requireTemplate(templates, name)
-      const data = body.data ?? sample
+    async ({ params: { name }, body: { data, language, draft } }) => {
+      const fault = draft && (await templates.faultOf(name, language ?? templates.language, draft))
+      if (fault !== undefined) throw invalid({ path: '/body/draft', message: fault })
+      const { channel, sample } = draft
+        ? templates.describeDraft(name, draft)
+        : await requireTemplate(templates, name)
+      const subject = { template: name, data: data ?? sample, language, draft }
       try {
-        if (channel === 'sms') return { text: await templates.renderText(name, data) }
-        const page = previews.addressOf({ template: name, data })
-        return { ...(await templates.render(name, data)), ...(page !== undefined && { page }) }
+        if (channel === 'sms') return { text: await templates.renderText(name, subject.data, subject) }
+        const page = previews.addressOf(subject)
+        return {
+          ...(await templates.render(name, subject.data, subject)),
+          ...(page !== undefined && { page }),
+        }
       } catch (error) {
         if (!(error instanceof StartError)) throw error
         const { error: message } = await requireTemplate(templates, name)

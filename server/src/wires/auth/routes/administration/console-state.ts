@@ -1,7 +1,10 @@
+import { paletteOf } from '../../../../base/color.ts'
 import { Type } from '../../../../base/schema.ts'
 import { endpoint } from '../../../../http/route.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import type { FirstAdmin } from '../../administration/first-admin.ts'
+
+const DayAndNight = Type.Array(Type.String({ examples: ['#3b4cf0'] }), { minItems: 2, maxItems: 2 })
 
 /** The endpoint of what the page of the console shows before anybody is signed in. */
 export const consoleState = ({
@@ -18,6 +21,12 @@ export const consoleState = ({
         200: Type.Object(
           {
             name: Type.String({ description: 'Of the installation.' }),
+            colors: Type.Optional(
+              Type.Object(
+                { accent: DayAndNight, fill: DayAndNight, tint: DayAndNight },
+                { description: 'Made of the colour of the application, by day and by night.' },
+              ),
+            ),
             production: Type.Boolean(),
             firstRun: Type.Boolean({
               description: 'Whether the next account that registers becomes the administrator.',
@@ -33,6 +42,7 @@ export const consoleState = ({
     },
     async () => ({
       name: settings.name,
+      ...(settings.color !== undefined && { colors: paletteOf(settings.color) }),
       production: settings.production,
       firstRun: await firstAdmin.isFirstRun(),
       policy: settings.policy,

@@ -31,7 +31,8 @@ export type OidcOptions = {
   scopes?: readonly string[]
 }
 
-export type OidcEntry = { kind: 'oidc' } & OidcOptions
+/** One that an administrator has set has no kind. */
+export type OidcEntry = { kind?: 'oidc' } & OidcOptions
 
 /**
  * An entry of `auth.providers`: any OpenID Connect issuer, such as Google, Okta, Keycloak or Auth0.
@@ -58,7 +59,7 @@ const SCOPES: Field = { takes: 'a list of scopes', fits: (value) => isEach(value
 /** @throws StartError with the field that is wrong */
 export function openOidc({ place, entry }: { place: ProviderPlace; entry: OidcEntry }): IdentityProvider {
   checkFields(place.option, entry, {
-    kind: TEXT,
+    kind: optional(TEXT),
     issuer: TEXT,
     clientId: TEXT,
     clientSecret: TEXT,

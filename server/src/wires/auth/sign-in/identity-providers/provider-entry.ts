@@ -30,6 +30,7 @@ export function openEntry({
     throw new StartError(`${option}: this name is taken: configure auth.${name}, or choose another name`)
   switch (entry.kind) {
     case 'oidc':
+    case undefined:
       return openOidc({ place, entry })
     case 'apple':
       return openApple({ place, entry })

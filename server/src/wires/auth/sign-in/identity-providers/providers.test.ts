@@ -108,7 +108,11 @@ describe('the identity providers of a configuration', () => {
         { Company: oidc({ issuer, ...client }) },
         /^auth\.providers\.Company: "Company" can't be a name: use up to 32 lower-case letters/,
       ],
-      [{ x: {} }, /^auth\.providers\.x: it takes oidc\(\{ … \}\), apple\(\{ … \}\) or microsoft\(\{ … \}\)$/],
+      [{ x: {} }, /^auth\.providers\.x: issuer is missing/],
+      [
+        { x: { kind: 'saml' } },
+        /^auth\.providers\.x: it takes oidc\(\{ … \}\), apple\(\{ … \}\) or microsoft\(\{ … \}\)$/,
+      ],
       [{ x: 'https://login.example' }, /^auth\.providers\.x: /],
       [{ x: null }, /^auth\.providers\.x: /],
       [
