@@ -95,13 +95,16 @@ someEngine((engine) => {
     const { transactions, total } = JSON.parse(await shell(list!, app, { TOKEN }))
     assert.deepEqual([total, transactions[0].refundedAmount], [1, 1000])
 
-    const [timeline, summary, events, replay] = ours
+    const [timeline, summary, aggregate, events, replay] = ours
     const { entries } = JSON.parse(await shell(timeline!, app, environment))
     const states = entries.filter(({ kind }: { kind: string }) => kind === 'status')
     assert.equal(states.at(-1).status, 'partially_refunded')
     const { sums } = JSON.parse(await shell(summary!, app, { TOKEN }))
     const refunded = sums.find(({ status }: { status: string }) => status === 'partially_refunded')
     assert.deepEqual([refunded.captured, refunded.refunded, refunded.exponent], ['2500', '1000', 2])
+    const { data } = JSON.parse(await shell(aggregate!, app, { TOKEN }))
+    const euros = data.find(({ by }: { by: { currency: string } }) => by.currency === 'EUR')
+    assert.equal(euros.sum.refundedAmount, '10.00')
     const inbox = `/pay/events?transactionId=${transactionId}`
     await until(async () => (await app.request('GET', inbox, { token: TOKEN })).body.events.length > 0)
     const stored = JSON.parse(await shell(events!, app, environment)).events

@@ -1,4 +1,5 @@
 import { confirm } from '../../parts/dialog.tsx'
+import type { ListFilter } from '../../parts/filters.tsx'
 import { Late } from '../../parts/late.tsx'
 import { List } from '../../parts/list.tsx'
 import { queryValue, sortInPlace } from '../../parts/router.tsx'
@@ -61,6 +62,13 @@ const columns: readonly ListColumn<UserSummary>[] = [
   },
 ]
 
+const ACTIVE_SINCE: ListFilter = {
+  kind: 'text',
+  name: 'activeSince',
+  label: 'Active since',
+  type: 'datetime-local',
+}
+
 const loadPane = async () => ({ default: (await import('./pane.tsx')).UserPane })
 
 /** All accounts, and one of them with everything that it has. */
@@ -98,7 +106,8 @@ export default function Users() {
         },
         { kind: 'text', name: 'since', label: 'Created from', type: 'datetime-local' },
         { kind: 'text', name: 'until', label: 'Created before', type: 'datetime-local' },
-        { kind: 'text', name: 'activeSince', label: 'Active since', type: 'datetime-local' },
+        // A link of the overview sets it.
+        ...(queryValue('activeSince') === undefined ? [] : [ACTIVE_SINCE]),
       ]}
       empty={<p>No accounts yet. Add a user, or let people register.</p>}
       buttons={(again) => (
