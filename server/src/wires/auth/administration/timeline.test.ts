@@ -120,7 +120,16 @@ describe('the timeline of a user', () => {
       assert.deepEqual(await codeOf(at, key), [403, 'FORBIDDEN'])
       assert.deepEqual(await codeOf('/auth/users/nobody/timeline', admin.token), [404, 'NOT_FOUND'])
       assert.deepEqual(await codeOf('/auth/users/nobody/notes', admin.token), [404, 'NOT_FOUND'])
-      for (const cursor of ['x', Buffer.from('{"payments":1}').toString('base64url')])
+      for (const text of ['', ' ', 'a'.repeat(5_001), 'a\0b', '\ud800']) {
+        const path = `/auth/users/${user._id}/notes`
+        const { status } = await app.request('POST', path, { token: admin.token, body: { text } })
+        assert.equal(status, 400, JSON.stringify(text.slice(0, 5)))
+      }
+      for (const cursor of [
+        'x',
+        Buffer.from('{"documents":"x y"}').toString('base64url'),
+        Buffer.from('{"payments":1}').toString('base64url'),
+      ])
         assert.deepEqual(await codeOf(`${at}?cursor=${cursor}`, admin.token), [400, 'VALIDATION_ERROR'])
     })
   })
