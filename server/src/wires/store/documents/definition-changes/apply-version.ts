@@ -7,11 +7,12 @@ import type { AuditEntry } from '../../../../kernel/audit/audit.ts'
 import type { Job, NotYet } from '../../../../kernel/jobs/job.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import { unloggedIn, type Collections, type CollectionSet } from '../definition/collections.ts'
-import { haveSameEntries, type Definition } from '../storage/entries/index-definition.ts'
+import { hasAll } from '../storage/entries/index-definition.ts'
 import type { Indexes } from '../storage/indexes/indexes.ts'
 import { UnfitIndex } from '../storage/indexes/required-indexes.ts'
 import { newLogSql, unloggedSql } from '../storage/sql/unlogged.ts'
 import { checkDocuments, NOTHING_READ, type DocumentsReport } from './check-documents.ts'
+import { checkUnique } from './check-unique.ts'
 import { readChanged, type Configured } from './read-definitions.ts'
 import { definitionIn, readStored, type StoredDefinitions } from './stored-definitions.ts'
 import {
@@ -103,7 +104,7 @@ async function activate(apply: Apply, row: VersionRow, stopping: AbortSignal): P
   const now = collections.set
   const next = await nextSet(apply, row)
   let report = await checkVersion(apply, row, next, stopping)
-  if (await buildIndexes(apply.indexes, now, next, stopping))
+  if (await buildIndexes(apply, row.collection, next, stopping))
     // What was written while they were built.
     report = await checkVersion(apply, row, next, stopping)
   const [before] = await db.all(selectNowSql(row.collection))
@@ -168,11 +169,12 @@ const unfitReason = ({ documents, unfit, examples: [first] }: DocumentsReport): 
  * @throws RefusedVersion
  */
 async function buildIndexes(
-  indexes: Indexes,
-  now: CollectionSet,
+  { db, indexes, collections }: Apply,
+  collection: string,
   next: CollectionSet,
   stopping: AbortSignal,
 ): Promise<boolean> {
+  const now = collections.set
   await indexes.declare([...now.indexes, ...next.indexes], now.indexes)
   try {
     await indexes.complete(() => stopping.throwIfAborted(), { only: (one) => !hasAll(now.indexes, [one]) })
@@ -180,20 +182,9 @@ async function buildIndexes(
     if (error instanceof UnfitIndex)
       throw new RefusedVersion({
         reason: `${error.reason}: change or delete what does not fit, then send it again`,
+        duplicates: await checkUnique(db, collection, { now, next }, stopping),
       })
     throw error
   }
   return !hasAll(now.indexes, next.indexes)
 }
-
-/** Whether indexes have all that others have. */
-const hasAll = (indexes: readonly Definition[], others: readonly Definition[]): boolean =>
-  others.every((other) =>
-    indexes.some(
-      (one) =>
-        one.collection === other.collection &&
-        one.isUnique === other.isUnique &&
-        one.byOwner === other.byOwner &&
-        haveSameEntries(one, other),
-    ),
-  )

@@ -5,7 +5,7 @@ import type { JobKind } from '../../../../kernel/jobs/job.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import { storeErrors } from '../../errors.ts'
 import type { CollectionDeclaration } from '../definition/collection-option.ts'
-import type { CollectionSet } from '../definition/collections.ts'
+import type { Collections, CollectionSet } from '../definition/collections.ts'
 import { versionsOf } from '../language/etag.ts'
 import { checkSchemaSize, faultOfBody, readChanged, type Configured } from './read-definitions.ts'
 import { definitionIn, readStored, type StoredDefinitions } from './stored-definitions.ts'
@@ -24,6 +24,7 @@ const LOOK_MS = 25
 export type DefinitionContext = Pick<WireContext, 'clock'> & {
   /** Refuses writes during a restore. */
   readonly db: WireContext['db']
+  readonly collections: Collections
   readonly configured: Configured
   readonly configFile: string
   readonly stored: StoredDefinitions

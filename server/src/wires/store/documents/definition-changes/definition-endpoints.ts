@@ -10,6 +10,7 @@ import { CollectionName } from '../language/collection-name.ts'
 import { etagOf } from '../language/etag.ts'
 import { IfMatch } from '../routes/request-schemas.ts'
 import { checkDocuments } from './check-documents.ts'
+import { checkUnique } from './check-unique.ts'
 import {
   defineCollection,
   definitionOf,
@@ -27,6 +28,19 @@ import { refuseSql, selectVersionsSql, type VersionRow } from './version-rows.ts
 const VERSIONS_MAX = 100
 
 const Issues = Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))
+const Duplicates = Type.Object(
+  {
+    fields: Type.Array(Type.String()),
+    documents: Type.Integer({
+      description: 'How many documents have values that another one has; counted up to 10,000.',
+    }),
+    examples: Type.Array(Type.Object({ _id: Type.String(), sameAs: Type.String() }), {
+      description: 'Ten of them, each with one that has the same values.',
+    }),
+    reason: Type.Optional(Type.String({ description: 'Why the fields of a document cannot be compared.' })),
+  },
+  { title: 'DuplicateDocuments' },
+)
 const Report = Type.Object(
   {
     reason: Type.Optional(Type.String({ description: 'Why it was refused.' })),
@@ -36,6 +50,9 @@ const Report = Type.Object(
       Type.Array(Type.Object({ _id: Type.String(), issues: Issues }), {
         description: 'The first ten of those, with their first faults.',
       }),
+    ),
+    duplicates: Type.Optional(
+      Type.Array(Duplicates, { description: 'The fields that cannot become unique, and why.' }),
     ),
   },
   { title: 'DefinitionReport' },
@@ -217,7 +234,9 @@ async function dryRun(
   signal: AbortSignal,
 ) {
   const next = await readNext(context, name, definition)
-  const report = await checkDocuments(context.db, next.declared.get(name)!, () => signal.throwIfAborted())
+  const { db, collections } = context
+  const documents = await checkDocuments(db, next.declared.get(name)!, () => signal.throwIfAborted())
+  const duplicates = await checkUnique(db, name, { now: collections.set, next }, signal)
   const { active } = await readNow(context, name)
   return answer(
     {
@@ -225,7 +244,7 @@ async function dryRun(
       source: definitionOf(active) ? ('stored' as const) : ('none' as const),
       definition: definitionOf(active),
       ...(active && { version: active.version }),
-      report,
+      report: { ...documents, ...(duplicates.length > 0 && { duplicates }) },
     },
     { status: 200 },
   )

@@ -119,9 +119,15 @@ eachEngine((engine) => {
     const { token } = await registerAs(app, 'admin')
     const books = definer(app, token)
     const [, second] = (await create(app, token, [{ slug: 'a' }, { slug: 'a' }])).body.data
+    const [{ _id: sameAs }, { _id }] = (await app.request('GET', '/store/books', { token })).body.data
+    const tried = await books.put({ unique: ['slug'] }, { query: '?dryRun=true' })
+    const [found] = tried.body.report.duplicates
+    assert.deepEqual([found.fields, found.documents, found.examples.length], [['slug'], 2, 1])
+    assert.deepEqual(Object.values(found.examples[0]).toSorted(), [_id, sameAs].toSorted())
     const refused = await books.put({ unique: ['slug'] })
     assert.deepEqual([refused.status, refused.body.error.code], [409, 'DEFINITION_REFUSED'])
     assert.match(refused.body.error.message, /slug/)
+    assert.deepEqual(refused.body.error.details.duplicates, [found], 'the refusal has what the dry run has')
     assert.equal((await create(app, token, { slug: 'a' })).status, 201, 'writes go on')
     assert.equal((await app.request('DELETE', `/store/books/${second._id}`, { token })).status, 200)
     const { data } = (await app.request('GET', '/store/books', { token })).body
@@ -136,6 +142,47 @@ eachEngine((engine) => {
     assert.equal((await books.put({})).status, 200)
     // Other servers may still need it for a second.
     await until(async () => (await create(app, token, { slug: 'b' })).status === 201)
+  })
+
+  test('a dry run finds what cannot become unique: together, in lists, in other cases, among many', async (t) => {
+    const app = await startApp(t, engine)
+    const { token } = await registerAs(app, 'admin')
+    const books = definer(app, token)
+    const many = Array.from({ length: 300 }, (_, at) => ({
+      slug: `Long-${at % 280}`,
+      place: { shelf: at % 150, row: at },
+    }))
+    await create(app, token, [
+      ...many,
+      { tags: ['a', 'b'] },
+      { tags: ['b', 'c', 'a'] },
+      { tags: ['c'] },
+      { slug: 'LONG-279' },
+    ])
+    await create(app, token, { slug: null, both: [{ a: 1 }], and: [{ b: 1 }, { b: 2 }] })
+    const unique = [
+      'tags',
+      { fields: ['slug'], ignoreCase: true },
+      ['place.shelf', 'place.row'],
+      ['both.a', 'and.b'],
+    ]
+    const { report } = (await books.put({ unique }, { query: '?dryRun=true' })).body
+    assert.deepEqual(
+      report.duplicates.map(
+        (one: { fields: string[]; documents: number; examples: unknown[]; reason?: string }) => [
+          one.fields.join(),
+          one.documents,
+          one.examples.length,
+          one.reason?.replace(/document \S+/, 'document'),
+        ],
+      ),
+      [
+        ['tags', 3, 3, undefined],
+        ['slug', 42, 10, undefined],
+        ['both.a,and.b', 0, 0, 'in the document both.a and and.b are in two arrays'],
+      ],
+    )
+    assert.equal((await books.put({ unique: [['place.shelf', 'place.row']] })).status, 200)
   })
 
   test('another server knows within a second, and its streams are reset', async (t) => {

@@ -35,6 +35,7 @@ export function openDefinitions(
   const served: DefinitionContext = {
     ...context,
     db: nouns.db,
+    collections: nouns.collections,
     configured,
     configFile: configFileName(settings.appDir) ?? 'the configuration',
     stored,

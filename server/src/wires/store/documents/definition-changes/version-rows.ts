@@ -2,6 +2,7 @@ import { requireRow, type Step, type StepWith } from '../../../../db/database.ts
 import { sql, type Sql } from '../../../../db/sql.ts'
 import { errors, type ApiError } from '../../../../base/errors.ts'
 import type { CollectionDeclaration } from '../definition/collection-option.ts'
+import type { Duplicates } from '../storage/indexes/find-duplicates.ts'
 import type { DocumentsReport } from './check-documents.ts'
 
 export type VersionState = 'pending' | 'active' | 'past' | 'refused'
@@ -23,7 +24,11 @@ export type VersionRow = {
 export type StoredDefinition = { readonly collection: string; readonly definition: CollectionDeclaration }
 
 /** What became of a version: how far it is, and why it was refused. */
-export type VersionReport = Partial<DocumentsReport> & { readonly reason?: string }
+export type VersionReport = Partial<DocumentsReport> & {
+  readonly reason?: string
+  /** What keeps fields from becoming unique. */
+  readonly duplicates?: Duplicates[]
+}
 
 const COLUMNS = sql`collection, version, state, definition, report, created_by, actor, created_at, finished_at`
 
