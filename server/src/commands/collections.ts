@@ -150,38 +150,22 @@ async function push(
   return (await pushAll(app, found)) ? 0 : 1
 }
 
-/** Relations may lead to a definition that comes later: what is refused is tried again, as long as another one is taken. */
+/** All of them, or none: their relations may lead to each other. */
 async function pushAll(app: App, found: readonly Difference[]): Promise<boolean> {
-  const refused = new Map<Difference, string>()
-  for (
-    let left = found, before = Infinity;
-    left.length > 0 && left.length < before;
-    left = [...refused.keys()]
-  ) {
-    before = left.length
-    refused.clear()
-    for (const one of left) {
-      const reason = await pushOne(app, one)
-      if (reason !== undefined) refused.set(one, reason)
-    }
-  }
-  for (const [{ name }, reason] of refused) console.error(`${name}: ${reason}`)
-  return refused.size === 0
-}
-
-/** @returns why it is refused */
-async function pushOne(app: App, { name, file }: Difference): Promise<string | undefined> {
-  const { definitions } = app.service('store')
+  const changes = found.map(({ name, file }) => ({ name, definition: file ?? null, at: `${name}: ` }))
   try {
-    const change = { name, definition: file ?? null, ifMatch: undefined, actor: COMMAND_LINE }
-    const { state, report } = await definitions.define(change)
-    if (state === 'refused') return `refused: ${report?.reason}`
-    console.log(
-      `${name}: ${state === 'active' ? 'in force' : 'waits until a server that runs has checked it'}`,
-    )
-    return undefined
+    const pushed = await app.service('store').definitions.define(changes, COMMAND_LINE)
+    for (const { name, state, report } of pushed)
+      if (state !== 'refused')
+        console.log(
+          `${name}: ${state === 'active' ? 'in force' : 'waits until a server that runs has checked it'}`,
+        )
+      else if (report?.causedBy === undefined) console.error(`${name}: refused: ${report?.reason}`)
+    if (pushed.every(({ state }) => state !== 'refused')) return true
   } catch (error) {
-    if (error instanceof ApiError) return error.message.replace('/body', '')
-    throw error
+    if (!(error instanceof ApiError)) throw error
+    console.error(error.message)
   }
+  console.error('No definition has changed.')
+  return false
 }

@@ -26,6 +26,8 @@ export type StoredDefinition = { readonly collection: string; readonly definitio
 /** What became of a version: how far it is, and why it was refused. */
 export type VersionReport = Partial<DocumentsReport> & {
   readonly reason?: string
+  /** The collection at fault, if it is another one that was sent with it. */
+  readonly causedBy?: string
   /** What keeps fields from becoming unique. */
   readonly duplicates?: Duplicates[]
 }
