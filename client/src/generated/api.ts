@@ -2318,6 +2318,12 @@ type RestorePreview = {
     archived: number
     stored: number
   }[]
+  /** The definitions of the archive, by the names of their collections. */
+  definitions: {
+    name: string
+    /** Whether the collection has no definition here, so that the one of the archive comes into force, the same, or another one, which stays. */
+    here: 'none' | 'same' | 'other'
+  }[]
 }
 
 type Restored = {

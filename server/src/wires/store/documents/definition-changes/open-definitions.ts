@@ -3,6 +3,7 @@ import { configFileName } from '../../../../kernel/config/config-file.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import type { Collections, CollectionsOptions } from '../definition/collections.ts'
 import type { Indexes } from '../storage/indexes/indexes.ts'
+import { createArchivedDefinitions } from './archived-definitions.ts'
 import { createVersionJobs } from './apply-version.ts'
 import {
   defineCollections,
@@ -52,6 +53,8 @@ export function openDefinitions(
         return rows.map((row) => ({ name: row.collection, state: row.state, report: reportIn(row) }))
       },
     },
+    /** For backups. */
+    archived: createArchivedDefinitions(context, { stored, jobs }, { configured }),
     refresh: () => stored.refresh(),
     start: () => stored.start(),
     close: () => stored.close(),
