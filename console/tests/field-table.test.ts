@@ -4,7 +4,9 @@ import { describe, test } from 'node:test'
 
 import fc from 'fast-check'
 
-import { fieldsOf, moved, othersOf, withFields } from '../src/screens/data/definition/field-table.ts'
+import { fieldsIn, moved, rowsOf } from '../src/screens/data/definition/field-rows.ts'
+import { fieldsOf, othersOf } from '../src/screens/data/definition/field-table.ts'
+import { withFields } from '../src/screens/data/definition/written-fields.ts'
 import { groupsOf, withGroup, withoutGroup } from '../src/screens/data/definition/unique-groups.ts'
 import {
   isFieldName,
@@ -285,14 +287,7 @@ describe('the table of fields', () => {
     }
     const fields = fieldsOf(before)
     assert.deepEqual(fields.map(typeOf), ['text', 'json', 'integer'])
-    const next = withFields(
-      before,
-      moved(
-        fields.map((field) => ({ field })),
-        2,
-        -1,
-      ).map(({ field }) => field),
-    )
+    const next = withFields(before, fieldsIn(moved(rowsOf(fields), 2, -1)))
     assert.equal(
       text(next),
       text({ schema: { properties: { a: { type: 'string' }, c: { type: 'integer' }, b: { oneOf: [] } } } }),

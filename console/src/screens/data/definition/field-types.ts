@@ -122,6 +122,9 @@ export function typeOf({
   return shapes.find((type) => hasShape(schema, type)) ?? 'json'
 }
 
+/** Whether a value of the type has no input of its own: it is edited as any JSON. */
+export const isJson = (type: FieldType): boolean => ['json', 'object', 'objects'].includes(type)
+
 /** The details of a type that are keywords of its schema. */
 export const detailsOf = (type: FieldType): readonly string[] =>
   type in SHAPES ? SHAPES[type as keyof typeof SHAPES].details : type === 'objects' ? ITEMS : []
