@@ -59,7 +59,7 @@ const program = (given: { url: string; dataDir: string; file: string; step: numb
   const indexes = createIndexes(context, { isByOwner: () => false, hasAutomatic: false })
   const definitions = createArchivedDefinitions(
     context,
-    { stored: { refresh: async () => undefined }, jobs: { enqueueSql: () => sql\`select 1\` } },
+    { stored: { refresh: async () => undefined }, versionJobs: { enqueueSql: () => sql\`select 1\` } },
     { configured: { policy: 'open', options: { collections: {}, user: {}, indexes: {} } } },
   )
   const restores = createRestores(context, { objects, backups, indexes, definitions })

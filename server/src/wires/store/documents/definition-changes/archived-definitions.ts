@@ -27,7 +27,7 @@ export type ComparedDefinition = { name: string; here: 'none' | 'same' | 'other'
  */
 export function createArchivedDefinitions(
   { db, clock, audit }: Pick<WireContext, 'db' | 'clock' | 'audit'>,
-  { stored, jobs }: { stored: StoredDefinitions; jobs: JobKind<VersionGroup> },
+  { stored, versionJobs }: { stored: StoredDefinitions; versionJobs: JobKind<VersionGroup> },
   { configured }: { configured: Configured },
 ) {
   const { collections } = configured.options
@@ -66,7 +66,7 @@ export function createArchivedDefinitions(
       for (const one of mergeDefinitions(set.indexes.filter((index) => names.has(index.collection))))
         await tx.write(insertIndexSql(one, 'declared', clock.now()))
       // They are in force: the job builds the indexes.
-      await tx.write(jobs.enqueueSql({ versions }))
+      await tx.write(versionJobs.enqueueSql({ versions }))
     },
   }
 }

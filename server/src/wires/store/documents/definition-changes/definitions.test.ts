@@ -123,7 +123,7 @@ eachEngine((engine) => {
     const tried = await books.put({ unique: ['slug'] }, { query: '?dryRun=true' })
     const [found] = tried.body.report.duplicates
     assert.deepEqual([found.fields, found.documents, found.examples.length], [['slug'], 2, 1])
-    assert.deepEqual(Object.values(found.examples[0]).toSorted(), [_id, sameAs].toSorted())
+    assert.deepEqual(new Set(Object.values(found.examples[0])), new Set([_id, sameAs]))
     const refused = await books.put({ unique: ['slug'] })
     assert.deepEqual([refused.status, refused.body.error.code], [409, 'DEFINITION_REFUSED'])
     assert.match(refused.body.error.message, /slug/)

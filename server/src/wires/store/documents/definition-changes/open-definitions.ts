@@ -54,7 +54,7 @@ export function openDefinitions(
       },
     },
     /** For backups. */
-    archived: createArchivedDefinitions(context, { stored, jobs }, { configured }),
+    archived: createArchivedDefinitions(context, { stored, versionJobs: jobs }, { configured }),
     refresh: () => stored.refresh(),
     start: () => stored.start(),
     close: () => stored.close(),
