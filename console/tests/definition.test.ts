@@ -164,6 +164,64 @@ describe('the definition of a collection', { skip: withoutChromium }, () => {
       })
     })
 
+    test('has objects with fields of their own, who sees a field, and fields that are unique together', async () => {
+      const { page } = admin
+      const { documents } = app.app.service('store')
+      for (let n = 0; n < 2; n++) await documents.create('orders', { lines: [{ seat: 1, day: 'Monday' }] })
+      await open('orders')
+      await button('Add a field').click()
+      await page.keyboard.type('lines')
+      await label('Type of lines').selectOption('List of objects')
+      for (const [name, type] of [
+        ['seat', 'Whole number'],
+        ['day', 'Text'],
+        ['payer', 'Object'],
+      ] as const) {
+        await button('Add a field of lines').click()
+        await page.keyboard.type(name)
+        await label(`Type of lines.${name}`).selectOption(type)
+      }
+      await label('lines.seat is required').check()
+      await button('Add a field of lines.payer').click()
+      await page.keyboard.type('iban')
+      await button('Details of lines.payer.iban').click()
+      await label('Shown to of lines.payer.iban').selectOption('The owner of the document')
+      await button('Move lines.day up').click()
+      await button('Add fields that are unique together').click()
+      const together = page.getByRole('region', { name: 'Unique together' })
+      await together.getByLabel('lines.seat', { exact: true }).check()
+      await together.getByLabel('lines.day', { exact: true }).check()
+      await together.getByRole('button', { name: 'Add', exact: true }).click()
+      await together.getByText('lines.seat + lines.day').waitFor()
+
+      await button('Create collection…').click()
+      await dialog().getByText('lines.seat and lines.day cannot be unique: 2 documents').waitFor()
+      assert.equal(await button('Put into force').isDisabled(), true)
+      await checkLooks(page, 'documents that are the same')
+      await button('Go on editing').click()
+      await together.getByRole('button', { name: 'Remove lines.seat and lines.day' }).click()
+      await save()
+      assert.deepEqual((await stored('orders')).schema.properties, {
+        lines: {
+          type: 'array',
+          items: {
+            type: 'object',
+            properties: {
+              day: { type: 'string' },
+              seat: { type: 'integer' },
+              payer: { type: 'object', properties: { iban: { type: 'string' } } },
+            },
+            required: ['seat'],
+          },
+        },
+      })
+      assert.deepEqual((await stored('orders')).showTo, { 'lines.payer.iban': 'owner' })
+      await open('orders')
+      await button('Details of lines.payer.iban').click()
+      await button('Add fields that are unique together').click()
+      await checkLooks(page, 'fields inside of fields, and those that are unique together')
+    })
+
     test('is known to the form of its documents: required, bounds, choices, and relations by their titles', async () => {
       const { page } = admin
       await admin.go('#/data/loans/.new')

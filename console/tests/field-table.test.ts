@@ -4,9 +4,13 @@ import { describe, test } from 'node:test'
 
 import fc from 'fast-check'
 
-import { fieldsOf, moved, withFields } from '../src/screens/data/definition/field-table.ts'
+import { fieldsIn, moved, rowsOf } from '../src/screens/data/definition/field-rows.ts'
+import { fieldsOf, othersOf } from '../src/screens/data/definition/field-table.ts'
+import { withFields } from '../src/screens/data/definition/written-fields.ts'
+import { groupsOf, withGroup, withoutGroup } from '../src/screens/data/definition/unique-groups.ts'
 import {
   isFieldName,
+  newField,
   TYPES,
   typeOf,
   withKeyword,
@@ -17,10 +21,10 @@ import {
 } from '../src/screens/data/definition/field-types.ts'
 
 const name = fc.oneof(
-  fc.constantFrom('a', 'b', 'c', 'a.b', 'b.c', 'a b', 'constructor', '0', '$x', '__proto__'),
+  fc.constantFrom('a', 'b', 'c', 'a.b', 'b.c', 'a.b.c', 'a b', 'constructor', '0', '$x', '__proto__'),
   fc.string({ maxLength: 4 }),
 )
-const schemaOf = fc.oneof(
+const leaf = fc.oneof(
   fc.constantFrom(
     { type: 'string' },
     { type: 'string', enum: ['x', 'y'] },
@@ -41,6 +45,27 @@ const names = fc.uniqueArray(name, { maxLength: 4 })
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined, freq: 2 })
 const byName = <T>(value: fc.Arbitrary<T>) =>
   fc.dictionary(name, value, { maxKeys: 4, noNullPrototype: true })
+const objectOf = (inner: fc.Arbitrary<unknown>): fc.Arbitrary<object> =>
+  fc.record(
+    {
+      type: fc.constant('object'),
+      description: fc.constant('What it is'),
+      required: names,
+      properties: byName(inner),
+      additionalProperties: fc.boolean(),
+      minProperties: fc.option(fc.constant(1), { nil: undefined, freq: 5 }),
+    },
+    { requiredKeys: ['type'] },
+  )
+const containerOf = (inner: fc.Arbitrary<unknown>): fc.Arbitrary<object> =>
+  fc.oneof(
+    objectOf(inner),
+    fc.record(
+      { type: fc.constant('array'), items: objectOf(inner), maxItems: fc.constant(3) },
+      { requiredKeys: ['type', 'items'] },
+    ),
+  )
+const schemaOf = fc.oneof(leaf, containerOf(fc.oneof(leaf, containerOf(leaf))))
 const rule = fc.constantFrom('public', 'owner', { a: '$$user._id' }, [{ $or: [{ 'a.b': 1 }, { b: 2 }] }])
 const group = fc.oneof(
   name,
@@ -79,6 +104,13 @@ const change: fc.Arbitrary<(field: TableField) => TableField> = fc.oneof(
   type.map((one) => (field: TableField) => withType(field, one)),
   fc.constantFrom('default', 'description').map((key) => (field: TableField) => withKeyword(field, key, 'x')),
   fc
+    .constantFrom('owner', { a: 1 }, undefined)
+    .map((showTo) => (field: TableField) => ({ ...field, showTo })),
+  fc.constant((field: TableField) => ({
+    ...field,
+    ...(field.fields && { fields: [...field.fields, { ...newField('added'), isHidden: true }] }),
+  })),
+  fc
     .constantFrom('isRequired', 'isUnique', 'isSearchable', 'isHidden', 'isReadOnly')
     .map((key) => (field: TableField) => ({ ...field, [key as 'isHidden']: !field[key as 'isHidden'] })),
 )
@@ -96,21 +128,23 @@ describe('the table of fields', () => {
     fc.assert(
       fc.property(definition, fc.nat(), change, (one, nth, changed) => {
         const fields = fieldsOf(one)
-        fc.pre(fields.length > 0)
-        const at = nth % fields.length
-        const { name: of } = fields[at]!
-        const wanted = changed(fields[at]!)
-        const next = withFields(one, fields.with(at, wanted))
-        const found = fieldsOf(next)
-        const others = (list: readonly TableField[]) => list.filter((field) => field.name !== of)
+        const rows = rowsIn(fields)
+        fc.pre(rows.length > 0)
+        const { path: of, field } = rows[nth % rows.length]!
+        const wanted = changed(field)
+        const next = withFields(one, replaced(fields, of, [wanted]))
+        const found = rowsIn(fieldsOf(next))
+        const others = (list: readonly ShownRow[]) =>
+          list.filter(({ path }) => path !== of && !path.startsWith(`${of}.`)).map(aloneOf)
         // The order may be another if a field has become one of the schema.
-        const sorted = (list: readonly TableField[]) => list.map(text).toSorted()
-        assert.deepEqual(sorted(others(found)), sorted(others(fields)))
-        const { origin: _, ignoresCase: __, ...expected } = wanted
-        const { origin: ___, ignoresCase: ____, ...got } = found.find((field) => field.name === of) ?? wanted
-        if (isSaid(wanted)) assert.equal(text(sortedKeys(got)), text(sortedKeys(expected)))
-        for (const option of ['read', 'update', 'showTo'])
-          assert.equal(text(next[option]), text(one[option]), option)
+        assert.deepEqual(others(found).toSorted(), others(rows).toSorted())
+        const got = found.find(({ path }) => path === of)
+        if (got && isSaid(wanted)) assert.equal(aloneOf(got), aloneOf({ path: of, field: wanted }))
+        const inside = (list: readonly ShownRow[]) =>
+          list.flatMap(({ path, field: { name } }) => (path.startsWith(`${of}.`) ? [name] : [])).toSorted()
+        if (got && wanted.fields && got.field.fields)
+          assert.deepEqual(inside(found), inside(rowsIn([wanted], of.split('.').slice(0, -1))))
+        for (const option of ['read', 'update']) assert.equal(text(next[option]), text(one[option]), option)
       }),
     )
   })
@@ -119,19 +153,16 @@ describe('the table of fields', () => {
     fc.assert(
       fc.property(definition, fc.nat(), (one, nth) => {
         const fields = fieldsOf(one)
-        fc.pre(fields.length > 0)
-        const at = nth % fields.length
-        const { name: gone } = fields[at]!
-        const next = withFields(one, fields.toSpliced(at, 1))
-        const paths = fieldsOf(next).map((field) => field.name)
-        assert.deepEqual(
-          paths.toSorted(),
-          fields
-            .map((field) => field.name)
-            .filter((other) => other !== gone && paths.includes(other))
-            .toSorted(),
-        )
-        assert.ok(!paths.includes(gone))
+        const rows = rowsIn(fields)
+        fc.pre(rows.length > 0)
+        const { path: gone } = rows[nth % rows.length]!
+        const next = withFields(one, replaced(fields, gone, []))
+        const left = rows.filter(({ path }) => path !== gone && !path.startsWith(`${gone}.`))
+        const found = rowsIn(fieldsOf(next))
+        const names = (list: readonly ShownRow[]) => list.map(({ path }) => path)
+        assert.deepEqual(names(found).toSorted(), names(left).toSorted())
+        const other = found.find(({ path }) => path === gone.split('.').slice(0, -1).join('.'))
+        if (other) assert.ok(other.field.fields, 'the object that had it is one still')
       }),
     )
   })
@@ -164,13 +195,99 @@ describe('the table of fields', () => {
     })
   })
 
+  test('reads objects and lists of objects at any depth, and renames inside of them', () => {
+    const before = {
+      read: [{ 'lines.owner': '$$user._id' }, { lines: 1 }],
+      schema: {
+        type: 'object',
+        properties: {
+          lines: {
+            type: 'array',
+            maxItems: 9,
+            items: {
+              type: 'object',
+              properties: {
+                owner: { type: 'string' },
+                part: { type: 'object', properties: { iban: { type: 'string' } } },
+              },
+              required: ['owner'],
+              additionalProperties: false,
+            },
+          },
+          free: { type: 'object', minProperties: 1 },
+        },
+      },
+      hidden: ['lines.part.iban', 'free.x'],
+      showTo: { 'lines.part': 'owner' },
+      relations: { 'lines.owner': { to: 'people' } },
+    }
+    const fields = fieldsOf(before)
+    assert.deepEqual(
+      rowsIn(fields).map(({ path, field }) => `${path}: ${typeOf(field)}`),
+      [
+        'lines: objects',
+        'lines.owner: relation',
+        'lines.part: object',
+        'lines.part.iban: text',
+        'free: json',
+      ],
+    )
+    assert.deepEqual(othersOf(before), ['free.x'])
+    const [lines] = fields
+    const [owner, part] = lines!.fields!
+    const next = withFields(before, [
+      {
+        ...lines!,
+        name: 'rows',
+        fields: [
+          { ...owner!, name: 'by' },
+          { ...part!, name: 'bank' },
+        ],
+      },
+      fields[1]!,
+    ])
+    assert.equal(
+      text(next),
+      text(before)
+        .replaceAll('lines', 'rows')
+        .replaceAll('rows.owner', 'rows.by')
+        .replaceAll('rows.part', 'rows.bank')
+        .replace('"owner":{', '"by":{')
+        .replace('"part":{', '"bank":{')
+        .replace('["owner"]', '["by"]'),
+    )
+    const flat = withFields(before, [withType(lines!, 'object'), withType(fields[1]!, 'text')])
+    assert.equal(typeOf(fieldsOf(flat)[0]!), 'object')
+    assert.deepEqual(
+      rowsIn(fieldsOf(flat)).map(({ path }) => path),
+      ['lines', 'lines.owner', 'lines.part', 'lines.part.iban', 'free'],
+    )
+    const plain = withFields(before, [withType(lines!, 'text'), fields[1]!])
+    assert.deepEqual(
+      [plain['hidden'], plain['showTo'], plain['relations']],
+      [['free.x'], undefined, undefined],
+    )
+  })
+
+  test('adds, shows and removes fields that are unique together, beside those that are alone', () => {
+    const before = { read: 'owner', unique: ['a', ['b', 'c.d'], { fields: ['e', 'f'], ignoreCase: true }] }
+    assert.deepEqual(groupsOf(before), [
+      { at: 1, paths: ['b', 'c.d'], ignoresCase: false },
+      { at: 2, paths: ['e', 'f'], ignoresCase: true },
+    ])
+    const added = withGroup(before, { paths: ['g', 'h'], ignoresCase: true })
+    assert.deepEqual(groupsOf(added).at(-1), { at: 3, paths: ['g', 'h'], ignoresCase: true })
+    assert.equal(text(withoutGroup(added, 3)), text(before))
+    assert.equal(text(withoutGroup({ unique: [['a', 'b']] }, 0)), '{}')
+  })
+
   test('moves fields in the order of the schema, and shows what it does not know as JSON', () => {
     const before = {
       schema: { properties: { a: { type: 'string' }, b: { oneOf: [] }, c: { type: 'integer' } } },
     }
     const fields = fieldsOf(before)
     assert.deepEqual(fields.map(typeOf), ['text', 'json', 'integer'])
-    const next = withFields(before, moved(fields, 2, -1))
+    const next = withFields(before, fieldsIn(moved(rowsOf(fields), 2, -1)))
     assert.equal(
       text(next),
       text({ schema: { properties: { a: { type: 'string' }, c: { type: 'integer' }, b: { oneOf: [] } } } }),
@@ -184,5 +301,24 @@ describe('the table of fields', () => {
 /** Whether a definition says anything of the field: else it is no field. */
 const isSaid = (field: TableField): boolean =>
   fieldsOf(withFields({}, [{ ...field, origin: undefined }])).length > 0
+type ShownRow = { readonly path: string; readonly field: TableField }
+const rowsIn = (fields: readonly TableField[], at: readonly string[] = []): ShownRow[] =>
+  fields.flatMap((field) => {
+    const path = [...at, field.name]
+    return [{ path: path.join('.'), field }, ...rowsIn(field.fields ?? [], path)]
+  })
+/** What a row says without the rows inside of it. */
+const aloneOf = ({ path, field }: ShownRow): string => {
+  const { fields, origin: _, ignoresCase, ...rest } = field
+  return text([path, fields !== undefined, field.isUnique && ignoresCase, sortedKeys(rest)])
+}
+/** The rows with others in place of one. */
+const replaced = (fields: readonly TableField[], path: string, by: readonly TableField[]): TableField[] => {
+  const [first, ...rest] = path.split('.')
+  return fields.flatMap((field) => {
+    if (field.name !== first) return field
+    return rest.length === 0 ? by : { ...field, fields: replaced(field.fields!, rest.join('.'), by) }
+  })
+}
 const sortedKeys = (value: object): object =>
   Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))

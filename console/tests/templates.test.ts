@@ -29,16 +29,10 @@ eachEngine((engine) => {
         template,
         {
           me,
-          define: async (collection, body) =>
-            ok(
-              await app.request('PUT', `/store/collections/${collection}`, {
-                token,
-                body,
-                headers: { 'if-match': '"0"' },
-              }),
-              200,
-              collection,
-            ),
+          define: async (definitions) => {
+            const body = { definitions: definitions.map((one) => ({ ...one, version: 0 })) }
+            return ok(await app.request('PUT', '/store/collections', { token, body }), 200, name)
+          },
           create: async (collection, body) => {
             const { data } = ok(
               await app.request('POST', `/store/${collection}`, { token, body }),

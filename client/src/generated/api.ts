@@ -2268,6 +2268,10 @@ type DocumentIndex = {
   lastUsedAt?: string
 }
 
+type CollectionDefinitions = {
+  data: CollectionDefinition[]
+}
+
 type CollectionDefinition = {
   name: string
   /** Where it is defined: in the configuration, where alone it can be changed, by this route, or nowhere: then the policy decides. */
@@ -2300,6 +2304,8 @@ type DefinitionVersion = {
 type DefinitionReport = {
   /** Why it was refused. */
   reason?: string
+  /** The collection at fault, if it is another one that was sent with it. */
+  causedBy?: string
   /** How many documents were looked at. */
   documents?: number
   /** How many of them do not fit the schema. */
@@ -2312,6 +2318,21 @@ type DefinitionReport = {
       message: string
     }[]
   }[]
+  /** The fields that cannot become unique, and why. */
+  duplicates?: DuplicateDocuments[]
+}
+
+type DuplicateDocuments = {
+  fields: string[]
+  /** How many documents have values that another one has; counted up to 10,000. */
+  documents: number
+  /** Ten of them, each with one that has the same values. */
+  examples: {
+    _id: string
+    sameAs: string
+  }[]
+  /** Why the fields of a document cannot be compared. */
+  reason?: string
 }
 
 type DefinitionVersions = {
@@ -2561,6 +2582,12 @@ type RestorePreview = {
     name: string
     archived: number
     stored: number
+  }[]
+  /** The definitions of the archive, by the names of their collections. */
+  definitions: {
+    name: string
+    /** Whether the collection has no definition here, so that the one of the archive comes into force, the same, or another one, which stays. */
+    here: 'none' | 'same' | 'other'
   }[]
 }
 
@@ -4732,6 +4759,66 @@ export interface Api {
     }
     reply: CollectionPage
     errors: never
+  }
+  /** Define several collections */
+  'PUT /store/collections': {
+    body: {
+      definitions: {
+        /** A letter, then up to 63 letters, digits, _ and -. */
+        name: string
+        definition: {
+          /** Who may read a document. An audience (public, user, owner, admin), a filter such as {"members":"$$user._id"}, or a list of which any may hold. Default: that of the policy. */
+          read?: unknown
+          /** Who may create one. An audience (public, user, owner, admin), a filter such as {"members":"$$user._id"}, or a list of which any may hold. Default: that of the policy. */
+          create?: unknown
+          /** Who may change one; {"before":…,"after":…} are two rules. An audience (public, user, owner, admin), a filter such as {"members":"$$user._id"}, or a list of which any may hold. Default: that of the policy. */
+          update?: unknown
+          /** Who may delete one. An audience (public, user, owner, admin), a filter such as {"members":"$$user._id"}, or a list of which any may hold. Default: that of the policy. */
+          delete?: unknown
+          /** Fields that only administrators and service keys see and write. */
+          hidden?: string[] | undefined
+          /** Fields that are shown only where a rule holds for the document. */
+          showTo?: Record<string, unknown> | undefined
+          /** Fields that only hooks, administrators and service keys write. */
+          readOnly?: string[] | undefined
+          /** JSON Schema (2020-12) of the documents, without the fields of the server. */
+          schema?: Record<string, unknown> | undefined
+          /** Whether callers who can create a document can set its _id. Default: server. */
+          ids?: 'server' | 'client' | undefined
+          /** A field, or fields that are unique together. A document that lacks one of them is not compared. */
+          unique?: (string | string[] | {
+            fields: string[]
+            /** Whether texts that differ in case only are the same. Default: false. */
+            ignoreCase?: boolean | undefined
+          })[] | undefined
+          /** Fields that searches look into. */
+          search?: string[] | undefined
+          /** Fields that hold the _id of another document. */
+          relations?: Record<string, {
+            to: string
+            /** If the other document is deleted: that is refused (restrict, the default), the field is removed, or this document is deleted as well. */
+            onDelete?: 'restrict' | 'unset' | 'cascade' | undefined
+          }> | undefined
+          /** Fields that hold the _id of files. */
+          files?: Record<string, {
+            /** The media types that it takes. Default: all. */
+            types?: string[] | undefined
+            /** The largest file that it takes, in bytes, or like 5MB. Default: that of uploads. */
+            maxBytes?: number | string | undefined
+            /** How many files it takes. With 1 its value is one _id, with more an array of them. Default: 1. */
+            max?: number | undefined
+            /** Who may read its files: those who may read the document and see the field, or everybody who has their address. Default: document. */
+            access?: 'document' | 'public' | undefined
+          }> | undefined
+          /** Whether changes are logged, to be followed. Default: true. */
+          changes?: boolean | undefined
+        }
+        /** The version in force that it was made from, 0 for none: if another one is in force, the answer is 412. */
+        version?: number | undefined
+      }[]
+    }
+    reply: CollectionDefinitions
+    errors: 'CONFLICT' | 'PRECONDITION_FAILED' | 'DEFINITION_REFUSED'
   }
   /** Get the definition of a collection */
   'GET /store/collections/:name': {

@@ -67,8 +67,9 @@ export const backup: CommandGroup = {
         work(json, (one) => restore(sourceOf(source), one, yes)),
     }),
   },
-  details: `A backup holds the documents and files of the store as they were at one moment. Accounts, messages,
-payments and the secret are not in it: docs/backups.md tells how to save a whole installation.
+  details: `A backup holds the documents and files of the store as they were at one moment, with the stored definitions of collections:
+a restore puts those into force of collections that have none. Accounts, messages, payments and the secret are not in it:
+docs/backups.md tells how to save a whole installation.
 Exits with 1 if it fails, or if the archive is damaged.`,
 }
 
@@ -218,12 +219,16 @@ async function preview(source: Source, { bar, stop, json }: Work): Promise<numbe
   })
 }
 
-function previewText({ createdAt, documents, files, collections }: RestorePreview): string {
+function previewText({ createdAt, documents, files, collections, definitions }: RestorePreview): string {
   const side = (of: 'archived' | 'stored') =>
     counts(collections.filter((one) => one[of] > 0).length, documents[of], files[of])
+  const those = (here: RestorePreview['definitions'][number]['here'], what: string): string => {
+    const names = definitions.filter((one) => one.here === here).map(({ name }) => name)
+    return names.length === 0 ? '' : `${what}: ${names.join(', ')}.\n`
+  }
   return `The archive is whole: ${side('archived')}, of ${createdAt}.
 They would replace ${side('stored')}.
-Nothing was changed. --yes replaces all documents and files by those of the archive.`
+${those('none', 'These collections have no definition here, and get that of the archive')}${those('other', 'These have another definition here, which stays')}Nothing was changed. --yes replaces all documents and files by those of the archive.`
 }
 
 /** @throws BACKUP_DAMAGED with what is wrong and where */

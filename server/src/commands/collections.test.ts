@@ -25,6 +25,7 @@ eachEngine((engine) => {
     for (const [name, body] of [
       ['people', { read: 'public' }],
       ['books', { relations: { author: { to: 'people' } }, unique: ['slug'] }],
+      ['people', { read: 'public', relations: { favorite: { to: 'books' } } }],
     ] as const) {
       const path = `/store/collections/${name}`
       const { status } = await staging.app.request('PUT', path, { token: staging.token, body })
@@ -32,27 +33,44 @@ eachEngine((engine) => {
     }
     const pulled = await staging.run('pull', 'definitions')
     assert.deepEqual([pulled.code, pulled.output], [0, '2 definitions in definitions\n'])
-    assert.equal(await readFile(file('people'), 'utf8'), '{\n  "read": "public"\n}\n')
+    assert.equal(
+      await readFile(file('people'), 'utf8'),
+      '{\n  "read": "public",\n  "relations": {\n    "favorite": {\n      "to": "books"\n    }\n  }\n}\n',
+    )
     assert.equal((await staging.run('diff', 'definitions')).code, 0)
 
     const shown = await production.run('push', 'definitions')
     assert.equal(shown.code, 1)
     assert.match(
       shown.output,
-      /^books\n {2}\+ relations: .*\n {2}\+ unique: \["slug"\]\npeople\n {2}\+ read: "public"\n/,
+      /^books\n {2}\+ relations: .*\n {2}\+ unique: \["slug"\]\npeople\n {2}\+ read: "public"\n {2}\+ relations: .*\n/,
     )
+    const [one, other] = [{ slug: 'a' }, { slug: 'a' }]
+    const { token } = production
+    const documents = await production.app.request('POST', '/store/books', { token, body: [one, other] })
+    const refused = await production.run('push', 'definitions', '--yes')
+    assert.equal(refused.code, 1)
+    assert.match(
+      refused.errors,
+      /^books: refused: the documents .* have the same slug.*\nNo definition has changed\.\n$/,
+    )
+    assert.equal((await production.app.request('GET', '/store/people')).status, 401)
+    const { _id } = documents.body.data[0]
+    await production.app.request('DELETE', `/store/books/${_id}`, { token })
     const pushed = await production.run('push', 'definitions', '--yes')
     assert.deepEqual([pulled.code, pushed.errors], [0, ''])
-    assert.match(pushed.output, /people: in force\nbooks: in force\n$/)
+    assert.match(pushed.output, /books: in force\npeople: in force\n$/)
     assert.equal((await production.app.request('GET', '/store/people')).status, 200)
 
     await rm(file('books'))
     await writeFile(file('people'), '{"read": "admin"}')
     const differing = await production.run('diff', 'definitions')
     assert.equal(differing.code, 1)
-    assert.match(differing.output, /people\n {2}- read: "public"\n {2}\+ read: "admin"\n$/)
+    assert.match(
+      differing.output,
+      /people\n {2}- read: "public"\n {2}\+ read: "admin"\n {2}- relations: .*\n$/,
+    )
     assert.equal((await production.run('push', 'definitions', '--yes', '--delete')).code, 0)
-    const { token } = production
     const left = (await production.app.request('GET', '/store/collections/books', { token })).body
     assert.equal(left.source, 'none')
   })

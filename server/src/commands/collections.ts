@@ -1,22 +1,15 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 
 import type { App } from '../app.ts'
 import { ApiError } from '../base/errors.ts'
-import { parseStrictJson } from '../base/json.ts'
-import { StartError } from '../base/start-error.ts'
 import { COMMAND_LINE } from '../http/actor.ts'
-import { isCollectionName, type CollectionDeclaration } from '../wires/store/index.ts'
+import type { CollectionDeclaration } from '../wires/store/index.ts'
 import { defineAction, type CommandGroup } from './command.ts'
+import { definitionFile, readDefinitions, type Definitions } from './definition-files.ts'
 import { JSON_OPTION } from './option.ts'
 import { plural, print } from './print.ts'
 import { withApp } from './with-app.ts'
-
-const EXTENSION = '.json'
-
-/** Definitions by the names of their collections. */
-type Definitions = ReadonlyMap<string, CollectionDeclaration>
 
 /** A collection whose file has another definition than the database; undefined where there is none. */
 type Difference = {
@@ -76,35 +69,11 @@ async function pull(app: App, folder: string): Promise<number> {
   const stored = await storedDefinitions(app)
   await mkdir(folder, { recursive: true })
   for (const [name, definition] of stored)
-    await writeFile(join(folder, name + EXTENSION), `${JSON.stringify(definition, null, 2)}\n`)
+    await writeFile(definitionFile(folder, name), `${JSON.stringify(definition, null, 2)}\n`)
   console.log(`${plural(stored.size, 'definition')} in ${folder}`)
   for (const name of (await readDefinitions(folder)).keys())
-    if (!stored.has(name))
-      console.log(`${join(folder, name + EXTENSION)}: the database has no such definition`)
+    if (!stored.has(name)) console.log(`${definitionFile(folder, name)}: the database has no such definition`)
   return 0
-}
-
-/** @throws StartError for a file that is no definition */
-async function readDefinitions(folder: string): Promise<Definitions> {
-  const files = await readdir(folder).catch((error: unknown) => {
-    throw new StartError(`${folder}: the folder can't be read: ${(error as Error).message}`)
-  })
-  const names = files.filter((one) => one.endsWith(EXTENSION)).map((one) => one.slice(0, -EXTENSION.length))
-  return new Map(
-    await Promise.all(names.toSorted().map(async (name) => [name, await readOne(folder, name)] as const)),
-  )
-}
-
-async function readOne(folder: string, name: string): Promise<CollectionDeclaration> {
-  const file = join(folder, name + EXTENSION)
-  if (!isCollectionName(name)) throw new StartError(`${file}: ${name} is no name of a collection`)
-  try {
-    const value: unknown = parseStrictJson(await readFile(file, 'utf8'), { at: '' })
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  } catch (error) {
-    throw new StartError(`${file}: ${(error as Error).message}`)
-  }
-  throw new StartError(`${file}: it must be a JSON object`)
 }
 
 async function differences(app: App, folder: string): Promise<Difference[]> {
@@ -150,38 +119,22 @@ async function push(
   return (await pushAll(app, found)) ? 0 : 1
 }
 
-/** Relations may lead to a definition that comes later: what is refused is tried again, as long as another one is taken. */
+/** All of them, or none: their relations may lead to each other. */
 async function pushAll(app: App, found: readonly Difference[]): Promise<boolean> {
-  const refused = new Map<Difference, string>()
-  for (
-    let left = found, before = Infinity;
-    left.length > 0 && left.length < before;
-    left = [...refused.keys()]
-  ) {
-    before = left.length
-    refused.clear()
-    for (const one of left) {
-      const reason = await pushOne(app, one)
-      if (reason !== undefined) refused.set(one, reason)
-    }
-  }
-  for (const [{ name }, reason] of refused) console.error(`${name}: ${reason}`)
-  return refused.size === 0
-}
-
-/** @returns why it is refused */
-async function pushOne(app: App, { name, file }: Difference): Promise<string | undefined> {
-  const { definitions } = app.service('store')
+  const changes = found.map(({ name, file }) => ({ name, definition: file ?? null, at: `${name}: ` }))
   try {
-    const change = { name, definition: file ?? null, ifMatch: undefined, actor: COMMAND_LINE }
-    const { state, report } = await definitions.define(change)
-    if (state === 'refused') return `refused: ${report?.reason}`
-    console.log(
-      `${name}: ${state === 'active' ? 'in force' : 'waits until a server that runs has checked it'}`,
-    )
-    return undefined
+    const pushed = await app.service('store').definitions.define(changes, COMMAND_LINE)
+    for (const { name, state, report } of pushed)
+      if (state !== 'refused')
+        console.log(
+          `${name}: ${state === 'active' ? 'in force' : 'waits until a server that runs has checked it'}`,
+        )
+      else if (report?.causedBy === undefined) console.error(`${name}: refused: ${report?.reason}`)
+    if (pushed.every(({ state }) => state !== 'refused')) return true
   } catch (error) {
-    if (error instanceof ApiError) return error.message.replace('/body', '')
-    throw error
+    if (!(error instanceof ApiError)) throw error
+    console.error(error.message)
   }
+  console.error('No definition has changed.')
+  return false
 }

@@ -113,6 +113,26 @@ test('sixwire types writes the documents of collections that have a schema', asy
   assert.ok(output.endsWith(DOCUMENTS), output.slice(-700))
 })
 
+test('sixwire types takes the definitions of files, over which the configuration has precedence', async (t) => {
+  const schema = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }
+  const folder = await applicationFolder(t, {
+    'sixwire.config.ts': COLLECTIONS,
+    'definitions/people.json': JSON.stringify({ read: 'public', schema }),
+    'definitions/projects.json': JSON.stringify({ schema }),
+  })
+  const environment = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', SIXWIRE_SANDBOX: 'off' }
+  const run = () => runHere(['types', '--collections', 'definitions'], { folder, environment })
+  const { code, output, errors } = await run()
+  assert.deepEqual([code, errors], [0, ''])
+  assert.match(output, /^ {4}people: \{\n {6}name: string\n {4}\}$/m)
+  assert.match(output, /^ {4}projects: \{\n {6}title: string$/m)
+
+  await writeFile(join(folder, 'definitions/people.json'), '{"read": "everybody"}')
+  const wrong = await run()
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.errors, /^sixwire: definitions\/people\.json: read: "everybody" is no audience/)
+})
+
 test('they need no other types than those of a browser, under the strictest checks', async (t) => {
   const folder = await temporaryFolder(t)
   const { code } = await runHere(['types', '--output', 'api.ts'], { folder })

@@ -169,6 +169,13 @@ const CASES: Readonly<Record<string, Case | Shown>> = {
     action: 'settings.changed',
     file: 'wires/core/settings/settings.test.ts',
   },
+  'PUT /store/collections': {
+    action: 'collection.defined',
+    call: async () => [
+      '/store/collections',
+      { body: { definitions: [{ name: 'together', definition: { read: 'public' } }] } },
+    ],
+  },
   'PUT /store/collections/:name': {
     action: 'collection.defined',
     call: async () => ['/store/collections/defined', { body: { read: 'public' } }],

@@ -175,6 +175,7 @@ const OF_OTHER_TESTS = new Set([
   'PATCH /core/settings',
   'POST /core/settings/versions/{version}/restore',
   'POST /console/session',
+  'PUT /store/collections',
   'PUT /store/collections/{name}',
   'DELETE /store/collections/{name}',
   'POST /core/logs/faults/{id}/resolve',

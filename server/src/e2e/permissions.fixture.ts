@@ -226,6 +226,7 @@ export const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     'GET /store/backups/:id/archive',
     'GET /store/backups/:id/check',
     'GET /store/collections',
+    'PUT /store/collections',
     'GET /store/collections/:name',
     'PUT /store/collections/:name',
     'DELETE /store/collections/:name',

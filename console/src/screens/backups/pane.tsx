@@ -148,7 +148,9 @@ function Download({ backup }: { backup: Backup }) {
 
 /** What the archive holds beside what is stored now, and the button that replaces the one by the other. */
 function Comparison({ of: preview, id, again }: { of: Preview; id: string; again: () => void }) {
-  const { documents, files, collections, createdAt } = preview
+  const { documents, files, collections, definitions, createdAt } = preview
+  const named = (here: (typeof definitions)[number]['here']): string =>
+    definitions.flatMap((one) => (one.here === here ? [one.name] : [])).join(', ')
   const name = installation.value?.name ?? ''
   const restore = () =>
     confirm({
@@ -199,6 +201,17 @@ function Comparison({ of: preview, id, again }: { of: Preview; id: string; again
           <Counts name="Files" archived={files.archived} stored={files.stored} />
         </tbody>
       </table>
+      {named('none') && (
+        <p>
+          Without a definition here, so that that of the archive comes into force:{' '}
+          <Text>{named('none')}</Text>.
+        </p>
+      )}
+      {named('other') && (
+        <p>
+          With another definition here, which stays: <Text>{named('other')}</Text>.
+        </p>
+      )}
       <div class="buttons">
         <button type="button" class="dangerous" disabled={!canWrite.value} onClick={restore}>
           Restore…

@@ -6,7 +6,7 @@ import { checkInstallationName, InstallationName } from '../../parts/installatio
 import { installation } from '../../parts/installation.ts'
 import { wirePurpose } from '../../parts/names.tsx'
 import { six } from '../../parts/session.ts'
-import { Copy } from '../../parts/text.tsx'
+import { ShownOnce } from '../../parts/shown-once.tsx'
 
 /** Opens the dialog that makes a key and shows it, once. */
 export const createKey = (again: () => void): void =>
@@ -16,20 +16,9 @@ function CreateKey({ close, again }: { close: () => void; again: () => void }) {
   const [key, setKey] = useState<string>()
   if (key !== undefined)
     return (
-      <Dialog title="The key" close={close}>
-        <p>
-          It is shown once: keep it where your backend reads it. It is sent as{' '}
-          <code>Authorization: Bearer</code>.
-        </p>
-        <p class="secret">
-          <code>{key}</code> <Copy text={key} what="the key" />
-        </p>
-        <div class="buttons">
-          <button type="button" class="primary" onClick={close}>
-            I have stored it
-          </button>
-        </div>
-      </Dialog>
+      <ShownOnce what="the key" secret={key} close={close}>
+        keep it where your backend reads it. It is sent as <code>Authorization: Bearer</code>.
+      </ShownOnce>
     )
   async function send(value: (name: string) => string, all: FormData): Promise<void> {
     const more = value('more')

@@ -4,7 +4,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Field, Form } from '../../parts/form.tsx'
 import { go, href } from '../../parts/router.tsx'
 import { changeSettings } from '../../parts/settings.ts'
-import { Copy } from '../../parts/text.tsx'
+import { ShownOnce } from '../../parts/shown-once.tsx'
 
 /** A secret as receivers take it: https://www.standardwebhooks.com */
 const newSecret = (): string =>
@@ -16,17 +16,9 @@ export default function NewWebhook({ close, again }: { close: () => void; again:
   const [isDone, setDone] = useState(false)
   if (isDone)
     return (
-      <Dialog title="The secret" close={close}>
-        <p>It is shown once: the receiver verifies by it that an event is from this server.</p>
-        <p class="secret">
-          <code>{secret}</code> <Copy text={secret} what="the secret" />
-        </p>
-        <div class="buttons">
-          <button type="button" class="primary" onClick={close}>
-            I have stored it
-          </button>
-        </div>
-      </Dialog>
+      <ShownOnce what="the secret" secret={secret} close={close}>
+        the receiver verifies by it that an event is from this server.
+      </ShownOnce>
     )
   async function send(value: (name: string) => string): Promise<void> {
     const events = value('events')

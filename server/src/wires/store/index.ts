@@ -139,7 +139,12 @@ export const store = defineWire({
       decide: (request) => definitions.refresh().then(() => decide(request)),
       accounts: context.auth?.users,
     }
-    const restores = createRestores(context, { objects, backups, indexes })
+    const restores = createRestores(context, {
+      objects,
+      backups,
+      indexes,
+      definitions: definitions.archived,
+    })
     const resizer = createResizer(context)
     const inspection = createInspection({ ...context, db }, { objects, resizer }, options.files)
     const files = createFiles({ db }, { objects, quota, uses: fileUses, readable: readableFiles, inspection })

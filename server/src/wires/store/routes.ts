@@ -87,6 +87,7 @@ export function storeRoutes(wire: StoreParts) {
     route('GET /store/files/:id/content', ...contents.download),
     route('POST /store/files/:id/link', ...contents.createLink),
     route('GET /store/collections', ...collections.list),
+    route('PUT /store/collections', ...definitions.putAll),
     route('GET /store/collections/:name', ...definitions.get),
     route('PUT /store/collections/:name', ...definitions.put),
     route('DELETE /store/collections/:name', ...definitions.remove),

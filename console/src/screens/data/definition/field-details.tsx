@@ -13,7 +13,7 @@ const NUMBERS: Readonly<Record<string, string>> = {
   maxItems: 'Most items',
 }
 const TEXTS: readonly FieldType[] = ['text', 'long', 'email', 'url', 'choice']
-const NO_DEFAULT: readonly FieldType[] = ['relation', 'files', 'json', 'list']
+const NO_DEFAULT: readonly FieldType[] = ['relation', 'files', 'json', 'list', 'object', 'objects']
 
 /** What is to be said of a field beside its name and type. */
 export default function FieldDetails(props: DetailsProps) {
@@ -23,7 +23,7 @@ export default function FieldDetails(props: DetailsProps) {
   const details = detailsOf(type)
   const set = (name: string) => (value: unknown) => change(withKeyword(field, name, value))
   const of = (name: string) => ({ label: NUMBERS[name]!, of: label, isLocked })
-  const check = (key: 'isUnique' | 'ignoresCase' | 'isSearchable' | 'isHidden' | 'isReadOnly') => ({
+  const check = (key: 'isUnique' | 'ignoresCase' | 'isSearchable' | 'isReadOnly') => ({
     isOn: field[key],
     isLocked,
     onCheck: (isOn: boolean) => change({ ...field, [key]: isOn }),
@@ -77,6 +77,7 @@ export default function FieldDetails(props: DetailsProps) {
         {!NO_DEFAULT.includes(type) && (
           <DefaultValue {...{ type, schema, label, isLocked }} onValue={set('default')} />
         )}
+        <ShownTo {...props} />
         {type !== 'json' && (
           <DetailText
             label="What it is, for people"
@@ -95,11 +96,41 @@ export default function FieldDetails(props: DetailsProps) {
         {(TEXTS.includes(type) || type === 'list' || field.isSearchable) && (
           <DetailCheck label="Searched for words" of={label} {...check('isSearchable')} />
         )}
-        <DetailCheck label="Hidden from all but administrators" of={label} {...check('isHidden')} />
         <DetailCheck label="Read-only for all but administrators" of={label} {...check('isReadOnly')} />
       </div>
       <p class="hint">Indexes need no choice here: the server adds those that lists use.</p>
     </>
+  )
+}
+
+/** Who sees a field, as far as a choice can say it. */
+const AUDIENCES: Readonly<Record<string, string>> = {
+  '': 'All who read the document',
+  user: 'Everybody who is signed in',
+  owner: 'The owner of the document',
+  hidden: 'Administrators only',
+}
+
+function ShownTo({ field, label, isLocked, change }: DetailsProps) {
+  const { isHidden, showTo } = field
+  const shown = isHidden ? 'hidden' : showTo === undefined ? '' : showTo
+  const isRule = typeof shown !== 'string' || !(shown in AUDIENCES)
+  return (
+    <DetailSelect
+      label="Shown to"
+      of={label}
+      isLocked={isLocked}
+      value={isRule ? 'rule' : shown}
+      options={[
+        ...Object.entries(AUDIENCES),
+        ...(isRule ? [['rule', 'By a rule: see the JSON'] as const] : []),
+      ]}
+      onValue={(value) => {
+        const isAudience = value !== '' && value !== 'hidden'
+        if (value !== 'rule')
+          change({ ...field, isHidden: value === 'hidden', showTo: isAudience ? value : undefined })
+      }}
+    />
   )
 }
 

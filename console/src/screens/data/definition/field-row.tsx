@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
 
 import { Late } from '../../../parts/late.tsx'
@@ -8,6 +9,8 @@ import { TYPES, typeOf, withType, type TableField, type FieldType } from './fiel
 export function FieldRow(props: {
   id: string
   field: TableField
+  /** Its path, for people. */
+  label: string
   /** What is wrong with its name. */
   fault: string | undefined
   isFirst: boolean
@@ -19,10 +22,11 @@ export function FieldRow(props: {
   /** @param on the control that has the focus afterwards */
   move: (step: -1 | 1, on: string) => void
   remove: () => void
+  /** The rows inside of it. */
+  children: ComponentChildren
 }) {
-  const { id, field, isLocked, change, move } = props
+  const { id, field, label, isLocked, change, move } = props
   const type = typeOf(field)
-  const label = field.name || 'the new field'
   const detailsId = useId()
   // A type that asks for more shows at once where that is given.
   const [isOpen, setOpen] = useState(false)
@@ -85,7 +89,7 @@ export function FieldRow(props: {
           >
             Details <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span>
           </button>
-          {!isLocked && <Tools {...props} label={label} />}
+          {!isLocked && <Tools {...props} />}
         </span>
       </div>
       <div id={detailsId} class="field-details" hidden={!isOpen}>
@@ -96,6 +100,7 @@ export function FieldRow(props: {
           />
         )}
       </div>
+      {field.fields && <div class="field-inside">{props.children}</div>}
     </li>
   )
 }
@@ -178,10 +183,17 @@ const Tools = (props: {
   </>
 )
 
-const marksOf = ({ relation, isUnique, isSearchable, isHidden, isReadOnly }: TableField): string[] => [
+const marksOf = ({
+  relation,
+  isUnique,
+  isSearchable,
+  isHidden,
+  isReadOnly,
+  showTo,
+}: TableField): string[] => [
   ...(relation?.to ? [`→ ${relation.to}`] : []),
   ...(isUnique ? ['unique'] : []),
   ...(isSearchable ? ['searched'] : []),
-  ...(isHidden ? ['hidden'] : []),
+  ...(isHidden ? ['hidden'] : showTo === undefined ? [] : ['shown to some']),
   ...(isReadOnly ? ['read-only'] : []),
 ]

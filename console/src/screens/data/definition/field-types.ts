@@ -12,12 +12,12 @@ export type FileLimits = {
   readonly access?: string
 }
 
-/** A field of the first level. */
+/** A field of the first level, or of an object. */
 export type TableField = {
   /** The name that it has in the definition; undefined for a new one. */
   readonly origin: string | undefined
   readonly name: string
-  /** Its JSON Schema; undefined if the schema does not name it. */
+  /** Its JSON Schema, without what `fields` has of it; undefined if the schema does not name it. */
   readonly schema: unknown
   readonly isRequired: boolean
   readonly isUnique: boolean
@@ -26,6 +26,10 @@ export type TableField = {
   readonly isSearchable: boolean
   readonly isHidden: boolean
   readonly isReadOnly: boolean
+  /** The rule of those who see it; undefined: all who read the document. */
+  readonly showTo?: unknown
+  /** The fields of an object, or of each object of a list; undefined for other types. */
+  readonly fields?: readonly TableField[] | undefined
   readonly relation?: FieldRelation | undefined
   readonly files?: FileLimits | undefined
 }
@@ -44,6 +48,8 @@ export const TYPES = {
   email: 'Email',
   url: 'URL',
   list: 'List of texts',
+  object: 'Object',
+  objects: 'List of objects',
   relation: 'Relation',
   files: 'Files',
   json: 'JSON',
@@ -63,7 +69,10 @@ export const isFieldName = (name: string): boolean =>
 
 /** The schemas of a type, and the keywords beside which it is still shown as this type. */
 const SHAPES: Readonly<
-  Record<Exclude<FieldType, 'relation' | 'files' | 'json'>, { fixed: JsonFields; details: readonly string[] }>
+  Record<
+    Exclude<FieldType, 'relation' | 'files' | 'object' | 'objects' | 'json'>,
+    { fixed: JsonFields; details: readonly string[] }
+  >
 > = {
   long: { fixed: { type: 'string', 'x-long': true }, details: ['minLength', 'maxLength'] },
   date: { fixed: { type: 'string', format: 'date' }, details: [] },
@@ -81,6 +90,9 @@ const SHAPES: Readonly<
 const NOTES = ['title', 'description', 'default', 'examples', '$comment']
 const TEXT: JsonFields = { type: 'string' }
 const TEXTS: JsonFields = { type: 'array', items: TEXT }
+const OBJECT: JsonFields = { type: 'object' }
+const OBJECTS: JsonFields = { type: 'array', items: OBJECT }
+const ITEMS = ['minItems', 'maxItems']
 
 export const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
@@ -100,17 +112,22 @@ export function typeOf({
   schema,
   relation,
   files,
-}: Pick<TableField, 'schema' | 'relation' | 'files'>): FieldType {
+  fields,
+}: Pick<TableField, 'schema' | 'relation' | 'files' | 'fields'>): FieldType {
   if (relation) return 'relation'
   if (files) return 'files'
   if (!isObject(schema)) return 'json'
+  if (fields) return schema['type'] === 'array' ? 'objects' : 'object'
   const shapes = Object.keys(SHAPES) as (keyof typeof SHAPES)[]
   return shapes.find((type) => hasShape(schema, type)) ?? 'json'
 }
 
+/** Whether a value of the type has no input of its own: it is edited as any JSON. */
+export const isJson = (type: FieldType): boolean => ['json', 'object', 'objects'].includes(type)
+
 /** The details of a type that are keywords of its schema. */
 export const detailsOf = (type: FieldType): readonly string[] =>
-  type in SHAPES ? SHAPES[type as keyof typeof SHAPES].details : []
+  type in SHAPES ? SHAPES[type as keyof typeof SHAPES].details : type === 'objects' ? ITEMS : []
 
 /** Whether the field holds several `_id`s. */
 export const isSeveral = ({ schema }: Pick<TableField, 'schema'>): boolean =>
@@ -131,7 +148,7 @@ export const newField = (name: string): TableField => ({
 
 /** The field with another type: notes such as its description stay, details of the old type go. */
 export function withType(field: TableField, type: FieldType): TableField {
-  const { relation: _, files: __, ...rest } = field
+  const { relation: _, files: __, fields = [], ...rest } = field
   const notes = isObject(field.schema)
     ? Object.fromEntries(
         Object.entries(field.schema).filter(([name]) => NOTES.includes(name) && name !== 'default'),
@@ -140,9 +157,33 @@ export function withType(field: TableField, type: FieldType): TableField {
   if (type === 'json') return { ...rest, schema: notes }
   if (type === 'relation') return { ...rest, schema: { ...TEXT, ...notes }, relation: { to: '' } }
   if (type === 'files') return { ...rest, schema: { ...TEXT, ...notes }, files: {} }
+  if (type === 'object') return { ...rest, schema: { ...OBJECT, ...notes }, fields }
+  if (type === 'objects') return { ...rest, schema: { ...OBJECTS, ...notes }, fields }
   const first = type === 'choice' ? { enum: [] } : type === 'list' ? { items: TEXT } : {}
   return { ...rest, schema: { ...SHAPES[type].fixed, ...first, ...notes } }
 }
+
+function isObjectSchema(schema: unknown): schema is JsonFields {
+  if (!isObject(schema) || schema['type'] !== 'object') return false
+  const allowed = ['type', 'properties', 'required', 'additionalProperties', ...NOTES]
+  return (
+    Object.keys(schema).every((name) => allowed.includes(name)) &&
+    isObject(schema['properties'] ?? {}) &&
+    Array.isArray(schema['required'] ?? [])
+  )
+}
+
+/** The schema of the object whose fields are rows: of the field itself, or of each item; undefined if rows cannot show it. */
+export function objectIn(schema: unknown): JsonFields | undefined {
+  if (isObjectSchema(schema)) return schema
+  if (!isObject(schema) || schema['type'] !== 'array' || !isObjectSchema(schema['items'])) return undefined
+  const allowed = ['type', 'items', ...ITEMS, ...NOTES]
+  return Object.keys(schema).every((name) => allowed.includes(name)) ? schema['items'] : undefined
+}
+
+/** The schema of an object, or of a list of them, with another one in place of that of the object. */
+export const withObject = (schema: JsonFields, object: JsonFields): JsonFields =>
+  schema['type'] === 'array' ? { ...schema, items: object } : object
 
 /** The schema of a field, without keywords if there is none. */
 export const schemaOf = ({ schema }: Pick<TableField, 'schema'>): JsonFields =>

@@ -97,13 +97,11 @@ const Templates = ({ chosen, choose }: { chosen: string; choose: (name: string) 
   </fieldset>
 )
 
-const define = (name: string, definition: DefinitionValue) =>
+const define = (definitions: readonly { name: string; definition: DefinitionValue }[]) =>
   withProof(() =>
-    six.call('PUT /store/collections/:name', {
-      params: { name },
-      body: definition,
+    six.call('PUT /store/collections', {
       // One that is there already stays as it is.
-      headers: { 'if-match': '"0"' },
+      body: { definitions: definitions.map((one) => ({ ...one, version: 0 })) },
     }),
   )
 

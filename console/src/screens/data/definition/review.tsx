@@ -20,7 +20,7 @@ export default function Review(props: {
   const [isSending, setSending] = useState(false)
   const error = checked.error ?? refusal
   const report = isError(error, 'DEFINITION_REFUSED') ? (error.details as DefinitionCheck) : checked.value
-  const fits = report !== undefined && error === undefined && !report.unfit
+  const fits = report !== undefined && error === undefined && !report.unfit && !report.duplicates
 
   async function save(): Promise<void> {
     if (isSending) return
@@ -74,15 +74,17 @@ export default function Review(props: {
   )
 }
 
-function Documents(props: { of: DefinitionCheck; collection: string; close: () => void }) {
-  const { documents = 0, unfit = 0, examples = [] } = props.of
+type DocumentsProps = { of: DefinitionCheck; collection: string; close: () => void }
+
+function Documents(props: DocumentsProps) {
+  const { documents = 0, unfit = 0, examples = [], duplicates } = props.of
+  if (duplicates && unfit === 0) return <Duplicates {...props} />
   if (unfit === 0)
     return (
       <p role="status">
         {documents === 0
           ? 'No document is there that could be at odds with it.'
           : `All ${documents.toLocaleString()} documents fit.`}
-        {' Unique fields are compared as it is put into force.'}
       </p>
     )
   return (
@@ -94,13 +96,41 @@ function Documents(props: { of: DefinitionCheck; collection: string; close: () =
       <ul class="unfit">
         {examples.map(({ _id, issues }) => (
           <li key={_id}>
-            <a href={href(['data', props.collection, _id])} onClick={props.close}>
-              {_id}
-            </a>{' '}
+            <DocumentLink {...props} id={_id} />{' '}
             <Text>{issues.map(({ path, message }) => `${path.slice(1)} ${message}`).join('; ')}</Text>
           </li>
         ))}
       </ul>
+      {duplicates && <Duplicates {...props} />}
     </div>
   )
 }
+
+const DocumentLink = ({ id, collection, close }: DocumentsProps & { id: string }) => (
+  <a href={href(['data', collection, id])} onClick={close}>
+    {id}
+  </a>
+)
+
+/** What keeps fields from becoming unique. */
+const Duplicates = (props: DocumentsProps) => (
+  <div role="status">
+    {props.of.duplicates!.map(({ fields, documents, examples, reason }) => (
+      <div key={fields.join()}>
+        <p>
+          <Text>{fields.join(' and ')}</Text> cannot be unique:{' '}
+          {reason === undefined
+            ? `${documents.toLocaleString()} documents have what another one has. Change them first:`
+            : `${reason}.`}
+        </p>
+        <ul class="unfit">
+          {examples.map(({ _id, sameAs }) => (
+            <li key={_id}>
+              <DocumentLink {...props} id={_id} /> is the same as <DocumentLink {...props} id={sameAs} />
+            </li>
+          ))}
+        </ul>
+      </div>
+    ))}
+  </div>
+)

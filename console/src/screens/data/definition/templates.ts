@@ -107,31 +107,29 @@ const relationsNamed = (relations: Relations, named: (name: string) => string): 
 export type TemplateCalls = {
   /** The `_id` of the account that makes them. */
   readonly me: string
-  define: (name: string, definition: DefinitionValue) => Promise<unknown>
+  /** Makes all collections, or none. */
+  define: (definitions: readonly { name: string; definition: DefinitionValue }[]) => Promise<unknown>
   /** Answers the `_id`s of the documents in their order. */
   create: (name: string, documents: readonly JsonFields[]) => Promise<readonly string[]>
 }
 
 /**
- * Makes the collections of a template one after the other, those first that others lead to.
+ * Makes the collections of a template, then their documents, those first that others lead to.
  *
  * @param prefix before the names of all collections
- * @throws what the calls throw; what is made until then stays
+ * @throws what the calls throw; documents that are made until then stay
  */
 export async function makeTemplate(
   template: CollectionTemplate,
   { define, create, me }: TemplateCalls,
   options: { prefix: string; withDocuments: boolean },
 ): Promise<void> {
+  const { collections } = withPrefix(template, options.prefix)
+  await define(collections.map(({ name, definition }) => ({ name, definition })))
+  if (!options.withDocuments) return
   const ids = new Map<string, readonly string[]>()
-  const own = template.collections.map(({ name }) => name)
-  for (const [at, { name, definition, documents }] of withPrefix(
-    template,
-    options.prefix,
-  ).collections.entries()) {
-    await define(name, definition)
-    if (options.withDocuments) ids.set(own[at]!, await create(name, filled(documents, ids, me)))
-  }
+  for (const [at, { name, documents }] of collections.entries())
+    ids.set(template.collections[at]!.name, await create(name, filled(documents, ids, me)))
 }
 
 const PLACE = /^@(?:me|(?<collection>\w+)\.(?<number>\d+))$/

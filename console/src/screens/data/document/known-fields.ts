@@ -1,5 +1,5 @@
 import { fieldsOf } from '../definition/field-table.ts'
-import { isObject, isSeveral, typeOf, type TableField } from '../definition/field-types.ts'
+import { isJson, isObject, isSeveral, typeOf, type TableField } from '../definition/field-types.ts'
 import { treeOf, type TreeField, type TreeNode } from './tree.ts'
 
 /** The fields of a definition that the form knows inputs for; those of files have one of their own. */
@@ -18,7 +18,7 @@ export const defaultsOf = (known: readonly TableField[]): Record<string, unknown
 export function fitsInput(field: TableField, node: TreeNode | undefined): boolean {
   if (!node) return true
   const type = typeOf(field)
-  if (type === 'json') return false
+  if (isJson(type)) return false
   if (type === 'boolean') return node.type === 'boolean'
   if (type === 'number' || type === 'integer') return node.type === 'number'
   if (type === 'list' || (type === 'relation' && isSeveral(field)))

@@ -4,7 +4,14 @@ import { useId } from 'preact/hooks'
 import { isError } from '../../../../../client/src/index.ts'
 import { Late } from '../../../parts/late.tsx'
 import { Text } from '../../../parts/text.tsx'
-import { isSeveral, schemaOf, typeOf, type TableField, type JsonFields } from '../definition/field-types.ts'
+import {
+  isJson,
+  isSeveral,
+  schemaOf,
+  typeOf,
+  type TableField,
+  type JsonFields,
+} from '../definition/field-types.ts'
 import { emptyNode, withValue } from './known-fields.ts'
 import { treeOf, type TreeField, type TreeNode } from './tree.ts'
 
@@ -62,7 +69,8 @@ function SchemaField({ fault, ...props }: Omit<InputProps, 'id'> & { fault: stri
     </>
   )
   // Buttons say by themselves what they do.
-  const isButton = ['relation', 'json'].includes(typeOf(field))
+  const type = typeOf(field)
+  const isButton = type === 'relation' || isJson(type)
   return (
     <li class="schema-row">
       {isButton ? <span>{name}</span> : <label for={id}>{name}</label>}
@@ -182,6 +190,8 @@ function Input(props: InputProps): ComponentChildren {
           <span class="hint">One a line</span>
         </>
       )
+    case 'object':
+    case 'objects':
     case 'json':
       return (
         <button type="button" class="small" disabled={isReadOnly} onClick={() => onNode(emptyNode(field))}>

@@ -8,11 +8,17 @@ import { CollectionName } from '../documents/language/collection-name.ts'
  * checksum, a single frame whose window is at most 8 MiB. Its entries, regular files all of them, in this order:
  *
  * - `collections/<name>.jsonl`, one for each collection, sorted by name: a `DocumentLine` for each document, by id;
+ * - `definitions.jsonl`, if there are any: a `DefinitionLine` for each collection with a stored definition, by name;
  * - `files.jsonl`: a `FileLine` for each file, by id;
  * - `files/<id>`: the bytes of each file, in the order of `files.jsonl`;
  * - `manifest.json`: a `Manifest`. It is last, because the checksums in it are known only then.
  */
 export const FORMAT = 'sixwire-store-1'
+/** With definitions: versions that would restore documents without them refuse it. */
+export const FORMAT_WITH_DEFINITIONS = 'sixwire-store-2'
+export const DEFINITIONS_ENTRY = 'definitions.jsonl'
+/** What is read of it is held in memory. */
+export const DEFINITIONS_BYTES_MAX = 67_108_864
 export const FILES_ENTRY = 'files.jsonl'
 export const MANIFEST_ENTRY = 'manifest.json'
 export const collectionEntry = (name: string): string => `collections/${name}.jsonl`
@@ -43,17 +49,21 @@ export type FileLine = {
   metadata: unknown
 }
 
+/** `id` is the name of the collection, and `definition` the last field, as it is stored. */
+export type DefinitionLine = { id: string; definition: unknown }
+
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
 const Lines = { lines: Count, size: Count, sha256: Sha256 }
 
 export const Manifest = Type.Object(
   {
-    format: Type.Literal(FORMAT),
+    format: Type.Enum([FORMAT, FORMAT_WITH_DEFINITIONS]),
     /** The version of Sixwire that made it. */
     sixwire: Type.String(),
     createdAt: Type.String({ format: 'date-time' }),
     collections: Type.Array(Type.Object({ name: CollectionName, ...Lines }, { additionalProperties: false })),
+    definitions: Type.Optional(Type.Object(Lines, { additionalProperties: false })),
     files: Type.Object(
       {
         ...Lines,

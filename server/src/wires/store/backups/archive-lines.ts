@@ -11,7 +11,8 @@ import {
   type Fields,
 } from '../documents/language/document-json.ts'
 import { newPublicKey } from '../files/files.ts'
-import type { DocumentLine, FileLine } from './archive-format.ts'
+import { isCollectionName } from '../documents/language/collection-name.ts'
+import type { DefinitionLine, DocumentLine, FileLine } from './archive-format.ts'
 import { damaged } from './damaged-archive.ts'
 
 /** A line beyond this is refused before it has been read to its end. */
@@ -95,6 +96,20 @@ export function readDocumentLine(line: Buffer, place: string): ArchivedDocument 
   if (operator) throw damaged(place, `${operator.message}: ${operator.path}`)
   if (Buffer.byteLength(body) > STORED_BYTES_MAX) throw damaged(place, 'the document is too large')
   return { id, owner, version, body, isOfItsTime: isOfItsTime({ _id: id, createdAt: createdAt! }) }
+}
+
+/** A definition of an archive, as text. */
+export type ArchivedDefinition = Omit<DefinitionLine, 'definition'> & { definition: string }
+
+/** Reads the line of a definition. @throws BACKUP_DAMAGED */
+export function readDefinitionLine(line: Buffer, place: string): ArchivedDefinition {
+  const { head, last } = split(line, 'definition', place)
+  const { id, ...others } = head
+  checkNames(others, place)
+  if (typeof id !== 'string' || !isCollectionName(id))
+    throw damaged(place, 'its id is no name of a collection')
+  if (!last.text.startsWith('{')) throw damaged(place, 'its definition is not an object')
+  return { id, definition: last.text }
 }
 
 /** Reads the line of a file. @throws BACKUP_DAMAGED */

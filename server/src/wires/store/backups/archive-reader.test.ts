@@ -132,6 +132,41 @@ describe('an archive', () => {
     }
   })
 
+  test('has definitions before its files, each of a collection, and what the manifest says', async () => {
+    const definitions = { books: { read: 'public' }, 'work-items': { schema: { title: ',"definition":' } } }
+    const entries = entriesOf({ books: [] }, sampleFiles(), definitions)
+    const found: (readonly [string, unknown])[] = []
+    await read(await archiveOf(entries), {
+      definitions: (batch) =>
+        void found.push(
+          ...batch.map(({ id, definition }) => [id, JSON.parse(definition) as unknown] as const),
+        ),
+    })
+    assert.deepEqual(Object.fromEntries(found), definitions)
+
+    const at = entries.findIndex(({ name }) => name === 'definitions.jsonl')
+    const { bytes } = entries[at]!
+    const changed = (text: string) =>
+      archiveOf(entries.with(at, { name: 'definitions.jsonl', bytes: Buffer.from(text) }))
+    for (const [archive, fault] of [
+      [changed('{"id":"books","definition":{"read":"admin"}}\n'), /definitions\.jsonl: its lines is not/],
+      [changed(bytes!.toString().replace('public', 'secret')), /definitions\.jsonl: its sha256 is not/],
+      [changed('{"id":"1","definition":{}}\n'), /line 1: its id is no name of a collection/],
+      [changed('{"id":"a","definition":7}\n'), /line 1: its definition is not an object/],
+      [changed('{"id":"b","definition":{}}\n{"id":"a","definition":{}}\n'), /line 2: its id does not sort/],
+      [archiveOf(entries.toSpliced(at, 1)), /definitions\.jsonl: its lines is not/],
+      [
+        archiveOf(entries.toSpliced(at, 1).toSpliced(at + 1, 0, entries[at]!)),
+        /"definitions\.jsonl": it is not expected/,
+      ],
+      [
+        archiveOf([entries[at]!, ...entries.toSpliced(at, 1)]),
+        /"collections\/books\.jsonl": it is not expected/,
+      ],
+    ] as const)
+      assert.match(await faultOf(await archive, String(fault)), fault)
+  })
+
   test('of a version that knew less of files is read as of new files', async () => {
     const [file, other] = sampleFiles()
     const refused = { ...other!, state: stateOf(other!.id, '"refused","refusal":"\\"a\\""') }
@@ -288,7 +323,7 @@ describe('an archive', () => {
       null,
       [],
       'x',
-      { ...manifest, format: 'sixwire-store-2' },
+      { ...manifest, format: 'sixwire-store-3' },
       { ...manifest, more: 1 },
     ]
     // Each of its values replaced, in turn.

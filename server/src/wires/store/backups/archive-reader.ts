@@ -7,11 +7,22 @@ import type { TarEntry } from '../../../base/tar/tar-entry.ts'
 import { TarFault } from '../../../base/tar/tar-fault.ts'
 import { withSha256 } from '../../../base/with-sha256.ts'
 import { createValidation } from '../../../http/validation.ts'
-import { collectionEntry, FILES_ENTRY, Manifest, MANIFEST_ENTRY } from './archive-format.ts'
+import {
+  collectionEntry,
+  DEFINITIONS_BYTES_MAX,
+  DEFINITIONS_ENTRY,
+  FILES_ENTRY,
+  FORMAT,
+  FORMAT_WITH_DEFINITIONS,
+  Manifest,
+  MANIFEST_ENTRY,
+} from './archive-format.ts'
 import {
   linesOf,
+  readDefinitionLine,
   readDocumentLine,
   readFileLine,
+  type ArchivedDefinition,
   type ArchivedDocument,
   type ArchivedFile,
 } from './archive-lines.ts'
@@ -27,6 +38,7 @@ const BATCH_BYTES = 524_288
 /** Takes what an archive holds, as it is read. What it throws ends the reading, and is thrown as it is. */
 export type ArchiveSink = {
   documents?(collection: string, documents: readonly ArchivedDocument[]): Promise<void>
+  definitions?(definitions: readonly ArchivedDefinition[]): Promise<void> | void
   files?(files: readonly ArchivedFile[]): Promise<void>
   /** Must read `bytes` to its end. They are only known to be those of the file when `readArchive` resolves. */
   content?(file: { id: string; size: number }, bytes: AsyncIterable<Buffer>): Promise<void>
@@ -56,6 +68,7 @@ async function readEntries(entries: AsyncGenerator<TarEntry>, sink: ArchiveSink)
   /** Of the lines of `files.jsonl` and of the entries `files/<id>`, which must be the same. */
   const [announced, contents] = [createHash('sha256'), createHash('sha256')]
   const collections: (Lines & { name: string })[] = []
+  let definitions: Lines | undefined
   let files: (Lines & { bytes: number }) | undefined
   let contentsRead = 0
   let contentBytes = 0
@@ -69,7 +82,7 @@ async function readEntries(entries: AsyncGenerator<TarEntry>, sink: ArchiveSink)
       if (announced.digest('hex') !== contents.digest('hex'))
         throw damaged(FILES_ENTRY, 'it does not have the sizes and checksums of the files')
       const manifest = await readManifest(entry)
-      compare(manifest, collections, files)
+      compare(manifest, { collections, definitions, files })
       const { done } = await entries.next()
       if (!done) throw damaged('the archive', 'an entry follows the manifest')
       return manifest
@@ -82,6 +95,11 @@ async function readEntries(entries: AsyncGenerator<TarEntry>, sink: ArchiveSink)
         throw damaged(place, `it is longer than ${FILES_ENTRY} says`)
       lastContent = id
       contents.update(`${id} ${entry.size} ${await readContent(id, entry, sink)}\n`)
+      continue
+    }
+    if (entry.name === DEFINITIONS_ENTRY && !definitions) {
+      if (entry.size > DEFINITIONS_BYTES_MAX) throw damaged(place, 'it is too large')
+      definitions = await readLines(entry, readDefinitionLine, async (batch) => sink.definitions?.(batch))
       continue
     }
     if (entry.name === FILES_ENTRY) {
@@ -97,7 +115,7 @@ async function readEntries(entries: AsyncGenerator<TarEntry>, sink: ArchiveSink)
       continue
     }
     const name = COLLECTION_ENTRY.exec(entry.name)?.[1]
-    if (name === undefined || name <= (collections.at(-1)?.name ?? ''))
+    if (name === undefined || definitions || name <= (collections.at(-1)?.name ?? ''))
       throw damaged(place, 'it is not expected here')
     if (collections.length * 100 > MANIFEST_BYTES_MAX)
       throw damaged(place, 'there are more collections than a manifest can name')
@@ -163,7 +181,7 @@ async function readManifest({ size, pieces }: TarEntry): Promise<Manifest> {
     throw error
   }
   const format = (value as { format?: unknown } | null)?.format
-  if (typeof format === 'string' && format !== Manifest.properties.format.const)
+  if (typeof format === 'string' && format !== FORMAT && format !== FORMAT_WITH_DEFINITIONS)
     throw damaged(MANIFEST_ENTRY, 'it is of a format that this version of Sixwire does not read')
   const checked = createValidation()('body', Manifest)(value)
   if ('error' in checked || !ISO_TIME.test((checked.value as Manifest).createdAt))
@@ -174,8 +192,15 @@ async function readManifest({ size, pieces }: TarEntry): Promise<Manifest> {
 /** @throws BACKUP_DAMAGED unless the manifest says of all entries what was read of them */
 function compare(
   manifest: Manifest,
-  collections: readonly (Lines & { name: string })[],
-  files: Lines & { bytes: number },
+  {
+    collections,
+    definitions,
+    files,
+  }: {
+    collections: readonly (Lines & { name: string })[]
+    definitions: Lines | undefined
+    files: Lines & { bytes: number }
+  },
 ): void {
   if (manifest.collections.length !== collections.length)
     throw damaged(MANIFEST_ENTRY, 'it does not name the collections of the archive')
@@ -184,10 +209,13 @@ function compare(
     if (name !== read.name) throw damaged(MANIFEST_ENTRY, 'it does not name the collections of the archive')
     compareLines(collectionEntry(name), lines, read)
   }
+  compareLines(DEFINITIONS_ENTRY, manifest.definitions ?? NO_LINES, definitions ?? NO_LINES)
   compareLines(FILES_ENTRY, manifest.files, files)
   if (manifest.files.bytes !== files.bytes)
     throw damaged(MANIFEST_ENTRY, 'it does not have the bytes of all files')
 }
+
+const NO_LINES: Lines = { lines: 0, size: 0, sha256: '' }
 
 function compareLines(entry: string, announced: Lines, read: Lines): void {
   for (const name of ['lines', 'size', 'sha256'] as const)

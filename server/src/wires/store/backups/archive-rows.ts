@@ -67,6 +67,8 @@ const FILE: Line = [
   '}',
 ]
 
+const DEFINITION: Line = ['{"id":"', column('collection'), '","definition":', column('definition'), '}']
+
 const textSql = (line: Line): Sql =>
   sql.join(
     line.map((part) => (typeof part === 'string' ? sql.literal(`'${part}'`) : part.text)),
@@ -89,6 +91,15 @@ export const selectCollectionsSql = (): Sql<CollectionSize> => sql`
 
 export const selectDocumentLinesSql = (collection: string): Sql<{ line: string }> => sql`
   select ${textSql(DOCUMENT)} as line from store_documents where collection = ${collection} order by id`
+
+const DEFINED = sql`from store_collection_versions where state = 'active' and definition is not null`
+
+/** The length of the lines of all definitions that are in force. */
+export const selectDefinitionsSizeSql = (): Sql<{ lines: number; size: number }> => sql`
+  select count(*) as lines, ${sizeSql(DEFINITION)} as size ${DEFINED}`
+
+export const selectDefinitionLinesSql = (): Sql<{ line: string }> => sql`
+  select ${textSql(DEFINITION)} as line ${DEFINED} order by collection`
 
 const unless = (ids: readonly string[]): Sql =>
   ids.length === 0

@@ -4,7 +4,7 @@ import { constants, zstdCompressSync } from 'node:zlib'
 import tar from 'tar-stream'
 
 import { newId } from '../../../base/ids.ts'
-import { FORMAT } from './archive-format.ts'
+import { FORMAT, FORMAT_WITH_DEFINITIONS } from './archive-format.ts'
 
 export const sha256 = (bytes: Buffer | string): string => createHash('sha256').update(bytes).digest('hex')
 
@@ -71,7 +71,12 @@ const linesOf = (bytes: Buffer) => ({
 export function entriesOf(
   collections: Record<string, readonly FixtureDocument[]>,
   files: readonly FixtureFile[] = [],
+  definitions: Record<string, object> = {},
 ): Entry[] {
+  const definitionLines = jsonLines(
+    Object.entries(definitions).map(([id, definition]) => JSON.stringify({ id, definition })),
+  )
+  const hasDefinitions = definitionLines.length > 0
   const entries: Entry[] = Object.entries(collections).map(([name, documents]) => ({
     name: `collections/${name}.jsonl`,
     bytes: jsonLines(
@@ -90,17 +95,19 @@ export function entriesOf(
     ),
   )
   const manifest = {
-    format: FORMAT,
+    format: hasDefinitions ? FORMAT_WITH_DEFINITIONS : FORMAT,
     sixwire: '0.1.0',
     createdAt: AT,
     collections: entries.map(({ name, bytes }) => ({
       name: /\/(.*)\.jsonl$/.exec(name)![1],
       ...linesOf(bytes!),
     })),
+    ...(hasDefinitions && { definitions: linesOf(definitionLines) }),
     files: { ...linesOf(lines), bytes: files.reduce((sum, { bytes }) => sum + bytes.length, 0) },
   }
   return [
     ...entries,
+    ...(hasDefinitions ? [{ name: 'definitions.jsonl', bytes: definitionLines }] : []),
     { name: 'files.jsonl', bytes: lines },
     ...files.map(({ id, bytes }) => ({ name: `files/${id}`, bytes })),
     { name: 'manifest.json', bytes: Buffer.from(JSON.stringify(manifest)) },

@@ -9,14 +9,19 @@ import type { NewObject, Objects } from '../objects/objects.ts'
 import { NoSuchObject } from '../objects/storage.ts'
 import {
   collectionEntry,
+  DEFINITIONS_BYTES_MAX,
+  DEFINITIONS_ENTRY,
   fileEntry,
   FILES_ENTRY,
   FORMAT,
+  FORMAT_WITH_DEFINITIONS,
   MANIFEST_ENTRY,
   type Manifest,
 } from './archive-format.ts'
 import {
   selectCollectionsSql,
+  selectDefinitionLinesSql,
+  selectDefinitionsSizeSql,
   selectDocumentLinesSql,
   selectFileLinesSql,
   selectFilesSizeSql,
@@ -73,8 +78,16 @@ export function createArchives(
     const createdAt = clock.now()
     const skipped = new Set(lost)
     const collections = await snapshot.all(selectCollectionsSql())
+    const definitions = (await snapshot.get(selectDefinitionsSizeSql()))!
+    if (definitions.size > DEFINITIONS_BYTES_MAX)
+      throw new BackupFault(
+        `The definitions of collections take more than ${DEFINITIONS_BYTES_MAX} bytes: remove some.`,
+      )
     const files = (await snapshot.get(selectFilesSizeSql(lost)))!
-    const total = collections.reduce((sum, { size }) => sum + size, files.size + files.bytes)
+    const total = collections.reduce(
+      (sum, { size }) => sum + size,
+      definitions.size + files.size + files.bytes,
+    )
     let done = 0
 
     /** Passes bytes on, and hashes and counts them on the way. */
@@ -94,7 +107,7 @@ export function createArchives(
 
     async function* entries(): AsyncGenerator<NewEntry, void, undefined> {
       const manifest: Manifest = {
-        format: FORMAT,
+        format: definitions.lines > 0 ? FORMAT_WITH_DEFINITIONS : FORMAT,
         sixwire: platformVersion(),
         createdAt: isoTime(createdAt),
         collections: [],
@@ -106,6 +119,15 @@ export function createArchives(
           size: collection.size,
           bytes: pass(snapshot.lines(selectDocumentLinesSql(collection.name)), (sha256) =>
             manifest.collections.push({ ...collection, sha256 }),
+          ),
+        }
+      if (definitions.lines > 0)
+        yield {
+          name: DEFINITIONS_ENTRY,
+          size: definitions.size,
+          bytes: pass(
+            snapshot.lines(selectDefinitionLinesSql()),
+            (sha256) => (manifest.definitions = { ...definitions, sha256 }),
           ),
         }
       yield {

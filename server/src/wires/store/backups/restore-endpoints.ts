@@ -25,6 +25,16 @@ const RestorePreview = Type.Object(
       Type.Object({ name: Type.String(), archived: Type.Integer(), stored: Type.Integer() }),
       { description: 'Those of the archive and those that are stored, by name, with their documents.' },
     ),
+    definitions: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        here: Type.Enum(['none', 'same', 'other'], {
+          description:
+            'Whether the collection has no definition here, so that the one of the archive comes into force, the same, or another one, which stays.',
+        }),
+      }),
+      { description: 'The definitions of the archive, by the names of their collections.' },
+    ),
   },
   { title: 'RestorePreview' },
 )
@@ -49,7 +59,7 @@ export function restoreEndpoints({ restores }: { restores: Restores }) {
       {
         summary: 'Restore a backup',
         description:
-          'Replaces all documents and files by those of the backup, at once or not at all. The archive is checked first, and a safety backup is made of what is replaced; while it is made, writes are answered 503. In production, and under the policy guarded, administrators and service keys only.',
+          'Replaces all documents and files by those of the backup, at once or not at all; collections that have no definition get that of the backup. The archive is checked first, and a safety backup is made of what is replaced; while it is made, writes are answered 503. In production, and under the policy guarded, administrators and service keys only.',
         access: 'admin',
         limit: LIMIT,
         irreversible: true,

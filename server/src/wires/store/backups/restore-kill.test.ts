@@ -25,6 +25,7 @@ const program = (given: { url: string; dataDir: string; file: string; step: numb
   import { openStorages } from ${urlLiteral('wires/store/objects/storages.ts')}
   import { createBackups } from ${urlLiteral('wires/store/backups/backups.ts')}
   import { createRestores } from ${urlLiteral('wires/store/backups/restore.ts')}
+  import { createArchivedDefinitions } from ${urlLiteral('wires/store/documents/definition-changes/archived-definitions.ts')}
   import { createAudit } from ${urlLiteral('kernel/audit/audit.ts')}
   import { createIndexes } from ${urlLiteral('wires/store/documents/storage/indexes/indexes.ts')}
   const { url, dataDir, file, step } = ${JSON.stringify(given)}
@@ -56,7 +57,12 @@ const program = (given: { url: string; dataDir: string; file: string; step: numb
   const objects = createObjects(context, { storages })
   const backups = createBackups(context, { objects })
   const indexes = createIndexes(context, { isByOwner: () => false, hasAutomatic: false })
-  const restores = createRestores(context, { objects, backups, indexes })
+  const definitions = createArchivedDefinitions(
+    context,
+    { stored: { refresh: async () => undefined }, versionJobs: { enqueueSql: () => sql\`select 1\` } },
+    { configured: { policy: 'open', options: { collections: {}, user: {}, indexes: {} } } },
+  )
+  const restores = createRestores(context, { objects, backups, indexes, definitions })
   await restores.restore({ file })
   process.stdout.write('restored in ' + steps + ' steps\\n')
   process.exit(0)

@@ -1,5 +1,6 @@
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
+import type { ComparedDefinition } from '../documents/definition-changes/archived-definitions.ts'
 import { selectStoredSql } from '../documents/storage/sql/document-rows.ts'
 import type { Manifest } from './archive-format.ts'
 
@@ -19,10 +20,16 @@ export type RestorePreview = {
   bytes: Compared
   /** Those of the archive and those that are stored, by name. */
   collections: ({ name: string } & Compared)[]
+  /** The definitions of the archive, by name. */
+  definitions: ComparedDefinition[]
 }
 
 /** Compares an archive that was read with what is stored. */
-export async function previewOf(db: Database, manifest: Manifest): Promise<RestorePreview> {
+export async function previewOf(
+  db: Database,
+  manifest: Manifest,
+  definitions: ComparedDefinition[],
+): Promise<RestorePreview> {
   const [stored, [sums]] = await Promise.all([
     db.scan(selectStoredSql('', COLLECTIONS_MAX)),
     db.scan<{ files: number; bytes: number }>(sql`
@@ -43,6 +50,7 @@ export async function previewOf(db: Database, manifest: Manifest): Promise<Resto
     files: { archived: files.lines, stored: sums!.files },
     bytes: { archived: files.bytes, stored: sums!.bytes },
     collections: [...counts].map(([name, one]) => ({ name, ...one })).toSorted(byName),
+    definitions,
   }
 }
 

@@ -3,7 +3,7 @@ import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { storedColumn } from '../documents/storage/sql/document-rows.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
-import type { ArchivedDocument, ArchivedFile } from './archive-lines.ts'
+import type { ArchivedDefinition, ArchivedDocument, ArchivedFile } from './archive-lines.ts'
 import type { ArchiveSink } from './archive-reader.ts'
 import { damaged } from './damaged-archive.ts'
 
@@ -61,10 +61,12 @@ export function createStaging(
   sink: ArchiveSink
   /** The collections with documents that were not created at the time of their ids. */
   unordered: ReadonlySet<string>
+  definitions: readonly ArchivedDefinition[]
   finish(): Promise<void>
   discard(): Promise<void>
 } {
   const unordered = new Set<string>()
+  const definitions: ArchivedDefinition[] = []
   const writes = new PendingPromises()
   /** Written, and not in the table of files yet. */
   const written: { id: string; object: NewObject }[] = []
@@ -104,11 +106,13 @@ export function createStaging(
 
   return {
     unordered,
+    definitions,
     sink: {
       documents(collection, documents) {
         if (documents.some((one) => !one.isOfItsTime)) unordered.add(collection)
         return load(documentsSql(id, collection, documents))
       },
+      definitions: (batch) => void definitions.push(...batch),
       files: (files) => load(filesSql(id, files)),
       async content(file, bytes) {
         signal.throwIfAborted()

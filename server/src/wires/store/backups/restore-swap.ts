@@ -1,5 +1,5 @@
 import { errors } from '../../../base/errors.ts'
-import { requireRow, type Database, type Step } from '../../../db/database.ts'
+import { requireRow, type Database, type Step, type Transaction } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { lockTable } from '../../../db/tables.ts'
 import { storedColumn } from '../documents/storage/sql/document-rows.ts'
@@ -8,6 +8,7 @@ import type { Replacement } from '../documents/storage/indexes/replace-entries.t
 import type { Objects } from '../objects/objects.ts'
 import { CHANGES } from '../documents/storage/changes-channel.ts'
 import { beginLog, pauseLogSql } from '../changes/generation.ts'
+import type { ArchivedDefinition } from './archive-lines.ts'
 import { openGateSql } from './restore-gate.ts'
 import { restoredObjectsSql } from './restore-staging.ts'
 
@@ -52,6 +53,7 @@ export type LoadedArchive = {
   readonly counts: RestoredCounts
   /** The collections with documents that were not created at the time of their ids. */
   readonly unordered: ReadonlySet<string>
+  readonly definitions: readonly ArchivedDefinition[]
 }
 
 /** How many rows the archive holds. */
@@ -82,11 +84,13 @@ export async function swap(
     entrySql: Sql
     /** Has the records of a deleted account erased. */
     eraseSql: (account: string) => Step
+    /** Puts definitions into force. */
+    define: (tx: Transaction, definitions: readonly ArchivedDefinition[]) => Promise<void>
     now: () => number
   },
   archive: LoadedArchive,
 ): Promise<void> {
-  const { id, safetyBackup, entrySql, eraseSql, now } = restore
+  const { id, safetyBackup, entrySql, eraseSql, define, now } = restore
   await db.transaction(
     async (tx) => {
       // Locked first, so that nobody ends this restore while it is being completed.
@@ -122,6 +126,8 @@ export async function swap(
         from store_documents as old
         where loaded.restore_id = ${id} and old.collection = loaded.collection and old.id = loaded.id
           and old.version >= loaded.version and not (${isSame})`)
+      // Before the documents, so that the indexes that they need have them from the first moment on.
+      await define(tx, archive.definitions)
       await indexes.replace(tx, replacementOf(id, archive))
       // Documents that are the same stay: most are, and each that is written makes others wait. Not `truncate`: a backup under
       // way would lose the rows of its snapshot.

@@ -8,9 +8,11 @@ import { requireRow, type Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import { COMMAND_LINE, type Actor } from '../../../http/actor.ts'
 import type { WireContext } from '../../../kernel/wire/wire.ts'
+import type { ArchivedDefinitions } from '../documents/definition-changes/archived-definitions.ts'
 import type { Indexes } from '../documents/storage/indexes/indexes.ts'
 import type { Objects } from '../objects/objects.ts'
 import type { Manifest } from './archive-format.ts'
+import type { ArchivedDefinition } from './archive-lines.ts'
 import { readArchive, type ArchiveSink } from './archive-reader.ts'
 import type { Backups } from './backups.ts'
 import type { Progress } from '../../../base/progress.ts'
@@ -63,7 +65,17 @@ type Opened = { bytes: Readable; size: number; sha256?: string }
 
 export function createRestores(
   context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log' | 'processes' | 'audit' | 'personalData'>,
-  { objects, backups, indexes }: { objects: Objects; backups: Backups; indexes: Pick<Indexes, 'replace'> },
+  {
+    objects,
+    backups,
+    indexes,
+    definitions,
+  }: {
+    objects: Objects
+    backups: Backups
+    indexes: Pick<Indexes, 'replace'>
+    definitions: ArchivedDefinitions
+  },
 ): Restores {
   const { db, clock, log, processes, audit, personalData } = context
   const closing = new AbortController()
@@ -106,7 +118,11 @@ export function createRestores(
       const { collections, files } = await readWhole(opened, staging.sink, { signal, onProgress })
       await staging.finish()
       const documents = collections.reduce((sum, { lines }) => sum + lines, 0)
-      return { counts: { documents, files: files.lines }, unordered: staging.unordered }
+      return {
+        counts: { documents, files: files.lines },
+        unordered: staging.unordered,
+        definitions: staging.definitions,
+      }
     } catch (error) {
       await staging.discard()
       throw error
@@ -159,9 +175,17 @@ export function createRestores(
       const entrySql = audit.entrySql(actor, { action: 'backup.restored', target, after })
       await swap(
         { db, objects, indexes },
-        { id, safetyBackup, entrySql, eraseSql, now: () => clock.now() },
+        {
+          id,
+          safetyBackup,
+          entrySql,
+          eraseSql,
+          define: (tx, archived) => definitions.restore(tx, archived, actor),
+          now: () => clock.now(),
+        },
         loaded,
       )
+      await definitions.refresh()
       onProgress?.({ phase: 'Replace', done: total, total, unit: 'documents' })
       log.info({ restore: id, safetyBackup, ...counts }, 'restore completed')
     } catch (error) {
@@ -203,7 +227,10 @@ export function createRestores(
       return { safetyBackup: await restoring }
     },
     async preview(source, options = {}) {
-      return previewOf(db, await readWhole(await openSource(source), {}, options))
+      const archived: ArchivedDefinition[] = []
+      const sink: ArchiveSink = { definitions: (batch) => void archived.push(...batch) }
+      const manifest = await readWhole(await openSource(source), sink, options)
+      return previewOf(db, manifest, await definitions.compare(archived))
     },
     recover: () => recovery.recover(),
     async close() {

@@ -1,8 +1,11 @@
 import { Type } from '../../../../base/schema.ts'
 import { FileFieldOption } from '../definition/file-field.ts'
 import { RelationOption } from '../definition/relation.ts'
+import { CollectionName } from '../language/collection-name.ts'
 import { UniqueOption } from '../storage/indexes/unique-indexes.ts'
 import { FIELDS_MAX } from '../storage/entries/index-definition.ts'
+
+const DEFINITIONS_MAX = 100
 
 const Rule = (description: string) =>
   Type.Optional(
@@ -83,5 +86,39 @@ export const DefinitionBody = Type.Object(
     title: 'DefinitionFields',
     additionalProperties: false,
     examples: [{ read: 'public', create: 'user', update: 'owner', delete: 'owner', unique: ['slug'] }],
+  },
+)
+
+/** Definitions that come into force together. */
+export const DefinitionsBody = Type.Object(
+  {
+    definitions: Type.Array(
+      Type.Object(
+        {
+          name: CollectionName,
+          definition: DefinitionBody,
+          version: Type.Optional(
+            Type.Integer({
+              minimum: 0,
+              description:
+                'The version in force that it was made from, 0 for none: if another one is in force, the answer is 412.',
+            }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+      { minItems: 1, maxItems: DEFINITIONS_MAX },
+    ),
+  },
+  {
+    additionalProperties: false,
+    examples: [
+      {
+        definitions: [
+          { name: 'teams', definition: { read: 'user', relations: { lead: { to: 'members' } } }, version: 0 },
+          { name: 'members', definition: { read: 'user', relations: { team: { to: 'teams' } } }, version: 0 },
+        ],
+      },
+    ],
   },
 )

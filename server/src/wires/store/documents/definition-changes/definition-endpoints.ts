@@ -1,6 +1,9 @@
+import type { Static } from 'typebox'
+
 import { isoTime } from '../../../../base/clock.ts'
-import { errors } from '../../../../base/errors.ts'
+import { errors, invalid, type ApiError } from '../../../../base/errors.ts'
 import { Type } from '../../../../base/schema.ts'
+import type { Actor } from '../../../../http/actor.ts'
 import { json } from '../../../../http/bodies.ts'
 import { answer, endpoint } from '../../../../http/route.ts'
 import { storeErrors } from '../../errors.ts'
@@ -10,8 +13,9 @@ import { CollectionName } from '../language/collection-name.ts'
 import { etagOf } from '../language/etag.ts'
 import { IfMatch } from '../routes/request-schemas.ts'
 import { checkDocuments } from './check-documents.ts'
+import { checkUnique } from './check-unique.ts'
 import {
-  defineCollection,
+  defineCollections,
   definitionOf,
   isConfigured,
   readNext,
@@ -20,22 +24,41 @@ import {
   type DefinitionChange,
   type DefinitionContext,
 } from './define-collection.ts'
-import { DefinitionBody } from './definition-body.ts'
+import { DefinitionBody, DefinitionsBody } from './definition-body.ts'
 import { definitionIn } from './stored-definitions.ts'
 import { refuseSql, selectVersionsSql, type VersionRow } from './version-rows.ts'
 
 const VERSIONS_MAX = 100
 
 const Issues = Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))
+const Duplicates = Type.Object(
+  {
+    fields: Type.Array(Type.String()),
+    documents: Type.Integer({
+      description: 'How many documents have values that another one has; counted up to 10,000.',
+    }),
+    examples: Type.Array(Type.Object({ _id: Type.String(), sameAs: Type.String() }), {
+      description: 'Ten of them, each with one that has the same values.',
+    }),
+    reason: Type.Optional(Type.String({ description: 'Why the fields of a document cannot be compared.' })),
+  },
+  { title: 'DuplicateDocuments' },
+)
 const Report = Type.Object(
   {
     reason: Type.Optional(Type.String({ description: 'Why it was refused.' })),
+    causedBy: Type.Optional(
+      Type.String({ description: 'The collection at fault, if it is another one that was sent with it.' }),
+    ),
     documents: Type.Optional(Type.Integer({ description: 'How many documents were looked at.' })),
     unfit: Type.Optional(Type.Integer({ description: 'How many of them do not fit the schema.' })),
     examples: Type.Optional(
       Type.Array(Type.Object({ _id: Type.String(), issues: Issues }), {
         description: 'The first ten of those, with their first faults.',
       }),
+    ),
+    duplicates: Type.Optional(
+      Type.Array(Duplicates, { description: 'The fields that cannot become unique, and why.' }),
     ),
   },
   { title: 'DefinitionReport' },
@@ -77,6 +100,8 @@ const Definition = Type.Object(
   { title: 'CollectionDefinition' },
 )
 
+const Definitions = Type.Object({ data: Type.Array(Definition) }, { title: 'CollectionDefinitions' })
+
 const OneCollection = Type.Object({ name: CollectionName })
 
 /** `/store/collections/:name` */
@@ -112,15 +137,25 @@ export function definitionEndpoints(context: DefinitionContext) {
         reply: { 200: Definition, 202: Definition },
         errors: [errors.conflict, errors.precondition_failed, storeErrors.definition_refused],
       },
-      ({ params: { name }, query, headers, body, actor, signal }) =>
-        query.dryRun
-          ? dryRun(context, name, body as CollectionDeclaration, signal)
-          : change(context, {
-              name,
-              definition: body as CollectionDeclaration,
-              ifMatch: headers['if-match'],
-              actor,
-            }),
+      ({ params: { name }, query, headers, body, actor, signal }) => {
+        const definition = body as CollectionDeclaration
+        return query.dryRun
+          ? dryRun(context, name, definition, signal)
+          : change(context, { name, definition, ifMatch: headers['if-match'], at: '/body' }, actor)
+      },
+    ),
+    putAll: endpoint(
+      {
+        summary: 'Define several collections',
+        description:
+          'Together or not at all, in any order: their relations may lead to each other. Otherwise as the definition of one collection.',
+        access: 'operator',
+        proof: 'recent',
+        body: json(DefinitionsBody),
+        reply: { 200: Definitions, 202: Definitions },
+        errors: [errors.conflict, errors.precondition_failed, storeErrors.definition_refused],
+      },
+      ({ body: { definitions }, actor }) => changeAll(context, definitions, actor),
     ),
     remove: endpoint(
       {
@@ -144,7 +179,7 @@ export function definitionEndpoints(context: DefinitionContext) {
         if (newest?.state === 'pending') return takeBack(context, newest)
         if (!isConfigured(context, name) && !definitionOf(active))
           throw errors.not_found({ message: `The collection ${name} has no stored definition.` })
-        return change(context, { name, definition: null, ifMatch: headers['if-match'], actor })
+        return change(context, { name, definition: null, ifMatch: headers['if-match'], at: '/body' }, actor)
       },
     ),
     versions: endpoint(
@@ -187,26 +222,33 @@ function shownVersion(row: VersionRow) {
 }
 
 async function answerNow(context: DefinitionContext, name: string, status: 200 | 202 = 200) {
+  const definition = await shownNow(context, name)
+  const { version } = definition
+  return answer(definition, {
+    status,
+    ...(version !== undefined && { headers: { etag: etagOf(version) } }),
+  })
+}
+
+/** The definition of a collection as it is in force, and what waits. */
+async function shownNow(context: DefinitionContext, name: string): Promise<Static<typeof Definition>> {
   const { configured, configFile } = context
   const option = isConfigured(context, name) ? configured.options.collections[name] : undefined
   if (option !== undefined) {
     const { hooks: _, ...definition } = declarationOf(option, name)
-    return answer({ name, source: 'configuration' as const, file: configFile, definition }, { status })
+    return { name, source: 'configuration', file: configFile, definition }
   }
   const { active, newest } = await readNow(context, name)
   const definition = definitionOf(active)
   const fault = context.stored.faultOf(name)
-  return answer(
-    {
-      name,
-      source: definition ? ('stored' as const) : ('none' as const),
-      definition,
-      ...(active && { version: active.version }),
-      ...(newest && newest.state !== 'active' && { newest: shownVersion(newest) }),
-      ...(fault !== undefined && { fault }),
-    },
-    { status, ...(active && { headers: { etag: etagOf(active.version) } }) },
-  )
+  return {
+    name,
+    source: definition ? 'stored' : 'none',
+    definition,
+    ...(active && { version: active.version }),
+    ...(newest && newest.state !== 'active' && { newest: shownVersion(newest) }),
+    ...(fault !== undefined && { fault }),
+  }
 }
 
 /** What would become of the documents that are there. */
@@ -216,8 +258,10 @@ async function dryRun(
   definition: CollectionDeclaration,
   signal: AbortSignal,
 ) {
-  const next = await readNext(context, name, definition)
-  const report = await checkDocuments(context.db, next.declared.get(name)!, () => signal.throwIfAborted())
+  const next = await readNext(context, [{ name, definition, at: '/body' }])
+  const { db, collections } = context
+  const documents = await checkDocuments(db, next.declared.get(name)!, () => signal.throwIfAborted())
+  const duplicates = await checkUnique(db, name, { now: collections.set, next }, signal)
   const { active } = await readNow(context, name)
   return answer(
     {
@@ -225,19 +269,46 @@ async function dryRun(
       source: definitionOf(active) ? ('stored' as const) : ('none' as const),
       definition: definitionOf(active),
       ...(active && { version: active.version }),
-      report,
+      report: { ...documents, ...(duplicates.length > 0 && { duplicates }) },
     },
     { status: 200 },
   )
 }
 
-async function change(context: DefinitionContext, change: DefinitionChange) {
-  const row = await defineCollection(context, change)
-  if (row.state === 'pending') return answerNow(context, change.name, 202)
-  if (row.state !== 'refused') return answerNow(context, change.name)
-  const report = reportIn(row) ?? {}
-  throw storeErrors.definition_refused({
-    message: `The definition is refused: ${report.reason}.`,
-    details: { ...report },
+async function change(context: DefinitionContext, wanted: DefinitionChange, actor: Actor) {
+  const [row] = (await defineCollections(context, [wanted], actor)) as [VersionRow]
+  if (row.state === 'refused') throw refusalOf([row])
+  return answerNow(context, wanted.name, row.state === 'pending' ? 202 : 200)
+}
+
+async function changeAll(
+  context: DefinitionContext,
+  definitions: Static<typeof DefinitionsBody>['definitions'],
+  actor: Actor,
+) {
+  const changes = definitions.map(({ name, definition, version }, i) => ({
+    name,
+    definition: definition as CollectionDeclaration,
+    ifMatch: version === undefined ? undefined : etagOf(version),
+    at: `/body/definitions/${i}/definition`,
+  }))
+  const again = changes.findIndex(({ name }, i) => changes.findIndex((one) => one.name === name) < i)
+  if (again !== -1)
+    throw invalid({ path: `/body/definitions/${again}/name`, message: 'is in the list already' })
+  const rows = await defineCollections(context, changes, actor)
+  if (rows.some(({ state }) => state === 'refused')) throw refusalOf(rows)
+  const data = []
+  for (const { name } of changes) data.push(await shownNow(context, name))
+  return answer({ data }, { status: rows.some(({ state }) => state === 'pending') ? 202 : 200 })
+}
+
+/** The refusal of versions, by the one that is at fault. */
+function refusalOf(rows: readonly VersionRow[]): ApiError {
+  const refused = rows.map((row) => ({ ...reportIn(row), collection: row.collection }))
+  const { collection, ...report } = refused.find(({ causedBy }) => causedBy === undefined) ?? refused[0]!
+  const [of, details] = rows.length > 1 ? [` of ${collection}`, { collection }] : ['', {}]
+  return storeErrors.definition_refused({
+    message: `The definition${of} is refused: ${report.reason}.`,
+    details: { ...details, ...report },
   })
 }

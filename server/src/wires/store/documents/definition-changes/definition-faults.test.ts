@@ -132,7 +132,7 @@ eachEngine((engine) => {
           values ('books', 2, 'active', null, 'somebody', 1),
             ('books', 3, 'pending', '{"unique":["slug","isbn"]}', 'somebody', 1)`,
       sql`insert into sixwire_jobs (id, kind, payload, run_at, attempts, state, created_at)
-          values ('one', 'store.definitions', '{"collection":"books","version":3}', 0, 0, 'ready', 0)`,
+          values ('one', 'store.definitions', '{"versions":[{"collection":"books","version":3}]}', 0, 0, 'ready', 0)`,
     ])
     await until(async () => (await get(app, token, 'books')).body.newest?.state === 'refused')
     await until(async () => (await create(app, token, { slug: 'z', isbn: 1 })).status === 201)

@@ -119,9 +119,15 @@ eachEngine((engine) => {
     const { token } = await registerAs(app, 'admin')
     const books = definer(app, token)
     const [, second] = (await create(app, token, [{ slug: 'a' }, { slug: 'a' }])).body.data
+    const [{ _id: sameAs }, { _id }] = (await app.request('GET', '/store/books', { token })).body.data
+    const tried = await books.put({ unique: ['slug'] }, { query: '?dryRun=true' })
+    const [found] = tried.body.report.duplicates
+    assert.deepEqual([found.fields, found.documents, found.examples.length], [['slug'], 2, 1])
+    assert.deepEqual(new Set(Object.values(found.examples[0])), new Set([_id, sameAs]))
     const refused = await books.put({ unique: ['slug'] })
     assert.deepEqual([refused.status, refused.body.error.code], [409, 'DEFINITION_REFUSED'])
     assert.match(refused.body.error.message, /slug/)
+    assert.deepEqual(refused.body.error.details.duplicates, [found], 'the refusal has what the dry run has')
     assert.equal((await create(app, token, { slug: 'a' })).status, 201, 'writes go on')
     assert.equal((await app.request('DELETE', `/store/books/${second._id}`, { token })).status, 200)
     const { data } = (await app.request('GET', '/store/books', { token })).body
@@ -136,6 +142,47 @@ eachEngine((engine) => {
     assert.equal((await books.put({})).status, 200)
     // Other servers may still need it for a second.
     await until(async () => (await create(app, token, { slug: 'b' })).status === 201)
+  })
+
+  test('a dry run finds what cannot become unique: together, in lists, in other cases, among many', async (t) => {
+    const app = await startApp(t, engine)
+    const { token } = await registerAs(app, 'admin')
+    const books = definer(app, token)
+    const many = Array.from({ length: 300 }, (_, at) => ({
+      slug: `Long-${at % 280}`,
+      place: { shelf: at % 150, row: at },
+    }))
+    await create(app, token, [
+      ...many,
+      { tags: ['a', 'b'] },
+      { tags: ['b', 'c', 'a'] },
+      { tags: ['c'] },
+      { slug: 'LONG-279' },
+    ])
+    await create(app, token, { slug: null, both: [{ a: 1 }], and: [{ b: 1 }, { b: 2 }] })
+    const unique = [
+      'tags',
+      { fields: ['slug'], ignoreCase: true },
+      ['place.shelf', 'place.row'],
+      ['both.a', 'and.b'],
+    ]
+    const { report } = (await books.put({ unique }, { query: '?dryRun=true' })).body
+    assert.deepEqual(
+      report.duplicates.map(
+        (one: { fields: string[]; documents: number; examples: unknown[]; reason?: string }) => [
+          one.fields.join(),
+          one.documents,
+          one.examples.length,
+          one.reason?.replace(/document \S+/, 'document'),
+        ],
+      ),
+      [
+        ['tags', 3, 3, undefined],
+        ['slug', 42, 10, undefined],
+        ['both.a,and.b', 0, 0, 'in the document both.a and and.b are in two arrays'],
+      ],
+    )
+    assert.equal((await books.put({ unique: [['place.shelf', 'place.row']] })).status, 200)
   })
 
   test('another server knows within a second, and its streams are reset', async (t) => {
@@ -224,10 +271,77 @@ eachEngine((engine) => {
       sql`insert into store_collection_versions (collection, version, state, definition, created_by, created_at)
           values ('books', 1, 'pending', '{"read":"public"}', 'somebody', 1)`,
       sql`insert into sixwire_jobs (id, kind, payload, run_at, attempts, state, created_at)
-          values ('one', 'store.definitions', '{"collection":"books","version":1}', 0, 0, 'ready', 0)`,
+          values ('one', 'store.definitions', '{"versions":[{"collection":"books","version":1}]}', 0, 0, 'ready', 0)`,
     ])
     const third = await startApp(t, engine, { databaseUrl })
     await until(async () => (await definer(third, token).get()).body.source === 'stored')
+  })
+
+  test('collections that relate to each other are defined together, or none of them', async (t) => {
+    const app = await startApp(t, engine)
+    const { token } = await registerAs(app, 'admin')
+    const putAll = (definitions: unknown) =>
+      app.request('PUT', '/store/collections', { token, body: { definitions } })
+    const circle = [
+      { name: 'teams', definition: { relations: { lead: { to: 'members' } } }, version: 0 },
+      { name: 'members', definition: { read: 'admin', relations: { team: { to: 'teams' } } }, version: 0 },
+    ]
+    await create(app, token, [{ slug: 'a' }, { slug: 'a' }], 'others')
+    const refused = await putAll([...circle, { name: 'others', definition: { unique: ['slug'] } }])
+    const { error } = refused.body
+    assert.deepEqual(
+      [refused.status, error.code, error.details.collection],
+      [409, 'DEFINITION_REFUSED', 'others'],
+    )
+    assert.match(error.message, /^The definition of others is refused: the documents/)
+    assert.equal(error.details.duplicates[0].documents, 2)
+    const { source, newest } = (await definer(app, token, 'teams').get()).body
+    assert.deepEqual([source, newest.state, newest.report.causedBy], ['none', 'refused', 'others'])
+
+    const defined = await putAll(circle)
+    assert.equal(defined.status, 200, defined.text)
+    assert.deepEqual(
+      defined.body.data.map((one: Record<string, unknown>) => [one['name'], one['source'], one['version']]),
+      [
+        ['teams', 'stored', 2],
+        ['members', 'stored', 2],
+      ],
+    )
+    const { _id } = (await create(app, token, {}, 'members')).body
+    assert.equal((await create(app, token, { lead: _id }, 'teams')).status, 201)
+    assert.equal((await app.request('DELETE', `/store/members/${_id}`, { token })).status, 409)
+
+    const [teams, members] = circle.map((one) => ({ ...one, version: 2, definition: {} }))
+    assert.equal((await putAll([teams, { ...members, version: 1 }])).status, 412)
+    for (const [body, path] of [
+      [[teams, teams], '/body/definitions/1/name'],
+      [[teams, { ...members, definition: { read: 'all' } }], '/body/definitions/1/definition/read'],
+      [
+        [{ ...teams, definition: { relations: { a: { to: 'none' } } } }],
+        '/body/definitions/0/definition/relations/a/to',
+      ],
+    ] as const) {
+      const answer = await putAll(body)
+      assert.deepEqual([answer.status, answer.body.error.details.issues[0].path], [400, path])
+    }
+    assert.equal((await definer(app, token, 'teams').get()).body.version, 2, 'none has changed')
+  })
+
+  test('what was sent together with a version that is taken back is refused', async (t) => {
+    const databaseUrl = await engine.migratedUrl()
+    const { app } = await startApp(t, engine, { databaseUrl })
+    await app.db.batch([
+      sql`insert into store_collection_versions (collection, version, state, definition, created_by, created_at) values
+          ('books', 1, 'refused', '{"read":"public"}', 'somebody', 1),
+          ('people', 1, 'pending', '{"read":"public"}', 'somebody', 1)`,
+      sql`insert into sixwire_jobs (id, kind, payload, run_at, attempts, state, created_at)
+          values ('one', 'store.definitions', '{"versions":[{"collection":"people","version":1},{"collection":"books","version":1}]}', 0, 0, 'ready', 0)`,
+    ])
+    const other = await startApp(t, engine, { databaseUrl })
+    const { token } = await registerAs(other, 'admin')
+    await until(async () => (await definer(other, token, 'people').get()).body.newest.state === 'refused')
+    const { newest } = (await definer(other, token, 'people').get()).body
+    assert.deepEqual([newest.state, newest.report.causedBy], ['refused', 'books'])
   })
 
   test('of two definitions at once one is taken, and the other is told', async (t) => {

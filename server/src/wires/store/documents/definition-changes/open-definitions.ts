@@ -1,10 +1,12 @@
+import type { Actor } from '../../../../http/actor.ts'
 import { configFileName } from '../../../../kernel/config/config-file.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import type { Collections, CollectionsOptions } from '../definition/collections.ts'
 import type { Indexes } from '../storage/indexes/indexes.ts'
+import { createArchivedDefinitions } from './archived-definitions.ts'
 import { createVersionJobs } from './apply-version.ts'
 import {
-  defineCollection,
+  defineCollections,
   reportIn,
   type DefinitionChange,
   type DefinitionContext,
@@ -35,6 +37,7 @@ export function openDefinitions(
   const served: DefinitionContext = {
     ...context,
     db: nouns.db,
+    collections: nouns.collections,
     configured,
     configFile: configFileName(settings.appDir) ?? 'the configuration',
     stored,
@@ -45,11 +48,13 @@ export function openDefinitions(
     /** For the command line, which does not start the wire. */
     service: {
       list: () => readStored(context.db),
-      async define(change: DefinitionChange) {
-        const row = await defineCollection(served, change)
-        return { state: row.state, report: reportIn(row) }
+      async define(changes: readonly DefinitionChange[], actor: Actor) {
+        const rows = await defineCollections(served, changes, actor)
+        return rows.map((row) => ({ name: row.collection, state: row.state, report: reportIn(row) }))
       },
     },
+    /** For backups. */
+    archived: createArchivedDefinitions(context, { stored, versionJobs: jobs }, { configured }),
     refresh: () => stored.refresh(),
     start: () => stored.start(),
     close: () => stored.close(),

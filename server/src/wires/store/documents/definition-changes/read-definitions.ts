@@ -63,23 +63,29 @@ function closeRules(definition: CollectionDeclaration, option: string): Collecti
   return { ...Object.fromEntries(others), ...CLOSED }
 }
 
+/** What a collection is to be defined as; null: not any more. */
+export type ChangedDefinition = {
+  readonly collection: string
+  readonly definition: CollectionDeclaration | null
+}
+
 /**
- * The collections with a change of one.
+ * The collections with changes of some.
  *
  * @throws StartError if what is at fault then was not before
  */
 export function readChanged(
   configured: Configured,
   stored: readonly StoredDefinition[],
-  change: { readonly collection: string; readonly definition: CollectionDeclaration | null },
+  changes: readonly ChangedDefinition[],
 ): CollectionSet {
-  const { collection, definition } = change
   const { faults } = readTogether(configured, stored)
+  const names = new Set(changes.map(({ collection }) => collection))
   const next = [
-    ...stored.filter((one) => one.collection !== collection),
-    ...(definition ? [{ collection, definition }] : []),
+    ...stored.filter(({ collection }) => !names.has(collection)),
+    ...changes.flatMap(({ collection, definition }) => (definition ? [{ collection, definition }] : [])),
   ]
-  return readTogether(configured, next, (name) => name !== collection && faults.has(name)).set
+  return readTogether(configured, next, (name) => !names.has(name) && faults.has(name)).set
 }
 
 /** Where in the collections a fault is, as its message begins. */
@@ -87,16 +93,21 @@ function placeOf({ message }: StartError) {
   return /^store\.collections\.(?<collection>[\w-]+)(?:\.(?<option>\w+))?/.exec(message)?.groups
 }
 
+/** Whether a collection is at fault. */
+export const isFaultOf = (error: StartError, collection: string): boolean =>
+  placeOf(error)?.['collection'] === collection
+
 /**
  * Compiles the schema of a definition: a large one would fail, or stop the server for seconds, when the first document comes.
  *
+ * @param at where the definition is in the request
  * @throws VALIDATION_ERROR
  */
-export function checkSchemaSize({
-  schema,
-  validate,
-}: Pick<CollectionDefinition, 'schema' | 'validate'>): void {
-  const path = '/body/schema'
+export function checkSchemaSize(
+  { schema, validate }: Pick<CollectionDefinition, 'schema' | 'validate'>,
+  at: string,
+): void {
+  const path = `${at}/schema`
   if (schema && JSON.stringify(schema).length > SCHEMA_MAX)
     throw invalid({ path, message: `is larger than ${SCHEMA_MAX} characters` })
   try {
@@ -107,14 +118,17 @@ export function checkSchemaSize({
   }
 }
 
-/** What is wrong with a definition, as a fault of the body that it came in; undefined if another collection is at fault. */
-export function faultOfBody(error: StartError, collection: string): ApiError | undefined {
-  if (placeOf(error)?.['collection'] !== collection) return undefined
-  const at = `store.collections.${collection}`.length
-  const end = error.message.indexOf(': ', at)
-  const keys = error.message
-    .slice(at, end)
+/**
+ * What is wrong with a definition of a collection, as a fault of the request.
+ *
+ * @param at where the definition is in the request
+ */
+export function faultOfRequest({ message }: StartError, collection: string, at: string): ApiError {
+  const begin = `store.collections.${collection}`.length
+  const end = message.indexOf(': ', begin)
+  const keys = message
+    .slice(begin, end)
     .split(/[.[\]]/)
     .filter((key) => key !== '')
-  return invalid({ path: boundedPointer('/body', keys), message: error.message.slice(end + 2) })
+  return invalid({ path: boundedPointer(at, keys), message: message.slice(end + 2) })
 }

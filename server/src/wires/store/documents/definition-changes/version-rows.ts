@@ -1,7 +1,9 @@
-import { requireRow, type Step, type StepWith } from '../../../../db/database.ts'
+import { requireRow, type Step, type StepWith, type Transaction } from '../../../../db/database.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
 import { errors, type ApiError } from '../../../../base/errors.ts'
+import type { Actor } from '../../../../http/actor.ts'
 import type { CollectionDeclaration } from '../definition/collection-option.ts'
+import type { Duplicates } from '../storage/indexes/find-duplicates.ts'
 import type { DocumentsReport } from './check-documents.ts'
 
 export type VersionState = 'pending' | 'active' | 'past' | 'refused'
@@ -23,7 +25,13 @@ export type VersionRow = {
 export type StoredDefinition = { readonly collection: string; readonly definition: CollectionDeclaration }
 
 /** What became of a version: how far it is, and why it was refused. */
-export type VersionReport = Partial<DocumentsReport> & { readonly reason?: string }
+export type VersionReport = Partial<DocumentsReport> & {
+  readonly reason?: string
+  /** The collection at fault, if it is another one that was sent with it. */
+  readonly causedBy?: string
+  /** What keeps fields from becoming unique. */
+  readonly duplicates?: Duplicates[]
+}
 
 const COLUMNS = sql`collection, version, state, definition, report, created_by, actor, created_at, finished_at`
 
@@ -97,6 +105,27 @@ export const activateSql = (
     isDecided,
   ),
 ]
+
+/** Puts a definition into force, unless the collection has one: the row of the new version, if so. */
+export async function restoreVersion(
+  tx: Transaction,
+  { id, definition }: { id: string; definition: string },
+  { actor, now }: { actor: Actor; now: number },
+): Promise<{ version: number } | undefined> {
+  await tx.write(sql`
+    update store_collection_versions set state = 'past'
+    where collection = ${id} and state = 'active' and definition is null`)
+  const [row] = await tx.write(sql<{ version: number }>`
+    insert into store_collection_versions
+      (collection, version, state, definition, created_by, created_at, finished_at)
+    select cast(${id} as text), coalesce(max(version), 0) + 1, 'active', cast(${definition} as text),
+      cast(${actor.id ?? actor.kind} as text), cast(${now} as bigint), cast(${now} as bigint)
+    from store_collection_versions where collection = ${id}
+    having not exists (
+      select 1 from store_collection_versions where collection = ${id} and state = 'active')
+    returning version`)
+  return row
+}
 
 /** Refuses a version that waited, or takes it back. Its batch fails with CONFLICT if the version waits no more. */
 export const refuseSql = (

@@ -193,6 +193,15 @@ export const haveSameEntries = (
   one.isSparse === other.isSparse &&
   one.ignoreCase === other.ignoreCase
 
+/** Whether indexes have all that others have. */
+export const hasAll = (indexes: readonly Definition[], others: readonly Definition[]): boolean =>
+  others.every((other) =>
+    indexes.some(
+      (one) =>
+        one.isUnique === other.isUnique && one.byOwner === other.byOwner && haveSameEntries(one, other),
+    ),
+  )
+
 /** One definition of those that have the same entries, which does what each of them is for. */
 export function mergeDefinitions(definitions: readonly Definition[]): Definition[] {
   const merged: Definition[] = []

@@ -10,11 +10,9 @@ import {
   deleteSomeDeadSql,
   deleteSomeSql,
   insertBatchSql,
-  measureSql,
-  selectIndexedSql,
   selectTwiceSql,
 } from '../sql/entry-rows.ts'
-import { EntrySorter, type EntryBatch, type SortedDocuments } from './entry-sorter.ts'
+import type { EntryBatch } from './entry-sorter.ts'
 import {
   beginSql,
   changeIndexes,
@@ -31,11 +29,8 @@ import {
 } from '../sql/index-rows.ts'
 import { buildWords } from '../search/search-build.ts'
 import { deleteSomeWordsSql } from '../sql/search-rows.ts'
-import { SorterWorker } from './sorter-worker.ts'
+import { sortEntries, type NextEntries } from './sort-entries.ts'
 
-// A thread takes longer to start than so few documents take.
-const FEW_DOCUMENTS = 250
-const FEW_BYTES = 262_144
 // Each has two threads and a file as large as its index.
 const BUILDS_AT_ONCE = 2
 // While documents are written, a build rests for so many times as long as a batch takes, unless the whole machine is slow.
@@ -136,14 +131,10 @@ async function runBuild(build: Build): Promise<void> {
   if (index.isSearch) return runSearchBuild(build)
   const about = { collection: index.collection, fields: namesOf(index.fields) }
   log.info(about, 'an index is built')
-  const { documents: count, bytes } = (await db.get(measureSql(index.collection, FEW_DOCUMENTS + 1)))!
-  const isFew = count <= FEW_DOCUMENTS && bytes <= FEW_BYTES
-  const sorter = isFew ? new EntrySorter(index) : new SorterWorker(index)
-  try {
-    // Writes that the read does not see know of the index, and keep its entries up.
-    const { refused, ...sorted } = await readDocuments(build, sorter)
+  // Writes that the read does not see know of the index, and keep its entries up.
+  const documents = await sortEntries(db, index, build.stopping, async ({ refused, ...sorted }, next) => {
     if (refused !== undefined) throw new BuildError(refused)
-    const documents = await insertEntries(build, sorter)
+    const inserted = await insertEntries(build, next)
     // Nothing inserts entries of the snapshot any more. Most dead ones go here, because writes wait for those that are left.
     await deleteAll(() => deleteDead(build), build.stopping)
     // Without statistics of them PostgreSQL counts up to 1,000 entries of a wide range by reading all of it.
@@ -153,10 +144,9 @@ async function runBuild(build: Build): Promise<void> {
       ...noteSql(index, [sorted]),
       requireIndex(finishSql(index.id, build.build, clock.now())),
     ])
-    log.info({ ...about, documents }, 'an index is ready')
-  } finally {
-    await sorter.close()
-  }
+    return inserted
+  })
+  log.info({ ...about, documents }, 'an index is ready')
 }
 
 /** Likewise of an index of words. */
@@ -170,34 +160,15 @@ async function runSearchBuild(build: Build): Promise<void> {
   log.info(about, 'a search index is ready')
 }
 
-/** Reads all documents of one moment; a thread makes and sorts the entries of many. */
-async function readDocuments(
-  { db, index, stopping }: Build,
-  sorter: EntrySorter | SorterWorker,
-): Promise<SortedDocuments> {
-  if (sorter instanceof EntrySorter) {
-    const lines = await db.all(selectIndexedSql(index))
-    sorter.add(Buffer.from(lines.map(({ line }) => `${line}\n`).join('')))
-    return sorter.end()
-  }
-  return db.snapshot(async (snapshot) => {
-    for await (const lines of snapshot.lines(selectIndexedSql(index))) {
-      stopping.throwIfAborted()
-      await sorter.add(lines as Uint8Array<ArrayBuffer>)
-    }
-    return sorter.end()
-  })
-}
-
 /**
  * Inserts the entries in the order of their keys, and rests after each batch while documents are written.
  *
  * @returns how many documents have been inserted
  */
-async function insertEntries(build: Build, sorter: EntrySorter | SorterWorker): Promise<number> {
+async function insertEntries(build: Build, next: NextEntries): Promise<number> {
   const { clock, countWrites, stopping } = build
   let [documents, writes] = [0, countWrites()]
-  for (let batch; (batch = await sorter.next());) {
+  for (let batch; (batch = await next());) {
     stopping.throwIfAborted()
     const began = clock.elapsed()
     documents = await insertBatch(build, batch)

@@ -13,12 +13,14 @@ const LOG_MS = 5_000
 
 /** Documents do not fit an index that an option requires. */
 export class UnfitIndex extends StartError {
+  readonly collection: string
   readonly reason: string
 
-  constructor({ requiredBy }: Definition, reason: string) {
+  constructor({ collection, requiredBy }: Definition, reason: string) {
     super(
       `${requiredBy}: ${reason}: start without this option, change or delete what does not fit, then declare it again`,
     )
+    this.collection = collection
     this.reason = reason
   }
 }

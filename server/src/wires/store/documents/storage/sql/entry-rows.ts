@@ -106,7 +106,10 @@ export const measureSql = (
   from (select bytes from store_documents where collection = ${collection} limit ${limit}) as first`
 
 /** The documents of an index's collection as a build reads them, each with the fields that the paths begin with. */
-export function selectIndexedSql({ collection, fields }: Index): Sql<{ line: string }> {
+export function selectIndexedSql({
+  collection,
+  fields,
+}: Pick<Index, 'collection' | 'fields'>): Sql<{ line: string }> {
   const names = [...new Set(fields.map(({ path }) => path[0]!))]
   const members = (memberOf: (name: string) => Sql): Sql =>
     sql.join(names.map((name) => sql`cast(${name} as text), ${memberOf(name)}`))
