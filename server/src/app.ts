@@ -198,7 +198,7 @@ class LiveApp {
       changes: this.#changes,
     })
     try {
-      await tried.checkOptions(changed)
+      await tried.refuseFaultyOptions(changed)
       const wires = new Set(changed.map((path) => path.split('.')[0]!))
       const checks = [...tried.checks()]
         .filter(([wire]) => wires.has(wire))

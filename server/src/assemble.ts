@@ -118,7 +118,7 @@ export type Instance = App & {
   /** What administrators have set, as it is in force. */
   readonly stored: StoredSettings
   /** Asks the wires of these options whether they can work. @throws StartError with the first that cannot */
-  checkOptions(paths: readonly string[]): Promise<void>
+  refuseFaultyOptions(paths: readonly string[]): Promise<void>
   /** Starts, and answers the next requests of the port. */
   takeOver(): Promise<void>
   /** Ends it; requests under way may take that long, in milliseconds. Default: 30 s. */
@@ -291,7 +291,7 @@ export async function assemble(parts: ServerParts, changes: SettingChanges): Pro
     outdated,
     shared: { db, port: parts.port, startedAt: parts.startedAt },
     stored: parts.stored,
-    async checkOptions(paths) {
+    async refuseFaultyOptions(paths) {
       for (const [at, { optionFault }] of running.entries())
         for (const path of paths) {
           const wire = `${wires[at]!.name}.`

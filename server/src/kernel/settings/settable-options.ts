@@ -6,7 +6,7 @@ import { placeOf, type SettingPlace } from '../config/masked.ts'
 import { isPlain } from '../config/fields.ts'
 import { schemaAt, valueAt } from '../config/option-path.ts'
 import { isConfigured } from '../wire/options.ts'
-import type { WireProvider } from '../wire/provider-options.ts'
+import { API_BASE, type WireProvider } from '../wire/provider-options.ts'
 import type { ConfiguredWire } from '../wire/wire.ts'
 import type { StoredOptions } from './stored-settings.ts'
 
@@ -204,9 +204,6 @@ function ofWire(
   }
 }
 
-/** Where the API of a provider is, if that is not the provider's own: it is nobody's secret. */
-const API_BASE = /\.apiBase$/
-
 /**
  * A provider is configured in one place as a whole: its secrets must not go to an address that was set in another. An operator
  * who sets nothing but an address lets the secrets of the console go there.
@@ -219,7 +216,7 @@ function lockOfProvider(
   const isReplaced = Object.keys(provider.replacedBy).some((option) => valueAt(written, option) !== undefined)
   if (isReplaced) return configFile
   const variables = Object.fromEntries(
-    Object.entries(provider.variables).filter(([, path]) => !API_BASE.test(path)),
+    Object.entries(provider.variables).filter(([, path]) => !path.endsWith(`.${API_BASE}`)),
   )
   if (!isConfigured({ ...provider, variables }, written, environment)) return undefined
   return Object.keys(variables).find((name) => environment[name]) ?? configFile

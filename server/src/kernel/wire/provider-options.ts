@@ -46,6 +46,13 @@ export type WireProvider = {
   readonly replacedBy: Readonly<Record<string, readonly string[]>>
 }
 
+/** The option that says where the API of a provider is, if not at the provider's own address. */
+export const API_BASE = 'apiBase'
+
+/** Whether nothing but the address of an API is set: the provider is not configured yet, and may be in the console. */
+export const isAddressAlone = (options: object): boolean =>
+  Object.entries(options).every(([name, value]) => name === API_BASE || value === undefined)
+
 const TEXTS: Field = {
   takes: 'a list of texts',
   fits: (value) => Array.isArray(value) && value.every(isText),

@@ -352,8 +352,8 @@ export function defineWire<
    */
   providers?: ProviderDeclarations
   /**
-   * The paths of the options that administrators may set in the console while the server runs; of an object all within it. They
-   * must be JSON. What the environment or the configuration file sets cannot be set there.
+   * The paths of the options that administrators may set in the console while the server runs; of an object all within it, and
+   * by `shops.*` those of each entry of a map, to which they add. They must be JSON. What the environment or the configuration file sets cannot be set there.
    */
   settable?: readonly string[]
   /** Folder with the wire's `001-….sql` files. */

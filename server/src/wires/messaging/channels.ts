@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import { StartError } from '../../base/start-error.ts'
 import type { MessagingOptions } from './options.ts'
 import type { MailProvider, Providers, TextProvider } from './providers/provider.ts'
+import { isAddressAlone } from '../../kernel/wire/provider-options.ts'
 import type { WireContext } from '../../kernel/wire/wire.ts'
 
 type Options = Static<typeof MessagingOptions>
@@ -45,7 +46,7 @@ async function textProviders(
   options: Options['twilio'],
   clock: Clock,
 ): Promise<Record<'sms' | 'whatsapp', TextProvider[]>> {
-  if (!options) return { sms: [], whatsapp: [] }
+  if (!options || isAddressAlone(options)) return { sms: [], whatsapp: [] }
   const { accountSid, authToken, from, whatsappFrom, apiBase } = options
   if (accountSid === undefined || authToken === undefined)
     throw new StartError(

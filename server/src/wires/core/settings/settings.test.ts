@@ -211,6 +211,7 @@ eachEngine((engine) => {
           APP_URL: 'https://shop.example',
           STRIPE_SECRET_KEY: 'sk_test_1',
           PAYPAL_API_BASE: 'http://127.0.0.1:1',
+          TWILIO_API_BASE: 'http://127.0.0.1:1',
         },
         config: { auth: { registration: 'open' } },
       })
@@ -226,7 +227,8 @@ eachEngine((engine) => {
         assert.equal(refused.body.error.details.issues[0].message, `it is set by ${by}: change it there`)
       }
       // An address alone leaves the rest of its provider to the console.
-      assert.equal((await optionOf(app, admin, 'pay.paypal.clientId')).lockedBy, undefined)
+      for (const option of ['pay.paypal.clientId', 'messaging.twilio.authToken'])
+        assert.equal((await optionOf(app, admin, option)).lockedBy, undefined)
     })
 
     test('what cannot work is refused at its option', async (t) => {

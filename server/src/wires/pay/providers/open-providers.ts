@@ -2,6 +2,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { isLoopback } from '../../../base/loopback.ts'
 import { StartError } from '../../../base/start-error.ts'
 import type { Settings } from '../../../kernel/config/config.ts'
+import { isAddressAlone } from '../../../kernel/wire/provider-options.ts'
 import type { OperationProvider, PaymentProvider } from './provider.ts'
 
 /** The credentials of the providers, and providers of the configuration file, which take their place. */
@@ -67,7 +68,7 @@ async function cardProvider(
   options: ProviderOptions['stripe'],
   clock: Clock,
 ): Promise<PaymentProvider | undefined> {
-  if (!options) return undefined
+  if (!options || isAddressAlone(options)) return undefined
   const { secretKey, ...rest } = options
   if (secretKey === undefined)
     throw new StartError('STRIPE_SECRET_KEY: it is not set, but other names of Stripe are')
@@ -80,7 +81,7 @@ async function walletProvider(
   options: ProviderOptions['paypal'],
   clock: Clock,
 ): Promise<PaymentProvider | undefined> {
-  if (!options) return undefined
+  if (!options || isAddressAlone(options)) return undefined
   const { clientId, clientSecret, ...rest } = options
   if (clientId === undefined || clientSecret === undefined)
     throw new StartError(
