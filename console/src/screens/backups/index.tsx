@@ -1,12 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
 
 import { isError } from '../../../../client/src/index.ts'
+import { Late } from '../../parts/late.tsx'
 import { List } from '../../parts/list.tsx'
 import { messageOf } from '../../parts/load.tsx'
+import { href, Link } from '../../parts/router.tsx'
 import { canWrite, six } from '../../parts/session.ts'
 import { Badge, bytes, Time, type Tone } from '../../parts/text.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { BackupPane, type Backup } from './pane.tsx'
+import type { Backup } from './pane.tsx'
 
 const TONES: Record<Backup['status'], Tone> = { completed: 'good', running: 'warning', failed: 'bad' }
 const POLL_MS = 2_000
@@ -82,12 +84,14 @@ export default function Backups() {
       ]}
       empty={
         <p>
-          No backups yet. Make the first one, and let the server make them: store.backups in the
-          configuration.
+          No backups yet. Make the first one, and let the server make them:{' '}
+          <Link to={href(['settings', 'store.backups'])}>Settings</Link>.
         </p>
       }
       buttons={(again) => <Make again={again} />}
-      pane={(id, backup, again) => <BackupPane key={id} id={id} backup={backup} again={again} />}
+      pane={(id, backup, again) => (
+        <Late key={id} load={() => import('./pane.tsx')} props={{ id, backup, again }} />
+      )}
     />
   )
 }

@@ -17,7 +17,7 @@ const loadBackup = (id: string, signal?: AbortSignal) =>
 const checkBackup = (id: string) => six.call('GET /store/backups/:id/check', { params: { id } })
 
 /** One backup: what it holds, its archive, and what a restore would do. */
-export function BackupPane(props: { id: string; backup: Backup | undefined; again: () => void }) {
+export default function BackupPane(props: { id: string; backup: Backup | undefined; again: () => void }) {
   const { id, backup, again } = props
   const loaded = useLoad(async (signal) => backup ?? loadBackup(id, signal), [id, backup])
   return <Show of={loaded}>{(one) => <BackupView backup={one} again={again} />}</Show>
