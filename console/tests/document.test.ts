@@ -225,7 +225,7 @@ someEngine((engine) => {
         await page.locator('.as-code').innerText(),
         new RegExp(`-X PUT '.*/store/books/${id}\\?replace=true'`),
       )
-      await page.getByRole('link', { name: console.user._id }).waitFor()
+      await page.getByRole('link', { name: console.user.email }).waitFor()
 
       await button('Duplicate').click()
       await page.getByRole('heading', { name: 'New document in books' }).waitFor()

@@ -2698,7 +2698,7 @@ export interface Api {
       status?: string | undefined
       method?: string | undefined
       route?: string | undefined
-      /** The id of a user or a service key. */
+      /** The id or the email address of a user, or the id of a service key. */
       caller?: string | undefined
       requestId?: string | undefined
       /** The _id of a fault. */
@@ -2727,7 +2727,7 @@ export interface Api {
       status?: string | undefined
       method?: string | undefined
       route?: string | undefined
-      /** The id of a user or a service key. */
+      /** The id or the email address of a user, or the id of a service key. */
       caller?: string | undefined
       requestId?: string | undefined
       /** The _id of a fault. */

@@ -27,7 +27,7 @@ const ALL_FILTERS: readonly ListFilter[] = [
     ],
   },
   { kind: 'text', name: 'requestId', label: 'Request id' },
-  { kind: 'text', name: 'caller', label: 'Id of a user or key' },
+  { kind: 'text', name: 'caller', label: 'Caller: email or id' },
   { kind: 'text', name: 'route', label: 'Route' },
   { kind: 'text', name: 'fault', label: 'Fault' },
   { kind: 'text', name: 'since', label: 'Since' },

@@ -2,6 +2,7 @@ import { isError } from '../../../../client/src/index.ts'
 import { Late } from '../../parts/late.tsx'
 import { List } from '../../parts/list.tsx'
 import { Provider } from '../../parts/names.tsx'
+import { Owner } from '../../parts/owner.tsx'
 import type { LoadRows } from '../../parts/rows.ts'
 import { messageOf } from '../../parts/load.tsx'
 import { href, Link, sortInPlace } from '../../parts/router.tsx'
@@ -88,7 +89,7 @@ export default function Payments() {
           name: 'email',
           title: 'Buyer',
           sort: 'email',
-          cell: ({ email }) => (email ? <Text>{email}</Text> : <span class="soft">–</span>),
+          cell: ({ email, userId }) => (email ? <Text>{email}</Text> : <Owner of={userId} />),
           isMinor: true,
         },
         {

@@ -1,4 +1,5 @@
 import { List } from '../../parts/list.tsx'
+import { Owner } from '../../parts/owner.tsx'
 import { queryValue, sortInPlace } from '../../parts/router.tsx'
 import { six } from '../../parts/session.ts'
 import { Badge, Text, Time } from '../../parts/text.tsx'
@@ -85,6 +86,13 @@ export default function Transactions() {
           order: ({ status }) => status,
           cell: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge>,
           width: '110px',
+        },
+        {
+          name: 'owner',
+          title: 'Owner',
+          order: ({ owner }) => owner,
+          cell: ({ owner }) => owner && <Owner of={owner} />,
+          isMinor: true,
         },
         {
           name: 'created',

@@ -15,7 +15,7 @@ const SAMPLE_MS = 600_000
 export const core = defineWire({
   name: 'core',
   description: 'Health, readiness, version and metrics of the server, and webhooks.',
-  setup({ db, clock, jobs, audit, status, settings, metrics }: CoreContext) {
+  setup({ db, clock, jobs, audit, policy, status, settings, metrics }: CoreContext) {
     const readStorage = createStorageProbe({ db, clock })
     metrics.gauge(
       {
@@ -27,7 +27,7 @@ export const core = defineWire({
     )
     jobs.every('sixwire.sample-levels', SAMPLE_MS, () => sampleLevels({ db, clock }, status.series()))
     return {
-      routes: coreRoutes({ db, clock, audit, readStorage, status, settings }),
+      routes: coreRoutes({ db, clock, audit, policy, readStorage, status, settings }),
       service: undefined,
       series: frameSeries({ db, clock }, { isLogged: status.logs.keeps !== undefined }),
       diagnoses: [webhookDiagnosis(status.webhooks), settingsDiagnosis(status.changes)],

@@ -22,10 +22,11 @@ export function coreRoutes({
   db,
   clock,
   audit,
+  policy,
   readStorage,
   status,
   settings,
-}: Pick<CoreContext, 'clock' | 'audit'> & {
+}: Pick<CoreContext, 'clock' | 'audit' | 'policy'> & {
   db: Database
   readStorage: () => Promise<Storage>
   status: ServerStatus
@@ -34,7 +35,7 @@ export function coreRoutes({
   const platform = platformVersion()
   const readHealth = createHealth({ db, status, readStorage })
   const webhooks = webhookEndpoints(status.webhooks)
-  const logs = logEndpoints(status.logs)
+  const logs = logEndpoints(status.logs, policy)
   const jobs = jobEndpoints(status.jobs)
   const { overview, config, screens } = overviewEndpoints({ status, settings, readHealth })
   const { secret, settings: canChange } = settings

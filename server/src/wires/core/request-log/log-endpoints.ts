@@ -3,6 +3,8 @@ import { idPattern } from '../../../base/ids.ts'
 import { Type } from '../../../base/schema.ts'
 import { CursorQuery, pageOf } from '../../../http/page.ts'
 import { endpoint } from '../../../http/route.ts'
+import { ownerOf } from '../../../kernel/policy/owner-query.ts'
+import type { Policy } from '../../../kernel/policy/policy.ts'
 import { FAULT_STATES } from './faults.ts'
 import { LogFilterQuery } from './log-list.ts'
 import type { LogOperations } from './log-operations.ts'
@@ -67,7 +69,7 @@ const Keeps = Type.Object({
 })
 
 /** The endpoints of the request log. */
-export const logEndpoints = (logs: LogOperations) => ({
+export const logEndpoints = (logs: LogOperations, policy: Pick<Policy, 'accountOfEmail'>) => ({
   list: endpoint(
     {
       summary: 'List requests and problems',
@@ -91,7 +93,8 @@ export const logEndpoints = (logs: LogOperations) => ({
         ),
       },
     },
-    async ({ query: { limit, cursor, ...filter } }) => {
+    async ({ caller, query: { limit, cursor, ...query } }) => {
+      const filter = { ...query, caller: await ownerOf(policy, caller, { owner: query.caller }) }
       const page = pageOf({ limit, cursor, offset: 0 })
       const { keeps } = logs
       return { ...(await logs.list(filter, page)), limit: page.limit, ...(keeps && { keeps }) }
@@ -116,7 +119,10 @@ export const logEndpoints = (logs: LogOperations) => ({
       reply: { 200: Type.String() },
       errors: [errors.too_many_streams],
     },
-    ({ query: { after, ...filter }, headers }) => logs.tail(filter, headers['last-event-id'] ?? after),
+    async ({ caller, query: { after, ...query }, headers }) => {
+      const filter = { ...query, caller: await ownerOf(policy, caller, { owner: query.caller }) }
+      return logs.tail(filter, headers['last-event-id'] ?? after)
+    },
   ),
   faults: endpoint(
     {

@@ -29,7 +29,10 @@ export const LogFilterQuery = {
   method: Type.Optional(Type.String({ maxLength: 20, examples: ['GET'] })),
   route: Type.Optional(Type.String({ maxLength: TEXT_MAX, examples: ['/store/:collection'] })),
   caller: Type.Optional(
-    Type.String({ maxLength: TEXT_MAX, description: 'The id of a user or a service key.' }),
+    Type.String({
+      maxLength: TEXT_MAX,
+      description: 'The id or the email address of a user, or the id of a service key.',
+    }),
   ),
   requestId: Type.Optional(Type.String({ maxLength: TEXT_MAX })),
   fault: Type.Optional(Type.String({ maxLength: TEXT_MAX, description: 'The _id of a fault.' })),
