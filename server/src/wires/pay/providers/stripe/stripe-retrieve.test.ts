@@ -35,11 +35,18 @@ describe('a retrieval from Stripe', () => {
           transactionId: ORDER.id,
           url: 'https://checkout.example/c/cs_1',
           entries: [],
+          buyer: {},
         },
       },
       {
         kind: 'accepted',
-        snapshot: { reference: 'cs_1', transactionId: ORDER.id, paymentId: 'pi_1', entries: [PAID] },
+        snapshot: {
+          reference: 'cs_1',
+          transactionId: ORDER.id,
+          paymentId: 'pi_1',
+          entries: [PAID],
+          buyer: {},
+        },
       },
     ])
   })
