@@ -58,6 +58,7 @@ describe('an order at PayPal', () => {
           reference: ORDER_ID,
           ...(isForBuyer && { url: APPROVE_URL }),
           entries: [],
+          buyer: {},
         },
       })
     })
@@ -80,6 +81,7 @@ describe('an order at PayPal', () => {
             createdAt: Date.UTC(2026, 0, 1, 10),
           },
         ],
+        buyer: {},
       },
     })
     assert.deepEqual(asked, [`GET /v2/checkout/orders/${ORDER_ID}`])
