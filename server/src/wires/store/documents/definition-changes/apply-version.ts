@@ -4,7 +4,7 @@ import { Type } from '../../../../base/schema.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import { SYSTEM, type Actor } from '../../../../http/actor.ts'
 import type { AuditEntry } from '../../../../kernel/audit/audit.ts'
-import type { Job, NotYet } from '../../../../kernel/jobs/job.ts'
+import type { Job, JobKind, NotYet } from '../../../../kernel/jobs/job.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import { unloggedIn, type Collections, type CollectionSet } from '../definition/collections.ts'
 import { haveSameEntries, type Definition } from '../storage/entries/index-definition.ts'
@@ -12,12 +12,28 @@ import type { Indexes } from '../storage/indexes/indexes.ts'
 import { UnfitIndex } from '../storage/indexes/required-indexes.ts'
 import { newLogSql, unloggedSql } from '../storage/sql/unlogged.ts'
 import { checkDocuments, NOTHING_READ, type DocumentsReport } from './check-documents.ts'
+import { changeAll, hasMoved, undoAll, UnchangeableDocument, type ChangeContext } from './change-documents.ts'
+import {
+  deleteChangeSql,
+  deleteKeptSql,
+  restartSql,
+  selectChangeSql,
+  setStateSql,
+  type ChangeRow,
+} from './change-rows.ts'
 import { readChanged, type Configured } from './read-definitions.ts'
-import { definitionIn, readStored, type StoredDefinitions } from './stored-definitions.ts'
+import {
+  definitionIn,
+  fieldChangesIn,
+  interimOf,
+  readInForce,
+  type StoredDefinitions,
+} from './stored-definitions.ts'
 import {
   activateSql,
   progressSql,
   refuseSql,
+  reportIn,
   selectNowSql,
   selectVersionSql,
   type VersionReport,
@@ -26,6 +42,11 @@ import {
 
 /** How long other servers have for the indexes that only the version before needs. */
 const SETTLE_MS = 1_000
+
+const RETRY = { firstMs: 1_000, maxMs: 60_000, attempts: Number.MAX_SAFE_INTEGER }
+
+type VersionWork = { collection: string; version: number }
+type ChangeWork = { collection: string }
 
 /** A version is not put into force; the report says why. */
 class RefusedVersion extends Error {
@@ -39,11 +60,14 @@ class RefusedVersion extends Error {
 
 type ApplyContext = Pick<WireContext, 'db' | 'clock' | 'log' | 'audit'>
 
-type Apply = ApplyContext & {
+type Apply = ApplyContext &
+  ChangeContext & {
   readonly collections: Collections
   readonly indexes: Indexes
   readonly stored: StoredDefinitions
   readonly configured: Configured
+  /** Changes documents. */
+  readonly work: JobKind<ChangeWork>
 }
 
 /**
@@ -52,20 +76,86 @@ type Apply = ApplyContext & {
  */
 export function createVersionJobs(
   context: ApplyContext & Pick<WireContext, 'jobs'>,
-  nouns: { collections: Collections; indexes: Indexes; stored: StoredDefinitions },
+  nouns: Pick<Apply, 'collections' | 'indexes' | 'stored' | 'writing' | 'db'>,
   options: Configured,
 ) {
-  const apply: Apply = { ...context, ...nouns, configured: options }
-  return context.jobs.define(
+  const work = context.jobs.define(
+    'store.document-changes',
+    {
+      payload: Type.Object({ collection: Type.String() }),
+      lane: ({ collection }) => collection,
+      retry: RETRY,
+      neededFor: 'it changes the documents of a collection, or takes that back',
+    },
+    ({ payload: { collection }, stopping }) => goOn(apply, versions, collection, stopping),
+  )
+  const apply: Apply = { ...context, ...nouns, configured: options, work }
+  const versions = context.jobs.define(
     'store.definitions',
     {
       payload: Type.Object({ collection: Type.String(), version: Type.Integer() }),
       lane: () => 'definitions',
-      retry: { firstMs: 1_000, maxMs: 60_000, attempts: Number.MAX_SAFE_INTEGER },
+      retry: RETRY,
       neededFor: 'a definition of a collection waits to be put into force',
     },
     ({ payload: { collection, version }, stopping }) => applyVersion(apply, collection, version, stopping),
   )
+  return { versions, work }
+}
+
+export type VersionJobs = ReturnType<typeof createVersionJobs>
+
+/** Goes on with a change of documents, beside the definitions of other collections: it may take hours. */
+async function goOn(
+  apply: Apply,
+  versions: JobKind<VersionWork>,
+  collection: string,
+  stopping: AbortSignal,
+): Promise<void> {
+  const { db, clock } = apply
+  const [change] = await db.all(selectChangeSql(collection))
+  if (change?.state !== 'changing' && change?.state !== 'undoing') return
+  const { version, state } = change
+  const row = (await db.all(selectVersionSql(collection, version)))[0]!
+  const changes = fieldChangesIn(row)
+  // Once all servers know that documents may have either fields.
+  if (state === 'changing') await clock.sleep(SETTLE_MS, { signal: stopping })
+  const next = versions.enqueueSql({ collection, version })
+  try {
+    if (state === 'changing') {
+      const check = (await nextSet(apply, row)).declared.get(collection)?.validate
+      await changeAll(apply, change, changes, { check, from: change.position, isCounted: true, stopping })
+      await db.batch([setStateSql(change, ['changing'], 'changed'), next])
+    } else {
+      await undoAll(apply, change, changes, stopping)
+      await db.batch([
+        deleteChangeSql(change, 'undoing'),
+        refuseSql(row, { reason: 'It was taken back' }, clock.now()),
+        next,
+      ])
+      await apply.stored.refresh()
+    }
+  } catch (error) {
+    if (hasMoved(error)) return
+    if (!(error instanceof UnchangeableDocument || error instanceof RefusedVersion)) throw error
+    await failChange(apply, row, change, reasonOf(error))
+  }
+}
+
+/** A document stops the change: it stays where it is until somebody goes on with it, or takes it back. */
+async function failChange(apply: Apply, row: VersionRow, change: ChangeRow, reason: string): Promise<void> {
+  const { db, audit, log } = apply
+  const { collection, version } = change
+  await db.batch([
+    setStateSql(change, [change.state], 'failed', reason),
+    audit.entrySql(actorOf(row), {
+      action: 'documents.changed',
+      target: `collection:${collection}`,
+      outcome: 'denied',
+      reason,
+    }),
+  ])
+  log.error({ collection, version }, `the documents could not all be changed: ${reason}`)
 }
 
 async function applyVersion(
@@ -74,40 +164,72 @@ async function applyVersion(
   version: number,
   stopping: Job['stopping'],
 ): Promise<NotYet | void> {
-  const { db, clock, log, collections, indexes, stored } = apply
+  const { db, collections, indexes, stored } = apply
   const [row] = await db.all(selectVersionSql(collection, version))
+  const [underWay] = await db.all(selectChangeSql(collection))
+  const change = underWay?.version === version ? underWay : undefined
   await stored.refresh()
+  if (change?.state === 'settling') return settle(apply, row!, change, stopping)
   // It is decided, maybe by an attempt that ended before its job did: what is left are indexes that nothing needs.
   if (row?.state !== 'pending') return indexes.declare(collections.set.indexes)
   const now = collections.set
   try {
-    const next = await activate(apply, row, stopping)
+    if (change?.state === 'waiting') return await beginChange(apply, row, change, stopping)
+    // Its own job goes on with it.
+    if (change && change.state !== 'changed') return indexes.declare(now.indexes)
+    const next = await activate(apply, row, change, stopping)
     await stored.refresh()
     const required = now.indexes.filter(({ requiredBy }) => requiredBy !== undefined)
-    if (!hasAll(next.indexes, required)) return { againInMs: SETTLE_MS }
+    if (change || !hasAll(next.indexes, required)) return { againInMs: SETTLE_MS }
     return await indexes.declare(collections.set.indexes)
   } catch (error) {
-    if (!(error instanceof RefusedVersion)) throw error
-    await db.batch([
-      refuseSql(row, error.report, clock.now()),
-      auditSql(apply, row, { outcome: 'denied', reason: error.report.reason }),
-    ])
-    log.info({ collection, version }, `a definition is refused: ${error.report.reason ?? ''}`)
+    if (hasMoved(error)) return indexes.declare(now.indexes)
+    if (error instanceof UnchangeableDocument || (change?.state === 'changed' && error instanceof RefusedVersion))
+      await failChange(apply, row, change!, reasonOf(error))
+    else if (error instanceof RefusedVersion) await refuse(apply, row, change, error.report)
+    else throw error
     return indexes.declare(now.indexes)
   }
 }
 
-/** @returns the set with the version, which is in force @throws RefusedVersion */
-async function activate(apply: Apply, row: VersionRow, stopping: AbortSignal): Promise<CollectionSet> {
+async function refuse(
+  apply: Apply,
+  row: VersionRow,
+  change: ChangeRow | undefined,
+  report: VersionReport,
+): Promise<void> {
+  const { db, clock, log } = apply
+  const { collection, version } = row
+  await db.batch([
+    refuseSql(row, report, clock.now()),
+    ...(change ? [deleteChangeSql(change, 'waiting')] : []),
+    auditSql(apply, row, { outcome: 'denied', reason: report.reason }),
+  ])
+  log.info({ collection, version }, `a definition is refused: ${report.reason ?? ''}`)
+}
+
+const reasonOf = (error: UnchangeableDocument | RefusedVersion): string =>
+  error instanceof RefusedVersion ? (error.report.reason ?? '') : error.message
+
+/** @returns the set with the version, which is in force @throws RefusedVersion, UnchangeableDocument */
+async function activate(
+  apply: Apply,
+  row: VersionRow,
+  change: ChangeRow | undefined,
+  stopping: AbortSignal,
+): Promise<CollectionSet> {
   const { db, clock, collections } = apply
   const now = collections.set
-  const next = await nextSet(apply, row)
-  let report = await checkVersion(apply, row, next, stopping)
+  const next = await nextSet(apply, row, change && { ...change, state: 'settling' })
+  const check = () =>
+    change ? changeStragglers(apply, row, change, next, stopping) : checkVersion(apply, row, next, stopping)
+  let report = await check()
   if (await buildIndexes(apply.indexes, now, next, stopping))
     // What was written while they were built.
-    report = await checkVersion(apply, row, next, stopping)
+    report = await check()
   const [before] = await db.all(selectNowSql(row.collection))
   await db.batch([
+    ...(change ? [setStateSql(change, ['changed'], 'settling')] : []),
     ...activateSql(row, report, clock.now()),
     ...unloggedSql(unloggedIn(next)),
     // Changes were made that are not in the log: followers must list again.
@@ -120,20 +242,79 @@ async function activate(apply: Apply, row: VersionRow, stopping: AbortSignal): P
   return next
 }
 
-const auditSql = ({ audit }: Apply, row: VersionRow, entry: Partial<AuditEntry>) =>
-  audit.entrySql(row.actor === null ? SYSTEM : (JSON.parse(row.actor) as Actor), {
+/** Has documents changed from now on: they fit as they are, and indexes are there that keep both definitions. @throws RefusedVersion */
+async function beginChange(
+  apply: Apply,
+  row: VersionRow,
+  change: ChangeRow,
+  stopping: AbortSignal,
+): Promise<void> {
+  const { db, audit, collections, stored, work } = apply
+  const now = collections.set
+  const report = await checkVersion(apply, row, await nextSet(apply, row), stopping)
+  await buildIndexes(apply.indexes, now, await nextSet(apply, row, { ...change, state: 'changing' }), stopping)
+  await db.batch([
+    setStateSql(change, ['waiting'], 'changing'),
+    restartSql(change),
+    progressSql(row, report),
+    audit.entrySql(actorOf(row), {
+      action: 'documents.changed',
+      target: `collection:${row.collection}`,
+      after: { documents: report.documents, changes: fieldChangesIn(row) },
+    }),
+    work.enqueueSql({ collection: row.collection }),
+  ])
+  await stored.refresh()
+}
+
+/** Changes what was written since documents were changed, and checks all of them. @throws UnchangeableDocument */
+async function changeStragglers(
+  apply: Apply,
+  row: VersionRow,
+  change: ChangeRow,
+  next: CollectionSet,
+  stopping: AbortSignal,
+): Promise<VersionReport> {
+  const check = next.declared.get(row.collection)?.validate
+  await changeAll(apply, change, fieldChangesIn(row), { check, from: '', isCounted: false, stopping })
+  return reportIn(row) ?? {}
+}
+
+/** Looks once more for what was written before all servers knew of the definition; then the change is done. */
+async function settle(apply: Apply, row: VersionRow, change: ChangeRow, stopping: AbortSignal): Promise<void> {
+  const { db, log, collections, indexes, stored } = apply
+  const { collection } = row
+  try {
+    await changeAll(apply, change, fieldChangesIn(row), { check: undefined, from: '', isCounted: false, stopping })
+  } catch (error) {
+    if (!(error instanceof UnchangeableDocument)) throw error
+    // As with every definition: it stays as it is, and its next write must fit.
+    log.warn({ collection }, `a document was written as its fields were changed, and keeps the old ones: ${error.message}`)
+  }
+  await db.batch([deleteChangeSql(change, 'settling'), deleteKeptSql(collection)])
+  await stored.refresh()
+  await indexes.declare(collections.set.indexes)
+}
+
+const actorOf = ({ actor }: VersionRow): Actor => (actor === null ? SYSTEM : (JSON.parse(actor) as Actor))
+
+const auditSql = ({ audit }: ApplyContext, row: VersionRow, entry: Partial<AuditEntry>) =>
+  audit.entrySql(actorOf(row), {
     action: row.definition === null ? 'collection.definition-removed' : 'collection.defined',
     target: `collection:${row.collection}`,
     ...entry,
   })
 
-/** The collections with the version in place of the one before. @throws RefusedVersion */
-async function nextSet({ db, configured }: Apply, row: VersionRow): Promise<CollectionSet> {
+/**
+ * The collections with the version in place of the one before.
+ *
+ * @param change with what holds in this state of a change, instead
+ * @throws RefusedVersion
+ */
+async function nextSet({ db, configured }: Apply, row: VersionRow, change?: ChangeRow): Promise<CollectionSet> {
+  const definition = change ? (await interimOf(db, change)).definition : definitionIn(row)
   try {
-    return readChanged(configured, await readStored(db), {
-      collection: row.collection,
-      definition: definitionIn(row),
-    })
+    return readChanged(configured, await readInForce(db), { collection: row.collection, definition })
   } catch (error) {
     if (error instanceof StartError) throw new RefusedVersion({ reason: error.message })
     throw error
@@ -148,12 +329,19 @@ async function checkVersion(
   stopping: AbortSignal,
 ): Promise<DocumentsReport> {
   const definition = next.declared.get(row.collection)
-  if (!definition || isDeepStrictEqual(definition.schema, collections.get(row.collection).schema))
-    return NOTHING_READ
-  const report = await checkDocuments(db, definition, async (soFar) => {
-    stopping.throwIfAborted()
-    await db.write(progressSql(row, soFar))
-  })
+  const changes = fieldChangesIn(row)
+  const isFit =
+    changes.length === 0 && isDeepStrictEqual(definition?.schema, collections.get(row.collection).schema)
+  if (!definition || isFit) return NOTHING_READ
+  const report = await checkDocuments(
+    db,
+    definition,
+    async (soFar) => {
+      stopping.throwIfAborted()
+      await db.write(progressSql(row, soFar))
+    },
+    changes,
+  )
   if (report.unfit > 0) throw new RefusedVersion({ ...report, reason: unfitReason(report) })
   return report
 }

@@ -2,6 +2,7 @@ import { Type } from '../../../../base/schema.ts'
 import { FileFieldOption } from '../definition/file-field.ts'
 import { RelationOption } from '../definition/relation.ts'
 import { UniqueOption } from '../storage/indexes/unique-indexes.ts'
+import { FieldChanges } from './field-changes.ts'
 import { FIELDS_MAX } from '../storage/entries/index-definition.ts'
 
 const Rule = (description: string) =>
@@ -15,7 +16,10 @@ const Paths = (description: string) =>
   Type.Optional(Type.Array(Type.String(), { description, examples: [['supplier.iban']] }))
 const { types: _, ...fileField } = FileFieldOption.properties
 
-/** A definition as it is sent: what `store.collections` of the configuration takes, but hooks, which are functions. */
+/**
+ * A definition as it is sent: what `store.collections` of the configuration takes, but hooks, which are functions; and changes of
+ * the documents that are there.
+ */
 export const DefinitionBody = Type.Object(
   {
     read: Rule('Who may read a document.'),
@@ -78,6 +82,7 @@ export const DefinitionBody = Type.Object(
     changes: Type.Optional(
       Type.Boolean({ description: 'Whether changes are logged, to be followed. Default: true.' }),
     ),
+    documents: Type.Optional(FieldChanges),
   },
   {
     title: 'DefinitionFields',

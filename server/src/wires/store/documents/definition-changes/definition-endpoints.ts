@@ -9,6 +9,7 @@ import { declarationOf } from '../definition/collection.ts'
 import { CollectionName } from '../language/collection-name.ts'
 import { etagOf } from '../language/etag.ts'
 import { IfMatch } from '../routes/request-schemas.ts'
+import type { ChangeRow } from './change-rows.ts'
 import { checkDocuments } from './check-documents.ts'
 import {
   defineCollection,
@@ -16,13 +17,15 @@ import {
   isConfigured,
   readNext,
   readNow,
-  reportIn,
+  readChange,
+  takeBack,
   type DefinitionChange,
   type DefinitionContext,
 } from './define-collection.ts'
 import { DefinitionBody } from './definition-body.ts'
-import { definitionIn } from './stored-definitions.ts'
-import { refuseSql, selectVersionsSql, type VersionRow } from './version-rows.ts'
+import { FieldChanges } from './field-changes.ts'
+import { definitionIn, fieldChangesIn } from './stored-definitions.ts'
+import { reportIn, selectVersionsSql, type VersionRow } from './version-rows.ts'
 
 const VERSIONS_MAX = 100
 
@@ -35,6 +38,11 @@ const Report = Type.Object(
     examples: Type.Optional(
       Type.Array(Type.Object({ _id: Type.String(), issues: Issues }), {
         description: 'The first ten of those, with their first faults.',
+      }),
+    ),
+    changed: Type.Optional(
+      Type.Array(Type.Integer(), {
+        description: 'How many documents each of the changes that were sent as `documents` changes.',
       }),
     ),
   },
@@ -50,10 +58,24 @@ const VERSION = {
     description: 'As in store.collections of the configuration; null: the definition was removed.',
     examples: [{ read: 'public', create: 'admin' }],
   }),
+  documents: Type.Optional(FieldChanges),
   report: Type.Optional(Report),
   createdBy: Type.String({ description: 'The _id of the account or service key.' }),
   createdAt: Type.String({ format: 'date-time' }),
 }
+const Change = Type.Object(
+  {
+    version: Type.Integer({ description: 'The version that comes into force with it.' }),
+    state: Type.Enum(['waiting', 'changing', 'changed', 'failed', 'undoing', 'settling'], {
+      description:
+        'Whether documents are compared, being changed, or have been and the definition is about to come into force; whether one of them has stopped it, or it is taken back; or whether it is in force, and what was written until then is looked through.',
+    }),
+    documents: Type.Integer({ description: 'How many documents there were when it began.' }),
+    done: Type.Integer({ description: 'How many of them it has done.' }),
+    reason: Type.Optional(Type.String({ description: 'Why it has failed: the document, and its fault.' })),
+  },
+  { title: 'DocumentsChange' },
+)
 const Version = Type.Object(VERSION, { title: 'DefinitionVersion' })
 
 const Definition = Type.Object(
@@ -67,6 +89,7 @@ const Definition = Type.Object(
     definition: VERSION.definition,
     version: Type.Optional(Type.Integer({ description: 'The version in force, if it is stored.' })),
     newest: Type.Optional(Version),
+    change: Type.Optional(Change),
     fault: Type.Optional(
       Type.String({
         description: 'Why it cannot be read, so that only administrators use the collection.',
@@ -112,15 +135,12 @@ export function definitionEndpoints(context: DefinitionContext) {
         reply: { 200: Definition, 202: Definition },
         errors: [errors.conflict, errors.precondition_failed, storeErrors.definition_refused],
       },
-      ({ params: { name }, query, headers, body, actor, signal }) =>
-        query.dryRun
-          ? dryRun(context, name, body as CollectionDeclaration, signal)
-          : change(context, {
-              name,
-              definition: body as CollectionDeclaration,
-              ifMatch: headers['if-match'],
-              actor,
-            }),
+      ({ params: { name }, query, headers, body: { documents, ...body }, actor, signal }) => {
+        const wanted = { name, definition: body as CollectionDeclaration, documents }
+        return query.dryRun
+          ? dryRun(context, wanted, signal)
+          : change(context, { ...wanted, ifMatch: headers['if-match'], actor })
+      },
     ),
     remove: endpoint(
       {
@@ -141,7 +161,12 @@ export function definitionEndpoints(context: DefinitionContext) {
       },
       async ({ params: { name }, headers, actor }) => {
         const { active, newest } = await readNow(context, name)
-        if (newest?.state === 'pending') return takeBack(context, newest)
+        if (newest?.state === 'pending') {
+          const { row, underWay } = await takeBack(context, newest, actor)
+          if (underWay?.state === 'failed') throw stopped(underWay)
+          await context.stored.refresh()
+          return answerNow(context, name, row.state === 'pending' ? 202 : 200)
+        }
         if (!isConfigured(context, name) && !definitionOf(active))
           throw errors.not_found({ message: `The collection ${name} has no stored definition.` })
         return change(context, { name, definition: null, ifMatch: headers['if-match'], actor })
@@ -167,24 +192,33 @@ export function definitionEndpoints(context: DefinitionContext) {
   }
 }
 
-/** Takes back a version that is not in force yet. @throws CONFLICT if it has just been decided */
-async function takeBack(context: DefinitionContext, row: VersionRow) {
-  const { db, clock } = context
-  await db.batch([refuseSql(row, { reason: 'It was taken back' }, clock.now())])
-  return answerNow(context, row.collection)
-}
-
 function shownVersion(row: VersionRow) {
   const report = reportIn(row)
   return {
     version: row.version,
     state: row.state,
     definition: definitionIn(row),
+    ...(row.documents !== null && { documents: [...fieldChangesIn(row)] }),
     ...(report && { report }),
     createdBy: row.created_by,
     createdAt: isoTime(row.created_at),
   }
 }
+
+const shownChange = ({ version, state, documents, done, reason }: ChangeRow) => ({
+  version,
+  state,
+  documents,
+  done,
+  ...(reason !== null && { reason }),
+})
+
+/** A document does not let itself be changed. */
+const stopped = ({ reason, documents, done }: ChangeRow) =>
+  storeErrors.definition_refused({
+    message: `The documents could not all be changed: ${reason}. Correct this one and send the same again, or DELETE to take the change back.`,
+    details: { reason, documents, done },
+  })
 
 async function answerNow(context: DefinitionContext, name: string, status: 200 | 202 = 200) {
   const { configured, configFile } = context
@@ -193,6 +227,7 @@ async function answerNow(context: DefinitionContext, name: string, status: 200 |
     const { hooks: _, ...definition } = declarationOf(option, name)
     return answer({ name, source: 'configuration' as const, file: configFile, definition }, { status })
   }
+  const underWay = await readChange(context, name)
   const { active, newest } = await readNow(context, name)
   const definition = definitionOf(active)
   const fault = context.stored.faultOf(name)
@@ -203,6 +238,7 @@ async function answerNow(context: DefinitionContext, name: string, status: 200 |
       definition,
       ...(active && { version: active.version }),
       ...(newest && newest.state !== 'active' && { newest: shownVersion(newest) }),
+      ...(underWay && { change: shownChange(underWay) }),
       ...(fault !== undefined && { fault }),
     },
     { status, ...(active && { headers: { etag: etagOf(active.version) } }) },
@@ -212,12 +248,16 @@ async function answerNow(context: DefinitionContext, name: string, status: 200 |
 /** What would become of the documents that are there. */
 async function dryRun(
   context: DefinitionContext,
-  name: string,
-  definition: CollectionDeclaration,
+  { name, definition, documents = [] }: Pick<DefinitionChange, 'name' | 'definition' | 'documents'>,
   signal: AbortSignal,
 ) {
-  const next = await readNext(context, name, definition)
-  const report = await checkDocuments(context.db, next.declared.get(name)!, () => signal.throwIfAborted())
+  const next = await readNext(context, name, definition, documents)
+  const report = await checkDocuments(
+    context.db,
+    next.declared.get(name)!,
+    () => signal.throwIfAborted(),
+    documents,
+  )
   const { active } = await readNow(context, name)
   return answer(
     {
@@ -232,8 +272,9 @@ async function dryRun(
 }
 
 async function change(context: DefinitionContext, change: DefinitionChange) {
-  const row = await defineCollection(context, change)
-  if (row.state === 'pending') return answerNow(context, change.name, 202)
+  const { row, underWay } = await defineCollection(context, change)
+  if (underWay?.state === 'failed') throw stopped(underWay)
+  if (row.state === 'pending' || underWay) return answerNow(context, change.name, 202)
   if (row.state !== 'refused') return answerNow(context, change.name)
   const report = reportIn(row) ?? {}
   throw storeErrors.definition_refused({

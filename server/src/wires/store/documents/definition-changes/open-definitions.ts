@@ -3,14 +3,15 @@ import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import type { Collections, CollectionsOptions } from '../definition/collections.ts'
 import type { Indexes } from '../storage/indexes/indexes.ts'
 import { createVersionJobs } from './apply-version.ts'
+import type { ChangeContext } from './change-documents.ts'
 import {
   defineCollection,
-  reportIn,
   type DefinitionChange,
   type DefinitionContext,
 } from './define-collection.ts'
 import type { Configured } from './read-definitions.ts'
 import { createStoredDefinitions, readStored } from './stored-definitions.ts'
+import { reportIn } from './version-rows.ts'
 
 /**
  * Opens the definitions that are made while the server runs.
@@ -24,6 +25,7 @@ export function openDefinitions(
     db: WireContext['db']
     collections: Collections
     indexes: Indexes
+    writing: ChangeContext['writing']
     follow: () => void
   },
   options: CollectionsOptions,
@@ -46,7 +48,7 @@ export function openDefinitions(
     service: {
       list: () => readStored(context.db),
       async define(change: DefinitionChange) {
-        const row = await defineCollection(served, change)
+        const { row } = await defineCollection(served, change)
         return { state: row.state, report: reportIn(row) }
       },
     },
