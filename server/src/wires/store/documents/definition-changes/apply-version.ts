@@ -62,13 +62,13 @@ type ApplyContext = Pick<WireContext, 'db' | 'clock' | 'log' | 'audit'>
 
 type Apply = ApplyContext &
   ChangeContext & {
-  readonly collections: Collections
-  readonly indexes: Indexes
-  readonly stored: StoredDefinitions
-  readonly configured: Configured
-  /** Changes documents. */
-  readonly work: JobKind<ChangeWork>
-}
+    readonly collections: Collections
+    readonly indexes: Indexes
+    readonly stored: StoredDefinitions
+    readonly configured: Configured
+    /** Changes documents. */
+    readonly work: JobKind<ChangeWork>
+  }
 
 /**
  * Puts versions of definitions into force, one after the other over all servers: compares the documents with it, builds the
@@ -184,7 +184,10 @@ async function applyVersion(
     return await indexes.declare(collections.set.indexes)
   } catch (error) {
     if (hasMoved(error)) return indexes.declare(now.indexes)
-    if (error instanceof UnchangeableDocument || (change?.state === 'changed' && error instanceof RefusedVersion))
+    if (
+      error instanceof UnchangeableDocument ||
+      (change?.state === 'changed' && error instanceof RefusedVersion)
+    )
       await failChange(apply, row, change!, reasonOf(error))
     else if (error instanceof RefusedVersion) await refuse(apply, row, change, error.report)
     else throw error
@@ -252,7 +255,12 @@ async function beginChange(
   const { db, audit, collections, stored, work } = apply
   const now = collections.set
   const report = await checkVersion(apply, row, await nextSet(apply, row), stopping)
-  await buildIndexes(apply.indexes, now, await nextSet(apply, row, { ...change, state: 'changing' }), stopping)
+  await buildIndexes(
+    apply.indexes,
+    now,
+    await nextSet(apply, row, { ...change, state: 'changing' }),
+    stopping,
+  )
   await db.batch([
     setStateSql(change, ['waiting'], 'changing'),
     restartSql(change),
@@ -281,15 +289,28 @@ async function changeStragglers(
 }
 
 /** Looks once more for what was written before all servers knew of the definition; then the change is done. */
-async function settle(apply: Apply, row: VersionRow, change: ChangeRow, stopping: AbortSignal): Promise<void> {
+async function settle(
+  apply: Apply,
+  row: VersionRow,
+  change: ChangeRow,
+  stopping: AbortSignal,
+): Promise<void> {
   const { db, log, collections, indexes, stored } = apply
   const { collection } = row
   try {
-    await changeAll(apply, change, fieldChangesIn(row), { check: undefined, from: '', isCounted: false, stopping })
+    await changeAll(apply, change, fieldChangesIn(row), {
+      check: undefined,
+      from: '',
+      isCounted: false,
+      stopping,
+    })
   } catch (error) {
     if (!(error instanceof UnchangeableDocument)) throw error
     // As with every definition: it stays as it is, and its next write must fit.
-    log.warn({ collection }, `a document was written as its fields were changed, and keeps the old ones: ${error.message}`)
+    log.warn(
+      { collection },
+      `a document was written as its fields were changed, and keeps the old ones: ${error.message}`,
+    )
   }
   await db.batch([deleteChangeSql(change, 'settling'), deleteKeptSql(collection)])
   await stored.refresh()
@@ -311,7 +332,11 @@ const auditSql = ({ audit }: ApplyContext, row: VersionRow, entry: Partial<Audit
  * @param change with what holds in this state of a change, instead
  * @throws RefusedVersion
  */
-async function nextSet({ db, configured }: Apply, row: VersionRow, change?: ChangeRow): Promise<CollectionSet> {
+async function nextSet(
+  { db, configured }: Apply,
+  row: VersionRow,
+  change?: ChangeRow,
+): Promise<CollectionSet> {
   const definition = change ? (await interimOf(db, change)).definition : definitionIn(row)
   try {
     return readChanged(configured, await readInForce(db), { collection: row.collection, definition })

@@ -36,7 +36,11 @@ export type ChangeContext = Pick<WireContext, 'clock'> & {
 }
 
 /** A document and what is to become of it. */
-type Visit = DocumentToVisit & { readonly body: string; readonly next: string | undefined; readonly keeps: KeptFields }
+type Visit = DocumentToVisit & {
+  readonly body: string
+  readonly next: string | undefined
+  readonly keeps: KeptFields
+}
 
 type Pass = {
   readonly context: ChangeContext
@@ -73,31 +77,34 @@ export async function changeAll(
   }: { check: DocumentCheck | undefined; from: string; isCounted: boolean; stopping: AbortSignal },
 ): Promise<void> {
   let after = from
-  await runPass({
-    context,
-    change,
-    stopping,
-    page: (limit) => context.db.all(selectPageSql(change.collection, after, limit)),
-    visit({ id, fields }, old) {
-      const changed = changeFields(fields, changes, old)
-      const [issue] = check?.(changed.fields, '') ?? []
-      if (issue) throw new UnchangeableDocument(`${id}: ${issue.path} ${issue.message}`)
-      return changed.fields === fields ? undefined : changed
+  await runPass(
+    {
+      context,
+      change,
+      stopping,
+      page: (limit) => context.db.all(selectPageSql(change.collection, after, limit)),
+      visit({ id, fields }, old) {
+        const changed = changeFields(fields, changes, old)
+        const [issue] = check?.(changed.fields, '') ?? []
+        if (issue) throw new UnchangeableDocument(`${id}: ${issue.path} ${issue.message}`)
+        return changed.fields === fields ? undefined : changed
+      },
+      last(page, changed) {
+        const position = page.at(-1)!.id
+        const kept = changed.map(({ id, owner, keeps }) => ({ id, owner, kept: JSON.stringify(keeps) }))
+        return [
+          ...(kept.length > 0 ? [keepSql(change.collection, kept)] : []),
+          visitedSql(
+            change,
+            change.state,
+            isCounted ? { position, done: page.length } : { position: change.position, done: 0 },
+            () => MOVED,
+          ),
+        ]
+      },
     },
-    last(page, changed) {
-      const position = page.at(-1)!.id
-      const kept = changed.map(({ id, owner, keeps }) => ({ id, owner, kept: JSON.stringify(keeps) }))
-      return [
-        ...(kept.length > 0 ? [keepSql(change.collection, kept)] : []),
-        visitedSql(
-          change,
-          change.state,
-          isCounted ? { position, done: page.length } : { position: change.position, done: 0 },
-          () => MOVED,
-        ),
-      ]
-    },
-  }, (page) => (after = page.at(-1)!.id))
+    (page) => (after = page.at(-1)!.id),
+  )
 }
 
 /** Takes back what was changed, likewise. */
@@ -145,7 +152,9 @@ async function runPass(
     passed(page)
     limit = Math.min(PAGE, 2 * limit)
     if (outcome === 'written')
-      await clock.sleep(Math.min((clock.elapsed() - began) * REST, LONGEST_REST_MS), { signal: pass.stopping })
+      await clock.sleep(Math.min((clock.elapsed() - began) * REST, LONGEST_REST_MS), {
+        signal: pass.stopping,
+      })
   }
 }
 
@@ -158,7 +167,10 @@ function untilLarge(rows: readonly DocumentToVisit[]): readonly DocumentToVisit[
 const isGone = ({ version }: DocumentToVisit): boolean => version === 0
 
 /** @returns `again` if nothing was written, and fewer may be @throws UnchangeableDocument */
-async function writePage(pass: Pass, page: readonly DocumentToVisit[]): Promise<'written' | 'read' | 'again'> {
+async function writePage(
+  pass: Pass,
+  page: readonly DocumentToVisit[],
+): Promise<'written' | 'read' | 'again'> {
   const { context, change } = pass
   const { documents, quota } = context.writing
   let last: string | undefined
@@ -193,7 +205,9 @@ async function writePage(pass: Pass, page: readonly DocumentToVisit[]): Promise<
       (error instanceof ApiError && error.status < 500 && !hasMoved(error))
     if (!isOfDocument) throw error
     if (page.length > 1) return 'again'
-    throw error instanceof UnchangeableDocument ? error : new UnchangeableDocument(`${last}: ${error.message}`)
+    throw error instanceof UnchangeableDocument
+      ? error
+      : new UnchangeableDocument(`${last}: ${error.message}`)
   }
 }
 

@@ -96,7 +96,10 @@ export const visitedSql = (
   )
 
 /** Ends a change. Its batch fails with CONFLICT if it is not in that state. */
-export const deleteChangeSql = ({ collection, version }: Key, state: ChangeState): StepWith<{ version: number }> =>
+export const deleteChangeSql = (
+  { collection, version }: Key,
+  state: ChangeState,
+): StepWith<{ version: number }> =>
   requireRow(
     sql`
       delete from store_document_changes

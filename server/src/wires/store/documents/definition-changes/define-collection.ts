@@ -142,7 +142,8 @@ async function addVersion(
   const otherChange = (): ApiError =>
     errors.conflict({ message: `Another change of ${name} is under way: try again when it is in force.` })
   if (newest?.state === 'pending' && underWay?.state === 'failed') {
-    if (newest.definition !== row.definition || newest.documents !== row.documents) throw failed(name, underWay)
+    if (newest.definition !== row.definition || newest.documents !== row.documents)
+      throw failed(name, underWay)
     await startAgain(context, underWay)
     return newest.version
   }
@@ -174,7 +175,11 @@ async function startAgain({ db, jobs }: DefinitionContext, change: ChangeRow): P
  *
  * @throws CONFLICT if it has just been decided
  */
-export async function takeBack(context: DefinitionContext, { collection, version }: VersionRow, actor: Actor) {
+export async function takeBack(
+  context: DefinitionContext,
+  { collection, version }: VersionRow,
+  actor: Actor,
+) {
   const { db, clock, audit, jobs } = context
   const change = await readChange(context, collection)
   const hasBegun = change !== undefined && change.state !== 'waiting'

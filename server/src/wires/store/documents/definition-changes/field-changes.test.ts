@@ -4,12 +4,9 @@ import { test } from 'node:test'
 
 import { sql } from '../../../../db/sql.ts'
 import { registerAs } from '../../../../testing/administration.ts'
-import { startApp, type TestApp } from '../../../../testing/app.ts'
-import { startReplicas } from '../../../../testing/auth.ts'
+import { startApp } from '../../../../testing/app.ts'
 import { eachEngine } from '../../../../testing/engines.ts'
-import { until } from '../../../../testing/until.ts'
-
-type Fields = Record<string, unknown>
+import { collectionOf, fieldsOf } from './field-changes.fixture.ts'
 
 const RENAMED = {
   schema: { properties: { name: { type: 'string' } }, required: ['name'], additionalProperties: false },
@@ -20,33 +17,14 @@ const RENAMED = {
   ],
 }
 
-/** Calls of an administrator about a collection. */
-const of = (app: TestApp, token: string, name = 'books') => {
-  const path = `/store/collections/${name}`
-  return {
-    get: async () => (await app.request('GET', path, { token })).body,
-    put: (body: unknown, query = '') => app.request('PUT', `${path}${query}`, { token, body }),
-    remove: () => app.request('DELETE', path, { token }),
-    create: async (body: unknown) => {
-      const made = await app.request('POST', `/store/${name}`, { token, body })
-      assert.equal(made.status, 201, made.text)
-      return made.body
-    },
-    patch: (id: string, body: unknown) => app.request('PATCH', `/store/${name}/${id}`, { token, body }),
-    list: async (query = '?sort=_id') =>
-      (await app.request('GET', `/store/${name}${query}`, { token })).body.data as Fields[],
-  }
-}
-
-const fieldsOf = ({ _id, createdAt, updatedAt, ...fields }: Fields): Fields => fields
-
 eachEngine((engine) => {
   test('fields of documents are renamed, dropped and set, as a dry run has counted', async (t) => {
     const app = await startApp(t, engine)
     const { token } = await registerAs(app, 'admin')
-    const books = of(app, token)
+    const books = collectionOf(app, token)
     assert.equal((await books.put({ unique: ['title'] })).status, 200)
-    const made = (await books.create([{ title: 'a', isbn: 1 }, { title: 'b' }, { isbn: 3 }, { name: 'd' }])).data
+    const made = (await books.create([{ title: 'a', isbn: 1 }, { title: 'b' }, { isbn: 3 }, { name: 'd' }]))
+      .data
     const definition = { ...RENAMED, unique: ['name'], search: ['name'] }
     const tried = await books.put(definition, '?dryRun=true')
     assert.equal(tried.status, 200, tried.text)
@@ -83,7 +61,7 @@ eachEngine((engine) => {
   test('what would not fit after the changes is refused before any document is changed', async (t) => {
     const app = await startApp(t, engine)
     const { token } = await registerAs(app, 'admin')
-    const books = of(app, token)
+    const books = collectionOf(app, token)
     const made = await books.create({ title: 7 })
     const refused = await books.put(RENAMED)
     assert.deepEqual([refused.status, refused.body.error.code], [409, 'DEFINITION_REFUSED'])
@@ -109,7 +87,7 @@ eachEngine((engine) => {
   test('a change that a document stops says which, and is undone or started again', async (t) => {
     const app = await startApp(t, engine)
     const { token } = await registerAs(app, 'admin')
-    const books = of(app, token)
+    const books = collectionOf(app, token)
     // Two become the same.
     const made = (await books.create([{ title: 'a', isbn: 1 }, { title: 'b' }, { name: 'a' }])).data
     const body = { ...RENAMED, unique: ['name'] }

@@ -98,7 +98,9 @@ function undoRename(fields: Fields, { from, to }: { from: string; to: string }, 
 
 /** Renames and drops before defaults: what is missing is known then. */
 const inOrder = (changes: readonly FieldChange[]): [number, FieldChange][] =>
-  [...changes.entries()].toSorted(([, one], [, other]) => Number('default' in one) - Number('default' in other))
+  [...changes.entries()].toSorted(
+    ([, one], [, other]) => Number('default' in one) - Number('default' in other),
+  )
 
 // A field may be named `__proto__`: entries take every name.
 const without = (fields: Fields, name: string): Fields =>
@@ -159,8 +161,16 @@ function* faultsOf(changes: readonly FieldChange[], inRules: ReadonlySet<string>
 }
 
 /** The fields that rules ask for. */
-function fieldsInRules({ read, create, update, delete: remove, showTo = {} }: CollectionDeclaration): Set<string> {
-  return new Set([read, create, update, remove, ...Object.values(showTo)].flatMap((rule) => [...namesIn(rule)]))
+function fieldsInRules({
+  read,
+  create,
+  update,
+  delete: remove,
+  showTo = {},
+}: CollectionDeclaration): Set<string> {
+  return new Set(
+    [read, create, update, remove, ...Object.values(showTo)].flatMap((rule) => [...namesIn(rule)]),
+  )
 }
 
 function* namesIn(rule: unknown): Generator<string> {

@@ -4,11 +4,7 @@ import type { Collections, CollectionsOptions } from '../definition/collections.
 import type { Indexes } from '../storage/indexes/indexes.ts'
 import { createVersionJobs } from './apply-version.ts'
 import type { ChangeContext } from './change-documents.ts'
-import {
-  defineCollection,
-  type DefinitionChange,
-  type DefinitionContext,
-} from './define-collection.ts'
+import { defineCollection, type DefinitionChange, type DefinitionContext } from './define-collection.ts'
 import type { Configured } from './read-definitions.ts'
 import { createStoredDefinitions, readStored } from './stored-definitions.ts'
 import { reportIn } from './version-rows.ts'

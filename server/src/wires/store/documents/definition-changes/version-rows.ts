@@ -72,7 +72,10 @@ export const selectVersionsSql = (collection: string, before: number, limit: num
  * @param base the version in force that it was made from; 0 for none
  */
 export const insertVersionSql = (
-  row: Pick<VersionRow, 'collection' | 'version' | 'definition' | 'documents' | 'created_by' | 'actor' | 'created_at'>,
+  row: Pick<
+    VersionRow,
+    'collection' | 'version' | 'definition' | 'documents' | 'created_by' | 'actor' | 'created_at'
+  >,
   base: number,
   otherwise: () => ApiError,
 ): StepWith<{ version: number }> =>
