@@ -2028,27 +2028,29 @@ type DefinitionVersion = {
   /** As in store.collections of the configuration; null: the definition was removed. */
   definition: unknown
   /** Changes of the documents that are there, before the definition is in force. First fields are renamed and dropped, then missing ones are set. */
-  documents?: {
-    rename: {
-      /** A field of the document itself, not one inside of another. */
-      from: string
-      /** A field of the document itself, not one inside of another. */
-      to: string
-    }
-  } | {
-    /** A field of the document itself, not one inside of another. */
-    drop: string
-  } | {
-    default: {
-      /** A field of the document itself, not one inside of another. */
-      field: string
-      value: unknown
-    }
-  }[]
+  documents?: FieldChange[]
   report?: DefinitionReport
   /** The _id of the account or service key. */
   createdBy: string
   createdAt: string
+}
+
+type FieldChange = {
+  rename: {
+    /** A field of the document itself, not one inside of another. */
+    from: string
+    /** A field of the document itself, not one inside of another. */
+    to: string
+  }
+} | {
+  /** A field of the document itself, not one inside of another. */
+  drop: string
+} | {
+  default: {
+    /** A field of the document itself, not one inside of another. */
+    field: string
+    value: unknown
+  }
 }
 
 type DefinitionReport = {
@@ -4364,7 +4366,7 @@ export interface Api {
       /** Whether changes are logged, to be followed. Default: true. */
       changes?: boolean | undefined
       /** Changes of the documents that are there, before the definition is in force. First fields are renamed and dropped, then missing ones are set. */
-      documents?: {
+      documents?: ({
         rename: {
           /** A field of the document itself, not one inside of another. */
           from: string
@@ -4380,7 +4382,7 @@ export interface Api {
           field: string
           value: unknown
         }
-      }[] | undefined
+      })[] | undefined
     }
     reply: CollectionDefinition
     errors: 'CONFLICT' | 'PRECONDITION_FAILED' | 'DEFINITION_REFUSED'

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { announce } from '../../../parts/toast.tsx'
 import { setQuery } from '../../../parts/router.tsx'
 import { Text } from '../../../parts/text.tsx'
+import { originsOf } from './field-changes.ts'
 import { FieldRow } from './field-row.tsx'
 import { fieldsOf, missingOf, moved, nameFaults, othersOf, withFields } from './field-table.ts'
 import { newField, type TableField } from './field-types.ts'
@@ -19,13 +20,13 @@ const rowsOf = (fields: readonly TableField[]): Row[] => fields.map((field) => (
 export default function Fields({ draft, names }: { draft: DefinitionDraft; names: readonly string[] }) {
   const definition = draft.definition!
   // Rows tell by `origin` which field they were in this one.
-  const base = useRef(definition)
+  const base = useRef({ definition, origins: draft.origins })
   const written = useRef(draft.text)
   const [rows, setRows] = useState(() => rowsOf(fieldsOf(definition)))
   const focus = useRef<Focus>(undefined)
   if (written.current !== draft.text) {
     written.current = draft.text
-    base.current = definition
+    base.current = { definition, origins: draft.origins }
     setRows(rowsOf(fieldsOf(definition)))
   }
   const faults = nameFaults(rows.map(({ field }) => field))
@@ -39,11 +40,14 @@ export default function Fields({ draft, names }: { draft: DefinitionDraft; names
     const missing = fields.map(missingOf).find(Boolean)
     draft.note('fields', at === undefined ? missing : `Field ${at + 1}: ${fault}`)
     if (at !== undefined) return
-    draft.edit(() => {
-      const changed = withFields(base.current, fields)
-      written.current = JSON.stringify(changed, null, 2)
-      return changed
-    })
+    draft.edit(
+      () => {
+        const changed = withFields(base.current.definition, fields)
+        written.current = JSON.stringify(changed, null, 2)
+        return changed
+      },
+      originsOf(base.current.origins, fields),
+    )
   }
   function add(): void {
     const key = ++keys

@@ -17,17 +17,20 @@ const FieldName = Type.String({
 })
 
 /** A change of a field in all documents of a collection. */
-export const FieldChange = Type.Union([
-  Type.Object(
-    { rename: Type.Object({ from: FieldName, to: FieldName }, { additionalProperties: false }) },
-    { additionalProperties: false, description: 'Moves the value; one that is in `to` already goes.' },
-  ),
-  Type.Object({ drop: FieldName }, { additionalProperties: false, description: 'Removes the field.' }),
-  Type.Object(
-    { default: Type.Object({ field: FieldName, value: Type.Unknown() }, { additionalProperties: false }) },
-    { additionalProperties: false, description: 'Sets the field where it is not there.' },
-  ),
-])
+export const FieldChange = Type.Union(
+  [
+    Type.Object(
+      { rename: Type.Object({ from: FieldName, to: FieldName }, { additionalProperties: false }) },
+      { additionalProperties: false, description: 'Moves the value; one that is in `to` already goes.' },
+    ),
+    Type.Object({ drop: FieldName }, { additionalProperties: false, description: 'Removes the field.' }),
+    Type.Object(
+      { default: Type.Object({ field: FieldName, value: Type.Unknown() }, { additionalProperties: false }) },
+      { additionalProperties: false, description: 'Sets the field where it is not there.' },
+    ),
+  ],
+  { title: 'FieldChange' },
+)
 export type FieldChange = Static<typeof FieldChange>
 
 export const FieldChanges = Type.Array(FieldChange, {
