@@ -43,11 +43,6 @@ export default function Review(props: {
       close()
       saved(isInForce)
     } catch (thrown) {
-      if (isError(thrown, 'DEFINITION_REFUSED') && (thrown.details as { done?: number }).done !== undefined) {
-        // A document has stopped the change, which is shown on the page.
-        close()
-        return saved(false)
-      }
       setRefusal(thrown)
       setSending(false)
     }

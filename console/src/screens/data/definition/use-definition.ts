@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 
-import type { Api, CallReply } from '../../../../../client/src/index.ts'
+import { isError, type Api, type CallReply } from '../../../../../client/src/index.ts'
 import { withProof } from '../../../parts/dialog.tsx'
 import { readJson } from '../../../parts/json-text.ts'
 import { messageOf } from '../../../parts/load.tsx'
@@ -91,9 +91,16 @@ export function useDefinition(name: string, stored: DefinitionNow) {
       (await put(name, latest.current, documents, { dryRun: true }, stored.version)).report,
     /** Puts it into force, with changes of documents. @returns whether it is in force already @throws ClientError */
     async save(documents: readonly FieldChange[]): Promise<boolean> {
-      const { newest } = await put(name, latest.current, documents, {}, stored.version)
+      const state = await put(name, latest.current, documents, {}, stored.version).then(
+        ({ newest }) => newest?.state,
+        (error: unknown) => {
+          // A document has stopped it: that is shown where the change is.
+          if (isError(error, 'DEFINITION_REFUSED') && 'done' in (error.details as object)) return 'pending'
+          throw error
+        },
+      )
       drafts.delete(name)
-      return newest?.state !== 'pending'
+      return state !== 'pending'
     },
   }
 }

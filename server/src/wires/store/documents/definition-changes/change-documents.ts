@@ -3,7 +3,7 @@ import { ApiError, errors } from '../../../../base/errors.ts'
 import type { Step } from '../../../../db/database.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import { readDocument, writeDocument, type Fields } from '../language/document-json.ts'
-import { replacementOf } from '../storage/documents.ts'
+import { replacementsOf } from '../storage/documents.ts'
 import type { WriteContext } from '../writes/write-context.ts'
 import {
   forgetKeptSql,
@@ -17,7 +17,7 @@ import {
 import { changeFields, undoFields, type FieldChange, type KeptFields } from './field-changes.ts'
 import type { DocumentCheck } from '../language/schema/compile-schema.ts'
 
-const PAGE = 100
+const PAGE = 250
 /** After a transaction with writes it rests for so many times as long as that took, so that other writers get on. */
 const REST = 0.5
 const LONGEST_REST_MS = 50
@@ -192,8 +192,15 @@ async function writePage(
     }))
     const rows = await quota.run(undefined, growth, (room) =>
       documents.writeAll(
-        changed.map(({ id, owner, version, body, next }) =>
-          replacementOf({ collection: change.collection, id, old: { owner, version, body } }, next!),
+        replacementsOf(
+          context.db.dialect,
+          change.collection,
+          changed.map(({ id, owner, version, body, next }) => ({
+            collection: change.collection,
+            id,
+            old: { owner, version, body },
+            body: next!,
+          })),
         ),
         { first: room, last: steps },
       ),
