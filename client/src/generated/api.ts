@@ -2028,14 +2028,14 @@ type DefinitionVersion = {
   /** As in store.collections of the configuration; null: the definition was removed. */
   definition: unknown
   /** Changes of the documents that are there, before the definition is in force. First fields are renamed and dropped, then missing ones are set. */
-  documents?: FieldChange[]
+  documents?: FieldMigration[]
   report?: DefinitionReport
   /** The _id of the account or service key. */
   createdBy: string
   createdAt: string
 }
 
-type FieldChange = {
+type FieldMigration = {
   rename: {
     /** A field of the document itself, not one inside of another. */
     from: string

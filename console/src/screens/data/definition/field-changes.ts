@@ -9,7 +9,7 @@ import {
   type TableField,
 } from './field-types.ts'
 
-export type FieldChange =
+export type OfferedChange =
   | { rename: { from: string; to: string } }
   | { drop: string }
   | { default: { field: string; value: unknown } }
@@ -31,7 +31,7 @@ export function changesOf(
   base: DefinitionValue,
   definition: DefinitionValue,
   origins: Origins,
-): FieldChange[] {
+): OfferedChange[] {
   const [before, fields] = [fieldsOf(base), fieldsOf(definition)].map((list) =>
     list.filter(({ name }) => isFieldName(name) && !name.startsWith('_')),
   ) as [TableField[], TableField[]]

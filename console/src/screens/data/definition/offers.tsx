@@ -1,16 +1,15 @@
 import { useState } from 'preact/hooks'
 
 import { readJson } from '../../../parts/json-text.ts'
-import { count } from '../../../parts/text.tsx'
-import type { FieldChange } from './field-changes.ts'
+import type { OfferedChange } from './field-changes.ts'
 
 /** Changes of the documents that are there, each to be taken or left. */
 export function Offers(props: {
-  of: readonly FieldChange[]
+  of: readonly OfferedChange[]
   /** How many documents each changes. */
   counts: readonly number[]
-  chosen: readonly (FieldChange | undefined)[]
-  choose: (at: number, change: FieldChange | undefined) => void
+  chosen: readonly (OfferedChange | undefined)[]
+  choose: (at: number, change: OfferedChange | undefined) => void
 }) {
   const { of, counts, chosen, choose } = props
   if (counts.every((n) => n === 0)) return null
@@ -22,7 +21,7 @@ export function Offers(props: {
           <Offer
             key={at}
             of={change}
-            documents={count(counts[at], 'document')}
+            documents={counts[at] === 1 ? '1 document' : `${counts[at].toLocaleString()} documents`}
             chosen={chosen[at]}
             choose={(next) => choose(at, next)}
           />
@@ -36,10 +35,10 @@ export function Offers(props: {
 }
 
 function Offer(props: {
-  of: FieldChange
+  of: OfferedChange
   documents: string
-  chosen: FieldChange | undefined
-  choose: (change: FieldChange | undefined) => void
+  chosen: OfferedChange | undefined
+  choose: (change: OfferedChange | undefined) => void
 }) {
   const { of, documents, chosen, choose } = props
   // What it was set to stays when it is left and taken again.

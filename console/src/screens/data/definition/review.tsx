@@ -6,6 +6,7 @@ import { JsonDiff } from '../../../parts/json-diff.tsx'
 import { useLoad } from '../../../parts/load.tsx'
 import { href } from '../../../parts/router.tsx'
 import { Text } from '../../../parts/text.tsx'
+import type { OfferedChange } from './field-changes.ts'
 import { Offers } from './offers.tsx'
 import { refusalLines, type DefinitionDraft, type DefinitionCheck } from './use-definition.ts'
 
@@ -23,7 +24,9 @@ export default function Review(props: {
   )
   const counts = counted.value ?? []
   // What is dropped is lost: that is asked for.
-  const [chosen, setChosen] = useState(() => offers.map((one) => ('drop' in one ? undefined : one)))
+  const [chosen, setChosen] = useState<readonly (OfferedChange | undefined)[]>(() =>
+    offers.map((one) => ('drop' in one ? undefined : one)),
+  )
   const changes = chosen.flatMap((one, at) => (one && counts[at] ? [one] : []))
   const checked = useLoad(
     async () => (counted.isLoading ? undefined : ((await draft.check(changes)) ?? {})),

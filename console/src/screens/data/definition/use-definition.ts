@@ -5,7 +5,7 @@ import { withProof } from '../../../parts/dialog.tsx'
 import { readJson } from '../../../parts/json-text.ts'
 import { messageOf } from '../../../parts/load.tsx'
 import { canWrite, six } from '../../../parts/session.ts'
-import { changesOf, type FieldChange, type Origins } from './field-changes.ts'
+import { changesOf, type OfferedChange, type Origins } from './field-changes.ts'
 import type { DefinitionValue } from './field-types.ts'
 
 /** A definition as it is in force. */
@@ -85,12 +85,12 @@ export function useDefinition(name: string, stored: DefinitionNow) {
       drafts.delete(name)
     },
     /** Changes of the documents that it may want. */
-    changes: (): FieldChange[] => changesOf(base ?? {}, read.definition ?? {}, origins.current),
+    changes: (): OfferedChange[] => changesOf(base ?? {}, read.definition ?? {}, origins.current),
     /** What the documents say to it once they are changed. @throws ClientError */
-    check: async (documents: readonly FieldChange[]) =>
+    check: async (documents: readonly OfferedChange[]) =>
       (await put(name, latest.current, documents, { dryRun: true }, stored.version)).report,
     /** Puts it into force, with changes of documents. @returns whether it is in force already @throws ClientError */
-    async save(documents: readonly FieldChange[]): Promise<boolean> {
+    async save(documents: readonly OfferedChange[]): Promise<boolean> {
       const state = await put(name, latest.current, documents, {}, stored.version).then(
         ({ newest }) => newest?.state,
         (error: unknown) => {
@@ -116,7 +116,7 @@ function readDefinition(text: string): { definition?: DefinitionValue; fault?: s
 const put = (
   name: string,
   text: string,
-  documents: readonly FieldChange[],
+  documents: readonly OfferedChange[],
   query: { dryRun?: boolean },
   version: number | undefined,
 ) =>

@@ -176,7 +176,7 @@ async function applyVersion(
   try {
     if (change?.state === 'waiting') return await beginChange(apply, row, change, stopping)
     // Its own job goes on with it.
-    if (change && change.state !== 'changed') return indexes.declare(now.indexes)
+    if (change && change.state !== 'changed') return await indexes.declare(now.indexes)
     const next = await activate(apply, row, change, stopping)
     await stored.refresh()
     const required = now.indexes.filter(({ requiredBy }) => requiredBy !== undefined)

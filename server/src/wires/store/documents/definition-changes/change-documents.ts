@@ -14,7 +14,7 @@ import {
   type ChangeRow,
   type DocumentToVisit,
 } from './change-rows.ts'
-import { changeFields, undoFields, type FieldChange, type KeptFields } from './field-changes.ts'
+import { changeFields, undoFields, type FieldMigration, type KeptFields } from './field-changes.ts'
 import type { DocumentCheck } from '../language/schema/compile-schema.ts'
 
 const PAGE = 250
@@ -68,7 +68,7 @@ type Pass = {
 export async function changeAll(
   context: ChangeContext,
   change: ChangeRow,
-  changes: readonly FieldChange[],
+  changes: readonly FieldMigration[],
   {
     check,
     from,
@@ -111,7 +111,7 @@ export async function changeAll(
 export async function undoAll(
   context: ChangeContext,
   change: ChangeRow,
-  changes: readonly FieldChange[],
+  changes: readonly FieldMigration[],
   stopping: AbortSignal,
 ): Promise<void> {
   await runPass({

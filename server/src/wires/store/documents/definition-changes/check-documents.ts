@@ -3,7 +3,7 @@ import type { Database } from '../../../../db/database.ts'
 import { sql } from '../../../../db/sql.ts'
 import type { CollectionDefinition } from '../definition/collection.ts'
 import { readDocument, writeDocument, type Fields, type ServiceFields } from '../language/document-json.ts'
-import { changeFields, type FieldChange } from './field-changes.ts'
+import { changeFields, type FieldMigration } from './field-changes.ts'
 
 const PAGE = 200
 const EXAMPLES_MAX = 10
@@ -37,7 +37,7 @@ export async function checkDocuments(
   db: Database,
   { name, validate }: Pick<CollectionDefinition, 'name' | 'validate'>,
   progress: (report: DocumentsReport) => Promise<void> | void,
-  changes: readonly FieldChange[] = [],
+  changes: readonly FieldMigration[] = [],
 ): Promise<DocumentsReport> {
   let report: DocumentsReport =
     changes.length > 0 ? { ...NOTHING_READ, changed: changes.map(() => 0) } : NOTHING_READ

@@ -13,7 +13,7 @@ import {
   setStateSql,
   type ChangeRow,
 } from './change-rows.ts'
-import { checkChanges, type FieldChange } from './field-changes.ts'
+import { checkChanges, type FieldMigration } from './field-changes.ts'
 import { interimDefinition, protectedBy } from './interim-definition.ts'
 import type { CollectionDeclaration } from '../definition/collection-option.ts'
 import type { CollectionSet } from '../definition/collections.ts'
@@ -46,7 +46,7 @@ export type DefinitionChange = {
   readonly name: string
   readonly definition: CollectionDeclaration | null
   /** Changes of the documents that are there; undefined: they stay as they are. */
-  readonly documents?: readonly FieldChange[] | undefined
+  readonly documents?: readonly FieldMigration[] | undefined
   readonly ifMatch: string | undefined
   readonly actor: Actor
 }
@@ -95,7 +95,7 @@ export async function readNext(
   context: DefinitionContext,
   name: string,
   definition: CollectionDeclaration | null,
-  changes: readonly FieldChange[] = [],
+  changes: readonly FieldMigration[] = [],
 ): Promise<CollectionSet> {
   if (isConfigured(context, name))
     throw errors.conflict({
@@ -122,7 +122,13 @@ export async function readNext(
 /** @throws PRECONDITION_FAILED; CONFLICT while another version waits */
 async function addVersion(
   context: DefinitionContext,
-  { name, definition, documents, ifMatch, actor }: DefinitionChange & { documents: readonly FieldChange[] },
+  {
+    name,
+    definition,
+    documents,
+    ifMatch,
+    actor,
+  }: DefinitionChange & { documents: readonly FieldMigration[] },
 ): Promise<number> {
   const { db, clock, jobs } = context
   const { active, newest } = await readNow(context, name)

@@ -6,7 +6,7 @@ import { registerAs } from '../../../../testing/administration.ts'
 import { startApp } from '../../../../testing/app.ts'
 import { eachEngine } from '../../../../testing/engines.ts'
 import { collectionOf, fieldsOf, type Fields } from './field-changes.fixture.ts'
-import { changeFields, checkChanges, undoFields, type FieldChange } from './field-changes.ts'
+import { changeFields, checkChanges, undoFields, type FieldMigration } from './field-changes.ts'
 
 const NAMES = ['a', 'b', 'c', 'd', '0']
 const name = fc.constantFrom(...NAMES)
@@ -17,7 +17,7 @@ const value = fc.oneof(
 const document: fc.Arbitrary<Fields> = fc
   .uniqueArray(fc.tuple(name, value), { selector: ([key]) => key, maxLength: NAMES.length })
   .map((entries) => Object.fromEntries(entries))
-const change: fc.Arbitrary<FieldChange> = fc.oneof(
+const change: fc.Arbitrary<FieldMigration> = fc.oneof(
   fc.record({ rename: fc.record({ from: name, to: name }) }),
   fc.record({ drop: name }),
   fc.record({ default: fc.record({ field: name, value }) }),
@@ -32,7 +32,7 @@ const changes = fc.array(change, { minLength: 1, maxLength: 5 }).filter((list) =
 })
 
 /** What becomes of a document, said another way. */
-function modelled(fields: Fields, list: readonly FieldChange[]): Map<string, unknown> {
+function modelled(fields: Fields, list: readonly FieldMigration[]): Map<string, unknown> {
   const next = new Map(Object.entries(fields))
   for (const one of list)
     if ('rename' in one && next.has(one.rename.from)) {
@@ -83,7 +83,7 @@ eachEngine((engine) => {
         changes.filter((one) => one.length > 2),
       ),
       { seed, numRuns: 1 },
-    ) as [[Fields[], FieldChange[]]]
+    ) as [[Fields[], FieldMigration[]]]
     const books = collectionOf(app, token)
     await books.create(documents)
     const [, stopping] = (await books.create([{ stop: 1 }, { stops: 1 }])).data
@@ -97,9 +97,7 @@ eachEngine((engine) => {
     assert.equal((await books.patch(stopping._id, { stops: 2 })).status, 200)
     const done = await books.put(body)
     assert.equal(done.status, 200, done.text)
-    const models = all.map((one, i) =>
-      modelled(i === all.length - 1 ? { stops: 2 } : one, body.documents as FieldChange[]),
-    )
+    const models = all.map((one, i) => modelled(i === all.length - 1 ? { stops: 2 } : one, body.documents))
     assert.deepEqual(await read(), models)
   })
 })

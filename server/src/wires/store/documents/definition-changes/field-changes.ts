@@ -17,7 +17,7 @@ const FieldName = Type.String({
 })
 
 /** A change of a field in all documents of a collection. */
-export const FieldChange = Type.Union(
+export const FieldMigration = Type.Union(
   [
     Type.Object(
       { rename: Type.Object({ from: FieldName, to: FieldName }, { additionalProperties: false }) },
@@ -29,11 +29,11 @@ export const FieldChange = Type.Union(
       { additionalProperties: false, description: 'Sets the field where it is not there.' },
     ),
   ],
-  { title: 'FieldChange' },
+  { title: 'FieldMigration' },
 )
-export type FieldChange = Static<typeof FieldChange>
+export type FieldMigration = Static<typeof FieldMigration>
 
-export const FieldChanges = Type.Array(FieldChange, {
+export const FieldChanges = Type.Array(FieldMigration, {
   maxItems: CHANGES_MAX,
   description:
     'Changes of the documents that are there, before the definition is in force. First fields are renamed and dropped, then missing ones are set.',
@@ -53,7 +53,7 @@ export type KeptFields = Readonly<Record<number, Kept>>
  */
 export function changeFields(
   fields: Fields,
-  changes: readonly FieldChange[],
+  changes: readonly FieldMigration[],
   old: KeptFields = {},
 ): { fields: Fields; kept: KeptFields } {
   const kept: Record<number, Kept> = { ...old }
@@ -77,7 +77,7 @@ export function changeFields(
 }
 
 /** Takes changes of a document back. What somebody has written since stays. */
-export function undoFields(fields: Fields, changes: readonly FieldChange[], kept: KeptFields): Fields {
+export function undoFields(fields: Fields, changes: readonly FieldMigration[], kept: KeptFields): Fields {
   let next = fields
   for (const [i, change] of inOrder(changes).toReversed()) {
     const old = kept[i]
@@ -100,7 +100,7 @@ function undoRename(fields: Fields, { from, to }: { from: string; to: string }, 
 }
 
 /** Renames and drops before defaults: what is missing is known then. */
-const inOrder = (changes: readonly FieldChange[]): [number, FieldChange][] =>
+const inOrder = (changes: readonly FieldMigration[]): [number, FieldMigration][] =>
   [...changes.entries()].toSorted(
     ([, one], [, other]) => Number('default' in one) - Number('default' in other),
   )
@@ -118,7 +118,7 @@ const withName = (fields: Fields, from: string, to: string): Fields =>
   )
 
 /** The fields that are not there any more. */
-const goneIn = (change: FieldChange): string | undefined =>
+const goneIn = (change: FieldMigration): string | undefined =>
   'rename' in change ? change.rename.from : 'drop' in change ? change.drop : undefined
 
 /**
@@ -127,12 +127,12 @@ const goneIn = (change: FieldChange): string | undefined =>
  *
  * @throws VALIDATION_ERROR
  */
-export function checkChanges(changes: readonly FieldChange[], active: CollectionDeclaration | null): void {
+export function checkChanges(changes: readonly FieldMigration[], active: CollectionDeclaration | null): void {
   const issues = [...faultsOf(changes, fieldsInRules(active ?? {}))]
   if (issues.length > 0) throw invalid(...issues)
 }
 
-function* faultsOf(changes: readonly FieldChange[], inRules: ReadonlySet<string>): Generator<Issue> {
+function* faultsOf(changes: readonly FieldMigration[], inRules: ReadonlySet<string>): Generator<Issue> {
   const [used, set] = [new Set<string>(), new Set<string>()]
   const targets = changes.flatMap((one) => ('rename' in one ? [one.rename.to] : []))
   for (const [i, change] of changes.entries()) {

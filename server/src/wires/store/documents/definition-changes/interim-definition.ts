@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 
 import type { CollectionDeclaration } from '../definition/collection-option.ts'
 import { isInside } from '../language/fields/field-path.ts'
-import type { FieldChange } from './field-changes.ts'
+import type { FieldMigration } from './field-changes.ts'
 
 /**
  * The definition that is in force while documents are changed one after the other: the rules of the one before, and all that
@@ -11,7 +11,7 @@ import type { FieldChange } from './field-changes.ts'
 export function interimDefinition(
   before: CollectionDeclaration,
   after: CollectionDeclaration,
-  changes: readonly FieldChange[],
+  changes: readonly FieldMigration[],
 ): CollectionDeclaration {
   const names = new Map(changes.flatMap((one) => ('rename' in one ? [[one.rename.from, one.rename.to]] : [])))
   const renamed = (path: string): string => {

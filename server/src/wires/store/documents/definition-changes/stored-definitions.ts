@@ -4,7 +4,7 @@ import type { Collections } from '../definition/collections.ts'
 import type { CollectionDeclaration } from '../definition/collection-option.ts'
 import type { Indexes } from '../storage/indexes/indexes.ts'
 import { selectChangesUnderWaySql, type ChangeRow } from './change-rows.ts'
-import type { FieldChange } from './field-changes.ts'
+import type { FieldMigration } from './field-changes.ts'
 import { interimDefinition, protectedBy } from './interim-definition.ts'
 import { readTogether, type Configured } from './read-definitions.ts'
 import {
@@ -21,8 +21,8 @@ const LOOK_MS = 500
 export const definitionIn = ({ definition }: Pick<VersionRow, 'definition'>): CollectionDeclaration | null =>
   definition === null ? null : (JSON.parse(definition) as CollectionDeclaration)
 
-export const fieldChangesIn = ({ documents }: Pick<VersionRow, 'documents'>): readonly FieldChange[] =>
-  documents === null ? [] : (JSON.parse(documents) as FieldChange[])
+export const fieldChangesIn = ({ documents }: Pick<VersionRow, 'documents'>): readonly FieldMigration[] =>
+  documents === null ? [] : (JSON.parse(documents) as FieldMigration[])
 
 /**
  * Keeps the collections of this process those that the configuration and the stored definitions declare together.

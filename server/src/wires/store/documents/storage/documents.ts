@@ -66,13 +66,13 @@ export const replacementOf = (
 })
 
 /** A document that is replaced, with others. */
-export type Replacement = DocumentToChange & { readonly body: string }
+export type ReplacedDocument = DocumentToChange & { readonly body: string }
 
 /** The writes that replace documents of a collection: one on PostgreSQL, which takes a third of the time. */
 export const replacementsOf = (
   dialect: Dialect,
   collection: string,
-  documents: readonly Replacement[],
+  documents: readonly ReplacedDocument[],
 ): CollectionWrite<{ version: number }>[] =>
   dialect === 'sqlite'
     ? documents.map((one) => replacementOf(one, one.body))
