@@ -119,7 +119,7 @@ export function definitionEndpoints(context: DefinitionContext) {
       {
         summary: 'Define a collection',
         description:
-          'Its rules, schema, unique fields, relations, files and search, as `store.collections` of the configuration has them, without a restart. It is in force on all servers within a second after the answer, once the documents that are there fit the schema and its indexes are built; if that takes longer than 10 seconds, 202, and GET tells how far it is. A collection of the configuration cannot be changed here.',
+          'Its rules, schema, unique fields, relations, files and search, as `store.collections` of the configuration has them, without a restart. It is in force on all servers within a second after the answer, once the documents that are there fit the schema and its indexes are built; if that takes longer than 10 seconds, 202, and GET tells how far it is. With `documents`, fields of the documents that are there are renamed, dropped or set before. A collection of the configuration cannot be changed here.',
         access: 'operator',
         // It may open every document to everybody.
         proof: 'recent',
@@ -146,7 +146,7 @@ export function definitionEndpoints(context: DefinitionContext) {
       {
         summary: 'Remove the definition of a collection',
         description:
-          'Its documents stay; the policy alone decides who may use them. While a version is being checked, that one is taken back.',
+          'Its documents stay; the policy alone decides who may use them. While a version is not in force yet, that one is taken back, with what it has changed in documents; send `If-Match` with the ETag of GET, so that one that has come into force meanwhile stays.',
         access: 'operator',
         proof: 'recent',
         params: OneCollection,
