@@ -38,7 +38,10 @@ export function changesOf(
   const isThere = (list: readonly TableField[], name: string) => list.some((one) => one.name === name)
   const renames = fields.flatMap(({ name: to }) => {
     const from = origins.get(to)
-    return from && isThere(before, from) && !isThere(fields, from) ? [{ from, to }] : []
+    // Not over the values of another field, nor away from one that has its name now.
+    return from && isThere(before, from) && !isThere(fields, from) && !isThere(before, to)
+      ? [{ from, to }]
+      : []
   })
   const storedName = (name: string) => renames.find(({ to }) => to === name)?.from ?? name
   const drops = before.filter(
