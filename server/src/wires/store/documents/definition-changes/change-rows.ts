@@ -129,24 +129,24 @@ export const keepSql = (
 export const forgetKeptSql = (collection: string, ids: readonly string[]): Sql => sql`
   delete from store_changed_documents where collection = ${collection} and ${isOneOf('id', ids)}`
 
-const bodySql = sql`case when sum(d.bytes) over (order by d.id) - d.bytes < ${PAGE_BYTES} then d.body end as body`
+/** Whether a document is within the bytes of a page, with what was kept of it; the first one is. */
+const sizeSql = sql`(coalesce(d.bytes, 0) + coalesce(length(k.kept), 0))`
+const isInPage = (id: Sql): Sql => sql`sum(${sizeSql}) over (order by ${id}) - ${sizeSql} < ${PAGE_BYTES}`
+const textsSql = (id: Sql): Sql => sql`
+  case when ${isInPage(id)} then d.body end as body, case when ${isInPage(id)} then k.kept end as kept`
 
 /** Some documents behind an id, in the order of their ids. */
 export const selectPageSql = (collection: string, after: string, limit: number): Sql<DocumentToVisit> => sql`
-  select d.id, d.owner, d.version, ${bodySql}, k.kept
+  select d.id, d.owner, d.version, ${textsSql(sql`d.id`)}
   from (
     select collection, id, owner, version, bytes, body from store_documents
     where collection = ${collection} and id > ${after} order by id limit ${limit}) as d
   left join store_changed_documents k on k.collection = d.collection and k.id = d.id
   order by d.id`
 
-/** Likewise those that were changed; those that are deleted have neither owner nor body. */
-export const selectChangedPageSql = (
-  collection: string,
-  limit: number,
-): Sql<DocumentToVisit & { readonly isThere: number }> => sql`
-  select k.id, coalesce(d.owner, '') as owner, coalesce(d.version, 0) as version, ${bodySql}, k.kept,
-    case when d.id is null then 0 else 1 end as "isThere"
+/** Likewise those that were changed; of one that is deleted the version is 0. */
+export const selectChangedPageSql = (collection: string, limit: number): Sql<DocumentToVisit> => sql`
+  select k.id, coalesce(d.owner, '') as owner, coalesce(d.version, 0) as version, ${textsSql(sql`k.id`)}
   from (
     select collection, id, kept from store_changed_documents
     where collection = ${collection} order by id limit ${limit}) as k
