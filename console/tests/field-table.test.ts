@@ -322,6 +322,26 @@ describe('the table of fields', () => {
       { drop: 'b' },
     ])
   })
+
+  test('a renamed object is the same one with its fields; those inside of it are changed in no document', () => {
+    const inner = { type: 'object', properties: { x: { type: 'string' }, y: {} } }
+    const base = { schema: { properties: { a: inner } } }
+    const rows = rowsOf(fieldsOf(base)).map(({ key, field, rows: [x, y] }) => ({
+      key,
+      field: { ...field, name: 'b', isRequired: true },
+      rows: [y!, { ...x!, field: { ...x!.field, name: 'z' } }],
+    }))
+    const fields = fieldsIn(rows)
+    const definition = withFields(base, fields)
+    assert.deepEqual(definition['schema'], {
+      properties: { b: { ...inner, properties: { y: {}, z: { type: 'string' } } } },
+      required: ['b'],
+    })
+    assert.deepEqual(changesOf(base, definition, originsOf(new Map(), fields)), [
+      { rename: { from: 'a', to: 'b' } },
+      { default: { field: 'b', value: {} } },
+    ])
+  })
 })
 
 /** Whether a definition says anything of the field: else it is no field. */

@@ -172,7 +172,7 @@ eachEngine((engine) => {
           values ('books', 1, 'pending', '{}', '[{"rename":{"from":"title","to":"name"}}]', 'somebody', 1)`,
       sql`insert into store_document_changes (collection, version, base, state) values ('books', 1, 0, 'waiting')`,
       sql`insert into sixwire_jobs (id, kind, payload, run_at, attempts, state, created_at)
-          values ('one', 'store.definitions', '{"collection":"books","version":1}', 0, 0, 'ready', 0)`,
+          values ('one', 'store.definitions', '{"versions":[{"collection":"books","version":1}]}', 0, 0, 'ready', 0)`,
     ])
     await until(async () => ((await books.get()).change?.done ?? 0) > 0)
     await first.stop()

@@ -99,6 +99,22 @@ eachEngine((engine) => {
     const other = await books.put({ read: 'public' })
     assert.deepEqual([other.status, other.body.error.code], [409, 'CONFLICT'])
     assert.match(other.body.error.message, new RegExp(made[0]._id))
+    const { documents: _, ...definition } = body
+    const putAll = (of: object) =>
+      app.request('PUT', '/store/collections', {
+        token,
+        body: {
+          definitions: [
+            { name: 'people', definition: {} },
+            { name: 'books', definition: of },
+          ],
+        },
+      })
+    assert.equal((await putAll(body)).status, 400, 'several at once change no documents')
+    const several = await putAll(definition)
+    assert.deepEqual([several.status, several.body.error.code], [409, 'CONFLICT'])
+    assert.match(several.body.error.message, /books/)
+    assert.equal((await collectionOf(app, token, 'people').get()).newest, undefined)
 
     assert.equal((await books.remove()).status, 200)
     assert.deepEqual((await books.list()).map(fieldsOf), made.map(fieldsOf))
