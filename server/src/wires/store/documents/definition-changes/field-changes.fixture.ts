@@ -21,8 +21,11 @@ export const collectionOf = (app: TestApp, token: string, name = 'books') => {
       return made.body
     },
     patch: (id: string, body: unknown) => app.request('PATCH', `/store/${name}/${id}`, { token, body }),
-    list: async (query = '?sort=_id') =>
-      (await app.request('GET', `/store/${name}${query}`, { token })).body.data as Fields[],
+    list: async (query = '?sort=_id') => {
+      const listed = await app.request('GET', `/store/${name}${query}`, { token })
+      assert.equal(listed.status, 200, listed.text)
+      return listed.body.data as Fields[]
+    },
   }
 }
 

@@ -136,7 +136,10 @@ export const activateSql = (
   ),
 ]
 
-/** Puts a definition into force, unless the collection has one: the row of the new version, if so. */
+/**
+ * Puts a definition into force, unless the collection has one, or gets one with a change of its documents that is under way: the row
+ * of the new version, if so.
+ */
 export async function restoreVersion(
   tx: Transaction,
   { id, definition }: { id: string; definition: string },
@@ -144,7 +147,8 @@ export async function restoreVersion(
 ): Promise<{ version: number } | undefined> {
   await tx.write(sql`
     update store_collection_versions set state = 'past'
-    where collection = ${id} and state = 'active' and definition is null`)
+    where collection = ${id} and state = 'active' and definition is null
+    and not exists (select 1 from store_document_changes where collection = ${id})`)
   const [row] = await tx.write(sql<{ version: number }>`
     insert into store_collection_versions
       (collection, version, state, definition, created_by, created_at, finished_at)
@@ -153,6 +157,7 @@ export async function restoreVersion(
     from store_collection_versions where collection = ${id}
     having not exists (
       select 1 from store_collection_versions where collection = ${id} and state = 'active')
+    and not exists (select 1 from store_document_changes where collection = ${id})
     returning version`)
   return row
 }
