@@ -135,7 +135,9 @@ async function applyChange(
       }
       case 'settling':
         return await settle(apply, row, change, stopping)
-      default:
+      case 'changing':
+      case 'failed':
+      case 'undoing':
         return await indexes.declare(now.indexes)
     }
   } catch (error) {
