@@ -222,6 +222,56 @@ describe('the definition of a collection', { skip: withoutChromium }, () => {
       await checkLooks(page, 'fields inside of fields, and those that are unique together')
     })
 
+    test('renames, drops and fills fields in the documents, with progress, a stop that survives a reload, and undo', async () => {
+      const { page } = admin
+      const { token } = await registerAs(app, 'admin')
+      const shelf = (path: string, method: string, body?: unknown) =>
+        app.request(method, `/store${path}`, { token, body })
+      const schema = {
+        type: 'object',
+        properties: { titel: { type: 'string' }, isbn: { type: 'integer' }, pages: { type: 'integer' } },
+        additionalProperties: false,
+      }
+      assert.equal((await shelf('/collections/shelf', 'PUT', { schema })).status, 200)
+      const made = await shelf('/shelf', 'POST', [
+        { titel: 'a', isbn: 1 },
+        { titel: 'a' },
+        { titel: 'b', pages: 3 },
+      ])
+      assert.equal(made.status, 201, made.text)
+      await open('shelf')
+      await label('Name of titel').fill('title')
+      // What is typed elsewhere meanwhile does not make it another field.
+      await tab('Rules').click()
+      await tab('Fields').click()
+      await button('Remove isbn').click()
+      await label('pages is required').check()
+      await button('Details of title').click()
+      await page.getByLabel('Unique: no two documents have the same').check()
+      await button('Save…').click()
+      await dialog().getByText('Rename titel to title in 3 documents').waitFor()
+      await dialog().getByText('1 of 3 documents do not fit', { exact: false }).waitFor()
+      await dialog().getByLabel('Drop isbn from 1 document').check()
+      await dialog().getByLabel('Value of pages').fill('7')
+      await dialog().getByText('All 3 documents fit.', { exact: false }).waitFor()
+      await checkLooks(page, 'the changes of documents')
+      await button('Put into force').click()
+
+      // Two have the same title.
+      await page.getByText('The change of its documents has stopped.').waitFor()
+      await checkLooks(page, 'a change that a document has stopped')
+      await page.reload()
+      await page.getByText('Another document has the same title', { exact: false }).waitFor()
+      await button('Undo').click()
+      await page.getByText('The change of its documents has stopped.').waitFor({ state: 'detached' })
+      const values = async () =>
+        (await shelf('/shelf?sort=_id&fields=titel,title,isbn,pages', 'GET')).body.data
+      assert.deepEqual(
+        (await values()).map(({ _id, ...fields }: { _id: string }) => fields),
+        [{ titel: 'a', isbn: 1 }, { titel: 'a' }, { titel: 'b', pages: 3 }],
+      )
+    })
+
     test('is known to the form of its documents: required, bounds, choices, and relations by their titles', async () => {
       const { page } = admin
       await admin.go('#/data/loans/.new')

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 
 import fc from 'fast-check'
 
+import { changesOf, originsOf } from '../src/screens/data/definition/field-changes.ts'
 import { fieldsIn, moved, rowsOf } from '../src/screens/data/definition/field-rows.ts'
 import { fieldsOf, othersOf } from '../src/screens/data/definition/field-table.ts'
 import { withFields } from '../src/screens/data/definition/written-fields.ts'
@@ -295,6 +296,51 @@ describe('the table of fields', () => {
     for (const one of Object.keys(TYPES) as FieldType[])
       assert.equal(typeOf(withType(fields[0]!, one)), one, 'a type that is chosen is the one that is shown')
     assert.ok(!isFieldName('a.b'))
+  })
+
+  test('a renamed field is the same one, however often it is renamed, and another of its old name is not', () => {
+    const base = {
+      schema: { properties: { a: { type: 'string' }, b: { type: 'integer' }, c: {} }, required: ['c'] },
+    }
+    const named = (of: DefinitionValue, from: string, to: string) =>
+      fieldsOf(of).map((field) => (field.name === from ? { ...field, name: to } : field))
+    const first = named(base, 'a', 'x')
+    const origins = originsOf(new Map(), first)
+    // The table is left, and opened again.
+    const later = named(withFields(base, first), 'x', 'y')
+    const required = later.map((field) => ({ ...field, isRequired: true })).filter(({ name }) => name !== 'b')
+    const definition = withFields(withFields(base, first), required)
+    assert.deepEqual(changesOf(base, definition, originsOf(origins, required)), [
+      { rename: { from: 'a', to: 'y' } },
+      { drop: 'b' },
+      { default: { field: 'y', value: '' } },
+    ])
+    const back = named(withFields(base, first), 'x', 'a')
+    assert.deepEqual(changesOf(base, withFields(base, back), originsOf(origins, back)), [])
+    const taken = named(withFields(base, first), 'b', 'a')
+    assert.deepEqual(changesOf(base, withFields(withFields(base, first), taken), originsOf(origins, taken)), [
+      { drop: 'b' },
+    ])
+  })
+
+  test('a renamed object is the same one with its fields; those inside of it are changed in no document', () => {
+    const inner = { type: 'object', properties: { x: { type: 'string' }, y: {} } }
+    const base = { schema: { properties: { a: inner } } }
+    const rows = rowsOf(fieldsOf(base)).map(({ key, field, rows: [x, y] }) => ({
+      key,
+      field: { ...field, name: 'b', isRequired: true },
+      rows: [y!, { ...x!, field: { ...x!.field, name: 'z' } }],
+    }))
+    const fields = fieldsIn(rows)
+    const definition = withFields(base, fields)
+    assert.deepEqual(definition['schema'], {
+      properties: { b: { ...inner, properties: { y: {}, z: { type: 'string' } } } },
+      required: ['b'],
+    })
+    assert.deepEqual(changesOf(base, definition, originsOf(new Map(), fields)), [
+      { rename: { from: 'a', to: 'b' } },
+      { default: { field: 'b', value: {} } },
+    ])
   })
 })
 

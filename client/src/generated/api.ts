@@ -2283,6 +2283,7 @@ type CollectionDefinition = {
   /** The version in force, if it is stored. */
   version?: number
   newest?: DefinitionVersion
+  change?: DocumentsChange
   /** Why it cannot be read, so that only administrators use the collection. */
   fault?: string
   report?: DefinitionReport
@@ -2295,10 +2296,30 @@ type DefinitionVersion = {
   state: 'pending' | 'active' | 'past' | 'refused'
   /** As in store.collections of the configuration; null: the definition was removed. */
   definition: unknown
+  /** Changes of the documents that are there, before the definition is in force. First fields are renamed and dropped, then missing ones are set. */
+  documents?: FieldMigration[]
   report?: DefinitionReport
   /** The _id of the account or service key. */
   createdBy: string
   createdAt: string
+}
+
+type FieldMigration = {
+  rename: {
+    /** A field of the document itself, not one inside of another. */
+    from: string
+    /** A field of the document itself, not one inside of another. */
+    to: string
+  }
+} | {
+  /** A field of the document itself, not one inside of another. */
+  drop: string
+} | {
+  default: {
+    /** A field of the document itself, not one inside of another. */
+    field: string
+    value: unknown
+  }
 }
 
 type DefinitionReport = {
@@ -2320,6 +2341,8 @@ type DefinitionReport = {
   }[]
   /** The fields that cannot become unique, and why. */
   duplicates?: DuplicateDocuments[]
+  /** How many documents each of the changes that were sent as `documents` changes. */
+  changed?: number[]
 }
 
 type DuplicateDocuments = {
@@ -2332,6 +2355,19 @@ type DuplicateDocuments = {
     sameAs: string
   }[]
   /** Why the fields of a document cannot be compared. */
+  reason?: string
+}
+
+type DocumentsChange = {
+  /** The version that comes into force with it. */
+  version: number
+  /** Whether documents are compared, being changed, or have been and the definition is about to come into force; whether one of them has stopped it, or it is taken back; or whether it is in force, and what was written until then is looked through. */
+  state: 'waiting' | 'changing' | 'changed' | 'failed' | 'undoing' | 'settling'
+  /** How many documents there were when it began. */
+  documents: number
+  /** How many of them it has done. */
+  done: number
+  /** Why it has failed: the document, and its fault. */
   reason?: string
 }
 
@@ -4877,6 +4913,24 @@ export interface Api {
       }> | undefined
       /** Whether changes are logged, to be followed. Default: true. */
       changes?: boolean | undefined
+      /** Changes of the documents that are there, before the definition is in force. First fields are renamed and dropped, then missing ones are set. */
+      documents?: ({
+        rename: {
+          /** A field of the document itself, not one inside of another. */
+          from: string
+          /** A field of the document itself, not one inside of another. */
+          to: string
+        }
+      } | {
+        /** A field of the document itself, not one inside of another. */
+        drop: string
+      } | {
+        default: {
+          /** A field of the document itself, not one inside of another. */
+          field: string
+          value: unknown
+        }
+      })[] | undefined
     }
     reply: CollectionDefinition
     errors: 'CONFLICT' | 'PRECONDITION_FAILED' | 'DEFINITION_REFUSED'

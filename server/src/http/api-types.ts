@@ -34,7 +34,14 @@ const SCALARS: Record<string, string> = {
 const unionOf = (types: readonly string[]): string => [...new Set(types)].join(' | ') || 'never'
 const literalOf = (value: unknown): string =>
   typeof value === 'string' ? quoted(value) : JSON.stringify(value)
-const isUnion = (type: string): boolean => / [|&] /.test(type.replaceAll(/\{[^]*\}|'[^']*'/g, ''))
+function isUnion(type: string): boolean {
+  let outside = type.replaceAll(/\/\*\*[^]*?\*\/|'[^']*'/g, '')
+  for (let inside = ''; inside !== outside;) {
+    inside = outside
+    outside = inside.replaceAll(/\{[^{}]*\}/g, '')
+  }
+  return / [|&] /.test(outside)
+}
 
 /** The types of schemas with a title: by their names, each with the title that it was made of. */
 type Components = Map<string, { title: string; type: string; description: unknown }>

@@ -74,6 +74,7 @@ export const VALUES: Record<string, Record<string, Sql>> = {
   store_backups: { kind: sql`'manual'`, status: sql`'completed'` },
   store_changes: { old: sql`jsonb('{"_id":"one","n":1.50}')` },
   store_collection_versions: { state: sql`'active'`, definition: sql`'{"read":"owner"}'` },
+  store_document_changes: { state: sql`'failed'` },
   store_documents: {
     doc: sql`jsonb('{"_id":"one","n":1.50,"big":12345678901234567890,"text":"\\t\\n \\u0001 \\\\ 😀 ''"}')`,
     index_set: sql`0`,

@@ -132,7 +132,7 @@ export const store = defineWire({
     const changes = openChanges(context, { collections }, options.changes)
     const definitions = openDefinitions(
       context,
-      { db, collections, indexes, follow: changes.bindAll },
+      { db, collections, indexes, writing, follow: changes.bindAll },
       options,
     )
     const decisions: DecisionContext = {

@@ -98,6 +98,8 @@ export const storeTables = (
   },
   // With their documents.
   store_entries: { rows: isOf('owner'), deletion: 'erased', erase: async () => undefined },
+  // What documents had in fields that are being changed.
+  store_changed_documents: { rows: isOf('owner'), key: ['collection', 'id'], deletion: 'erased' },
   store_counts: { rows: isOf('owner'), key: ['collection', 'owner', 'slot'], deletion: 'erased' },
   store_usage: { rows: isOf('owner'), key: ['owner', 'slot'], deletion: 'erased' },
   store_reservations: { rows: isOf('owner'), deletion: 'erased' },

@@ -15,7 +15,7 @@ export const storeExport = (forms: readonly ExportForm[]): WireExport => ({
     {
       table: 'store_collection_versions',
       about: 'Definitions of collections that were made while the server ran, with those before',
-      json: ['definition', 'report'],
+      json: ['definition', 'documents', 'report'],
     },
     ...leftOut('How documents and files are found, counted and followed', [
       'store_change_readers',
@@ -29,6 +29,10 @@ export const storeExport = (forms: readonly ExportForm[]): WireExport => ({
     ]),
     ...leftOut('Smaller versions of images, which are made again', ['store_variants']),
     ...leftOut('Links by which files are uploaded, which end within days', ['store_upload_links']),
+    ...leftOut('Changes of the fields of documents under way', [
+      'store_changed_documents',
+      'store_document_changes',
+    ]),
     ...leftOut('Uploads and restores under way', [
       'store_reservations',
       'store_unclaimed',

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Late } from '../../../parts/late.tsx'
 import { setQuery } from '../../../parts/router.tsx'
 import { Text } from '../../../parts/text.tsx'
+import { originsOf } from './field-changes.ts'
 import { faultOf, missingOf } from './field-faults.ts'
 import { fieldsOf, othersOf, pathsOf } from './field-table.ts'
 import { fieldsIn, rowsOf, type FieldFocus, type FieldRowValue } from './field-rows.ts'
@@ -13,13 +14,13 @@ import { withFields } from './written-fields.ts'
 export default function Fields({ draft, names }: { draft: DefinitionDraft; names: readonly string[] }) {
   const definition = draft.definition!
   // Rows tell by `origin` which field they were in this one.
-  const base = useRef(definition)
+  const base = useRef({ definition, origins: draft.origins })
   const written = useRef(draft.text)
   const [rows, setRows] = useState(() => rowsOf(fieldsOf(definition)))
   const focus = useRef<FieldFocus>(undefined)
   if (written.current !== draft.text) {
     written.current = draft.text
-    base.current = definition
+    base.current = { definition, origins: draft.origins }
     setRows(rowsOf(fieldsOf(definition)))
   }
   useFocus(focus)
@@ -31,11 +32,14 @@ export default function Fields({ draft, names }: { draft: DefinitionDraft; names
     const fault = faultOf(fields)
     draft.note('fields', fault ?? fields.map(missingOf).find(Boolean))
     if (fault !== undefined) return
-    draft.edit(() => {
-      const changed = withFields(base.current, fields)
-      written.current = JSON.stringify(changed, null, 2)
-      return changed
-    })
+    draft.edit(
+      () => {
+        const changed = withFields(base.current.definition, fields)
+        written.current = JSON.stringify(changed, null, 2)
+        return changed
+      },
+      originsOf(base.current.origins, fields),
+    )
   }
   const others = othersOf(definition)
   return (

@@ -84,6 +84,7 @@ function Editor({ name, stored, versions, names, again }: EditorProps) {
   return (
     <>
       <Origin of={stored} />
+      {stored.change && <Late load={() => import('./under-way.tsx')} props={{ of: stored, again }} />}
       <Tabs
         label="Definition"
         tabs={[
@@ -160,7 +161,7 @@ const JsonFault = ({ text }: { text: string }) => (
   </div>
 )
 
-const Origin = ({ of: { source, file, fault, newest } }: { of: DefinitionNow }) => (
+const Origin = ({ of: { source, file, fault, newest, change } }: { of: DefinitionNow }) => (
   <>
     {source === 'configuration' && (
       <p class="notice">
@@ -176,7 +177,7 @@ const Origin = ({ of: { source, file, fault, newest } }: { of: DefinitionNow }) 
         </span>
       </p>
     )}
-    {newest?.state === 'pending' && (
+    {newest?.state === 'pending' && !change && (
       <p class="notice warning" role="status">
         Version {newest.version} is being checked. It comes into force when all documents are looked at.
       </p>

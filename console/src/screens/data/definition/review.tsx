@@ -6,6 +6,8 @@ import { JsonDiff } from '../../../parts/json-diff.tsx'
 import { useLoad } from '../../../parts/load.tsx'
 import { href } from '../../../parts/router.tsx'
 import { Text } from '../../../parts/text.tsx'
+import type { OfferedChange } from './field-changes.ts'
+import { Offers } from './offers.tsx'
 import { refusalLines, type DefinitionDraft, type DefinitionCheck } from './use-definition.ts'
 
 /** What existing documents would fail, before a definition is put into force. */
@@ -15,18 +17,33 @@ export default function Review(props: {
   close: () => void
 }) {
   const { draft, saved, close } = props
-  const checked = useLoad(async () => (await draft.check()) ?? {}, [])
+  const [offers] = useState(() => draft.changes())
+  const counted = useLoad(
+    async () => (offers.length === 0 ? [] : ((await draft.check(offers))?.changed ?? [])),
+    [],
+  )
+  const counts = counted.value ?? []
+  // What is dropped is lost: that is asked for.
+  const [chosen, setChosen] = useState<readonly (OfferedChange | undefined)[]>(() =>
+    offers.map((one) => ('drop' in one ? undefined : one)),
+  )
+  const changes = chosen.flatMap((one, at) => (one && counts[at] ? [one] : []))
+  const checked = useLoad(
+    async () => (counted.isLoading ? undefined : ((await draft.check(changes)) ?? {})),
+    [counted.isLoading, JSON.stringify(changes)],
+  )
   const [refusal, setRefusal] = useState<unknown>()
   const [isSending, setSending] = useState(false)
   const error = checked.error ?? refusal
   const report = isError(error, 'DEFINITION_REFUSED') ? (error.details as DefinitionCheck) : checked.value
-  const fits = report !== undefined && error === undefined && !report.unfit && !report.duplicates
+  const isChecked = report !== undefined && error === undefined && !checked.isLoading
+  const fits = isChecked && !report.unfit && !report.duplicates
 
   async function save(): Promise<void> {
     if (isSending) return
     setSending(true)
     try {
-      const isInForce = await draft.save()
+      const isInForce = await draft.save(changes)
       close()
       saved(isInForce)
     } catch (thrown) {
@@ -49,6 +66,27 @@ export default function Review(props: {
           </ul>
         </div>
       )}
+      {counted.error !== undefined && (
+        <div class="notice warning" role="status">
+          <strong>The documents stay as they are.</strong>
+          <ul>
+            {refusalLines(counted.error).map((line) => (
+              <li key={line}>
+                <Text>{line}</Text>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      <Offers
+        of={offers}
+        counts={counts}
+        chosen={chosen}
+        choose={(at, change) => {
+          setRefusal(undefined)
+          setChosen((all) => all.with(at, change))
+        }}
+      />
       {report && <Documents of={report} collection={draft.name} close={close} />}
       {draft.base && (
         <details>

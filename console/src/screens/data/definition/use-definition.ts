@@ -1,10 +1,11 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 
-import type { Api, CallReply } from '../../../../../client/src/index.ts'
+import { isError, type Api, type CallReply } from '../../../../../client/src/index.ts'
 import { withProof } from '../../../parts/dialog.tsx'
 import { readJson } from '../../../parts/json-text.ts'
 import { messageOf } from '../../../parts/load.tsx'
 import { canWrite, six } from '../../../parts/session.ts'
+import { changesOf, type OfferedChange, type Origins } from './field-changes.ts'
 import type { DefinitionValue } from './field-types.ts'
 
 /** A definition as it is in force. */
@@ -19,7 +20,8 @@ const FIRST: DefinitionValue = { read: 'owner', create: 'user', update: 'owner',
 const textOf = (definition: unknown): string => JSON.stringify(definition, null, 2)
 
 /** Definitions that were changed and not saved, by the name of the collection: nothing typed is lost while the tab is open. */
-const drafts = new Map<string, string>()
+const drafts = new Map<string, { text: string; origins: Origins }>()
+const NO_ORIGINS: Origins = new Map()
 
 addEventListener('beforeunload', (event) => {
   if (drafts.size > 0) event.preventDefault()
@@ -30,8 +32,10 @@ export type DefinitionDraft = ReturnType<typeof useDefinition>
 
 export function useDefinition(name: string, stored: DefinitionNow) {
   const base = (stored.definition as DefinitionValue | null) ?? undefined
-  const [text, setText] = useState(() => drafts.get(name) ?? textOf(base ?? FIRST))
+  const [text, setText] = useState(() => drafts.get(name)?.text ?? textOf(base ?? FIRST))
   const latest = useRef(text)
+  // Which fields of the one in force were given other names.
+  const origins = useRef(drafts.get(name)?.origins ?? NO_ORIGINS)
   // A rule or a value that is typed and is not JSON yet, by its place on the page.
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({})
   const [generation, setGeneration] = useState(0)
@@ -41,7 +45,7 @@ export function useDefinition(name: string, stored: DefinitionNow) {
 
   function editText(next: string): void {
     latest.current = next
-    drafts.set(name, next)
+    drafts.set(name, { text: next, origins: origins.current })
     setText(next)
   }
   useEffect(() => {
@@ -60,26 +64,43 @@ export function useDefinition(name: string, stored: DefinitionNow) {
     fault: read.fault ?? Object.values(faults)[0],
     editText,
     /** Changes the definition as it is now, which may be newer than the one that was rendered. */
-    edit(change: (definition: DefinitionValue) => DefinitionValue): void {
+    edit(change: (definition: DefinitionValue) => DefinitionValue, named: Origins = origins.current): void {
       const now = readDefinition(latest.current).definition
-      if (now) editText(textOf(change(now)))
+      if (!now) return
+      origins.current = named
+      editText(textOf(change(now)))
+    },
+    /** Which fields have other names than in the one in force. */
+    get origins(): Origins {
+      return origins.current
     },
     note(place: string, fault: string | undefined): void {
       setFaults(({ [place]: _, ...others }) => (fault === undefined ? others : { ...others, [place]: fault }))
     },
     discard(): void {
+      origins.current = NO_ORIGINS
       editText(textOf(base ?? FIRST))
       setFaults({})
       setGeneration(generation + 1)
       drafts.delete(name)
     },
-    /** What the documents say to it. @throws ClientError */
-    check: async () => (await put(name, latest.current, { dryRun: true }, stored.version)).report,
-    /** Puts it into force. @returns whether it is in force already @throws ClientError */
-    async save(): Promise<boolean> {
-      const { newest } = await put(name, latest.current, {}, stored.version)
+    /** Changes of the documents that it may want. */
+    changes: (): OfferedChange[] => changesOf(base ?? {}, read.definition ?? {}, origins.current),
+    /** What the documents say to it once they are changed. @throws ClientError */
+    check: async (documents: readonly OfferedChange[]) =>
+      (await put(name, latest.current, documents, { dryRun: true }, stored.version)).report,
+    /** Puts it into force, with changes of documents. @returns whether it is in force already @throws ClientError */
+    async save(documents: readonly OfferedChange[]): Promise<boolean> {
+      const state = await put(name, latest.current, documents, {}, stored.version).then(
+        ({ newest }) => newest?.state,
+        (error: unknown) => {
+          // A document has stopped it: that is shown where the change is.
+          if (isError(error, 'DEFINITION_REFUSED') && 'done' in (error.details as object)) return 'pending'
+          throw error
+        },
+      )
       drafts.delete(name)
-      return newest?.state !== 'pending'
+      return state !== 'pending'
     },
   }
 }
@@ -92,12 +113,18 @@ function readDefinition(text: string): { definition?: DefinitionValue; fault?: s
   return { definition: read.value as DefinitionValue }
 }
 
-const put = (name: string, text: string, query: { dryRun?: boolean }, version: number | undefined) =>
+const put = (
+  name: string,
+  text: string,
+  documents: readonly OfferedChange[],
+  query: { dryRun?: boolean },
+  version: number | undefined,
+) =>
   withProof(() =>
     six.call('PUT /store/collections/:name', {
       params: { name },
       query,
-      body: JSON.parse(text) as Body,
+      body: { ...(JSON.parse(text) as Body), ...(documents.length > 0 && { documents: [...documents] }) },
       // Another one may have been put into force meanwhile.
       headers: { 'if-match': `"${version ?? 0}"` },
     }),

@@ -116,4 +116,20 @@ eachEngine((engine) => {
       ['3 active', '2 past', '1 past'],
     )
   })
+
+  test('a collection whose documents are being changed gets no definition, and the change can be undone', async (t) => {
+    const { app, admin: token, restores } = await start(t, engine)
+    const made = { token, body: [{ a: 1 }, { b: 1 }] }
+    assert.equal((await app.request('POST', '/store/books', made)).status, 201)
+    const body = { unique: ['b'], documents: [{ rename: { from: 'a', to: 'b' } }] }
+    // Two become the same.
+    assert.equal((await app.request('PUT', '/store/collections/books', { token, body })).status, 409)
+    const entries = entriesOf({ books: [documentOf('"a":2')] }, [], { books: { read: 'public' } })
+    await restores.restore({ file: await fileOf(t, await archiveOf(entries)) })
+    const { source, change } = await definitionOf(app, token, 'books')
+    assert.deepEqual([source, change.state], ['none', 'failed'])
+    assert.equal((await app.request('DELETE', '/store/collections/books', { token })).status, 200)
+    assert.equal((await definitionOf(app, token, 'books')).change, undefined)
+    assert.equal((await app.request('GET', '/store/books', { token })).body.data[0].a, 2)
+  })
 })

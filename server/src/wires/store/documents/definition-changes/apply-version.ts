@@ -1,83 +1,72 @@
-import { isDeepStrictEqual } from 'node:util'
-
-import type { Static } from 'typebox'
-
 import { Type } from '../../../../base/schema.ts'
-import { StartError } from '../../../../base/start-error.ts'
-import { SYSTEM, type Actor } from '../../../../http/actor.ts'
 import type { AuditEntry } from '../../../../kernel/audit/audit.ts'
-import type { Job, NotYet } from '../../../../kernel/jobs/job.ts'
+import type { Job, JobKind, NotYet } from '../../../../kernel/jobs/job.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
-import { unloggedIn, type Collections, type CollectionSet } from '../definition/collections.ts'
+import { unloggedIn, type CollectionSet } from '../definition/collections.ts'
 import { hasAll } from '../storage/entries/index-definition.ts'
-import type { Indexes } from '../storage/indexes/indexes.ts'
-import { UnfitIndex } from '../storage/indexes/required-indexes.ts'
 import { newLogSql, unloggedSql } from '../storage/sql/unlogged.ts'
-import { checkDocuments, NOTHING_READ, type DocumentsReport } from './check-documents.ts'
-import { checkUnique } from './check-unique.ts'
-import { isFaultOf, readChanged, type Configured } from './read-definitions.ts'
-import { definitionIn, readStored, type StoredDefinitions } from './stored-definitions.ts'
+import { hasMoved, UnchangeableDocument } from './change-documents.ts'
+import { deleteChangeSql, selectChangeSql, setStateSql, type ChangeRow } from './change-rows.ts'
+import { beginChange, changeStragglers, failChange, goOn, settle, type ChangeWork } from './change-states.ts'
+import {
+  actorOf,
+  buildIndexes,
+  checkVersion,
+  nextSet,
+  RefusedVersion,
+  SETTLE_MS,
+  type VersionContext,
+} from './prepare-version.ts'
+import type { Configured } from './read-definitions.ts'
+import { definitionIn } from './stored-definitions.ts'
 import {
   activateSql,
-  progressSql,
   refuseSql,
   selectNowSql,
   selectVersionSql,
+  VersionGroup,
   type VersionReport,
   type VersionRow,
 } from './version-rows.ts'
 
-/** How long other servers have for the indexes that only the version before needs. */
-const SETTLE_MS = 1_000
+const RETRY = { firstMs: 1_000, maxMs: 60_000, attempts: Number.MAX_SAFE_INTEGER }
 
-/** A version is not put into force, nor are those that were sent with it; the report says why. */
-class RefusedVersion extends Error {
-  readonly collection: string
-  readonly report: VersionReport
-
-  constructor(collection: string, report: VersionReport) {
-    super('the version is refused')
-    this.collection = collection
-    this.report = report
-  }
-}
-
-type ApplyContext = Pick<WireContext, 'db' | 'clock' | 'log' | 'audit'>
-
-type Apply = ApplyContext & {
-  readonly collections: Collections
-  readonly indexes: Indexes
-  readonly stored: StoredDefinitions
-  readonly configured: Configured
-}
-
-/** Versions of several collections that come into force together, or not at all. */
-const VersionGroup = Type.Object({
-  versions: Type.Array(Type.Object({ collection: Type.String(), version: Type.Integer() })),
-})
-export type VersionGroup = Static<typeof VersionGroup>
+type Apply = VersionContext & { readonly versions: JobKind<VersionGroup>; readonly work: JobKind<ChangeWork> }
 
 /**
  * Puts versions of definitions into force, one after the other over all servers: compares the documents with them, builds the
- * indexes that they need, and drops those that nothing needs any more.
+ * indexes that they need, and drops those that nothing needs any more. Changes of documents are jobs of their collections.
  */
 export function createVersionJobs(
-  context: ApplyContext & Pick<WireContext, 'jobs'>,
-  nouns: { collections: Collections; indexes: Indexes; stored: StoredDefinitions },
+  context: Pick<WireContext, 'jobs' | 'clock' | 'log' | 'audit'>,
+  nouns: Omit<VersionContext, 'clock' | 'log' | 'audit' | 'configured'>,
   options: Configured,
 ) {
-  const apply: Apply = { ...context, ...nouns, configured: options }
-  return context.jobs.define(
+  const work = context.jobs.define(
+    'store.document-changes',
+    {
+      payload: Type.Object({ collection: Type.String() }),
+      lane: ({ collection }) => collection,
+      retry: RETRY,
+      neededFor: 'it changes the documents of a collection, or takes that back',
+    },
+    ({ payload, stopping }) => goOn(apply, payload, stopping),
+  )
+  const versions = context.jobs.define(
     'store.definitions',
     {
       payload: VersionGroup,
       lane: () => 'definitions',
-      retry: { firstMs: 1_000, maxMs: 60_000, attempts: Number.MAX_SAFE_INTEGER },
+      retry: RETRY,
       neededFor: 'a definition of a collection waits to be put into force',
     },
-    ({ payload: { versions }, stopping }) => applyVersions(apply, versions, stopping),
+    ({ payload, stopping }) => applyVersions(apply, payload.versions, stopping),
   )
+  const apply: Apply = { ...context, ...nouns, configured: options, versions, work }
+  return { versions, work }
 }
+
+export type VersionJobs = ReturnType<typeof createVersionJobs>
 
 async function applyVersions(
   apply: Apply,
@@ -88,7 +77,9 @@ async function applyVersions(
   const rows: VersionRow[] = []
   for (const { collection, version } of versions)
     rows.push(...(await db.all(selectVersionSql(collection, version))))
+  const change = await changeOf(apply, versions)
   await stored.refresh()
+  if (change) return applyChange(apply, rows[0]!, change, stopping)
   const pending = rows.filter(({ state }) => state === 'pending')
   if (pending.length < versions.length) {
     const other = rows.find(({ state }) => state !== 'pending')?.collection ?? ''
@@ -98,8 +89,7 @@ async function applyVersions(
   }
   const now = collections.set
   try {
-    const next = await activate(apply, rows, stopping)
-    await stored.refresh()
+    const next = await activate(apply, rows, (set) => checkAll(apply, rows, set, stopping), { stopping })
     const required = now.indexes.filter(({ requiredBy }) => requiredBy !== undefined)
     if (!hasAll(next.indexes, required)) return { againInMs: SETTLE_MS }
     return await indexes.declare(collections.set.indexes)
@@ -110,15 +100,66 @@ async function applyVersions(
   }
 }
 
+/** The change of documents that comes with a version: it is sent alone. */
+async function changeOf(
+  { db }: Apply,
+  [first, ...others]: VersionGroup['versions'],
+): Promise<ChangeRow | undefined> {
+  if (!first || others.length > 0) return undefined
+  const [change] = await db.all(selectChangeSql(first.collection))
+  return change?.version === first.version ? change : undefined
+}
+
+/** What is to be done for a version whose change of documents is in a state in which its own job does not go on with it. */
+async function applyChange(
+  apply: Apply,
+  row: VersionRow,
+  change: ChangeRow,
+  stopping: AbortSignal,
+): Promise<NotYet | void> {
+  const { collections, indexes } = apply
+  const now = collections.set
+  try {
+    switch (change.state) {
+      case 'waiting':
+        return await beginChange(apply, row, change, stopping)
+      case 'changed': {
+        const check = async (set: CollectionSet) => [
+          await changeStragglers(apply, row, change, {
+            check: set.declared.get(row.collection)?.validate,
+            stopping,
+          }),
+        ]
+        await activate(apply, [row], check, { change, stopping })
+        return { againInMs: SETTLE_MS }
+      }
+      case 'settling':
+        return await settle(apply, row, change, stopping)
+      case 'changing':
+      case 'failed':
+      case 'undoing':
+        return await indexes.declare(now.indexes)
+    }
+  } catch (error) {
+    if (error instanceof UnchangeableDocument || error instanceof RefusedVersion)
+      await (error instanceof RefusedVersion && change.state === 'waiting'
+        ? refuse(apply, [row], error, change)
+        : failChange(apply, row, change, error))
+    else if (!hasMoved(error)) throw error
+    return indexes.declare(now.indexes)
+  }
+}
+
 /** Refuses versions for what is wrong with one of them, or with one that was sent with them. */
 async function refuse(
   apply: Apply,
   rows: readonly VersionRow[],
   { collection, report }: RefusedVersion,
+  change?: ChangeRow,
 ): Promise<void> {
   const { db, clock, log } = apply
-  await db.batch(
-    rows.flatMap((row) => {
+  await db.batch([
+    ...rows.flatMap((row) => {
       const own =
         row.collection === collection
           ? report
@@ -135,29 +176,43 @@ async function refuse(
         auditSql(apply, row, { outcome: 'denied', reason: own.reason ?? '' }),
       ]
     }),
-  )
+    ...(change ? [deleteChangeSql(change, 'waiting')] : []),
+  ])
 }
 
-/** @returns the set with the versions, which is in force @throws RefusedVersion */
+async function checkAll(
+  apply: Apply,
+  rows: readonly VersionRow[],
+  next: CollectionSet,
+  stopping: AbortSignal,
+): Promise<VersionReport[]> {
+  const reports: VersionReport[] = []
+  for (const row of rows) reports.push(await checkVersion(apply, row, next, stopping))
+  return reports
+}
+
+/**
+ * @param check answers the report of each version under the new set
+ * @param options.change that of the documents, which comes with the one version
+ * @returns the set with the versions, which is in force
+ * @throws RefusedVersion, UnchangeableDocument
+ */
 async function activate(
   apply: Apply,
   rows: readonly VersionRow[],
-  stopping: AbortSignal,
+  check: (next: CollectionSet) => Promise<VersionReport[]>,
+  { change, stopping }: { change?: ChangeRow; stopping: AbortSignal },
 ): Promise<CollectionSet> {
-  const { db, clock, collections } = apply
+  const { db, clock, collections, stored } = apply
   const now = collections.set
-  const next = await nextSet(apply, rows)
-  const check = async () => {
-    const reports: DocumentsReport[] = []
-    for (const row of rows) reports.push(await checkVersion(apply, row, next, stopping))
-    return reports
-  }
-  let reports = await check()
+  const next = await nextSet(apply, rows, change && { ...change, state: 'settling' })
+  let reports = await check(next)
   if (await buildIndexes(apply, next, stopping))
     // What was written while they were built.
-    reports = await check()
+    reports = await check(next)
   const before = await Promise.all(rows.map(({ collection }) => db.all(selectNowSql(collection))))
   await db.batch([
+    ...(change ? [setStateSql(change, ['changed'], 'settling')] : []),
     ...rows.flatMap((row, i) => activateSql(row, reports[i]!, clock.now())),
     ...unloggedSql(unloggedIn(next)),
     // Changes were made that are not in the log: followers must list again.
@@ -170,71 +225,13 @@ async function activate(
       })
     }),
   ])
+  await stored.refresh()
   return next
 }
 
 const auditSql = ({ audit }: Apply, row: VersionRow, entry: Partial<AuditEntry>) =>
-  audit.entrySql(row.actor === null ? SYSTEM : (JSON.parse(row.actor) as Actor), {
+  audit.entrySql(actorOf(row), {
     action: row.definition === null ? 'collection.definition-removed' : 'collection.defined',
     target: `collection:${row.collection}`,
     ...entry,
   })
-
-/** The collections with the versions in place of those before. @throws RefusedVersion */
-async function nextSet({ db, configured }: Apply, rows: readonly VersionRow[]): Promise<CollectionSet> {
-  const changes = rows.map((row) => ({ collection: row.collection, definition: definitionIn(row) }))
-  try {
-    return readChanged(configured, await readStored(db), changes)
-  } catch (error) {
-    if (!(error instanceof StartError)) throw error
-    const { collection } = changes.find((one) => isFaultOf(error, one.collection)) ?? changes[0]!
-    throw new RefusedVersion(collection, { reason: error.message })
-  }
-}
-
-/** @throws RefusedVersion if documents do not fit the schema */
-async function checkVersion(
-  { db, collections }: Apply,
-  row: VersionRow,
-  next: CollectionSet,
-  stopping: AbortSignal,
-): Promise<DocumentsReport> {
-  const definition = next.declared.get(row.collection)
-  if (!definition || isDeepStrictEqual(definition.schema, collections.get(row.collection).schema))
-    return NOTHING_READ
-  const report = await checkDocuments(db, definition, async (soFar) => {
-    stopping.throwIfAborted()
-    await db.write(progressSql(row, soFar))
-  })
-  if (report.unfit > 0) throw new RefusedVersion(row.collection, { ...report, reason: unfitReason(report) })
-  return report
-}
-
-const unfitReason = ({ documents, unfit, examples: [first] }: DocumentsReport): string =>
-  `${unfit} of ${documents} documents do not fit the schema: change them first${first ? `. The first: ${first._id}, ${first.issues[0]?.path} ${first.issues[0]?.message}` : ''}`
-
-/**
- * Builds what the new set needs beside what there is, which is in use until then.
- *
- * @returns whether there was anything to build
- * @throws RefusedVersion
- */
-async function buildIndexes(
-  { db, indexes, collections }: Apply,
-  next: CollectionSet,
-  stopping: AbortSignal,
-): Promise<boolean> {
-  const now = collections.set
-  await indexes.declare([...now.indexes, ...next.indexes], now.indexes)
-  try {
-    await indexes.complete(() => stopping.throwIfAborted(), { only: (one) => !hasAll(now.indexes, [one]) })
-  } catch (error) {
-    if (!(error instanceof UnfitIndex)) throw error
-    const { collection, reason } = error
-    throw new RefusedVersion(collection, {
-      reason: `${reason}: change or delete what does not fit, then send it again`,
-      duplicates: await checkUnique(db, collection, { now, next }, stopping),
-    })
-  }
-  return !hasAll(now.indexes, next.indexes)
-}

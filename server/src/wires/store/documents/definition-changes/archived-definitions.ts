@@ -10,10 +10,9 @@ import { unloggedIn } from '../definition/collections.ts'
 import { mergeDefinitions } from '../storage/entries/index-definition.ts'
 import { changedSql, insertIndexSql } from '../storage/sql/index-rows.ts'
 import { unloggedSql } from '../storage/sql/unlogged.ts'
-import type { VersionGroup } from './apply-version.ts'
 import { readTogether, type Configured } from './read-definitions.ts'
 import { readStored, type StoredDefinitions } from './stored-definitions.ts'
-import { restoreVersion } from './version-rows.ts'
+import { restoreVersion, type VersionGroup } from './version-rows.ts'
 
 /** A definition of an archive, as text; its id is the name of the collection. */
 type Archived = { readonly id: string; readonly definition: string }

@@ -1,8 +1,9 @@
-import type { Issue } from '../../../../base/errors.ts'
+import { ApiError, type Issue } from '../../../../base/errors.ts'
 import type { Database } from '../../../../db/database.ts'
 import { sql } from '../../../../db/sql.ts'
 import type { CollectionDefinition } from '../definition/collection.ts'
-import { readDocument } from '../language/document-json.ts'
+import { readDocument, writeDocument, type Fields, type ServiceFields } from '../language/document-json.ts'
+import { changeFields, type FieldMigration } from './field-changes.ts'
 
 const PAGE = 200
 const EXAMPLES_MAX = 10
@@ -19,6 +20,8 @@ export type DocumentsReport = {
   readonly unfit: number
   /** The first ten that do not fit. */
   readonly examples: UnfitDocument[]
+  /** How many each change of fields would change. */
+  readonly changed?: number[]
 }
 
 /** The report of a definition for which no document has to be read. */
@@ -27,27 +30,50 @@ export const NOTHING_READ: DocumentsReport = { documents: 0, unfit: 0, examples:
 /**
  * Compares all documents of a collection with the schema of a definition, a page at a time.
  *
+ * @param changes those that are made before they have to fit
  * @param progress called after each page; what it throws ends the check
  */
 export async function checkDocuments(
   db: Database,
   { name, validate }: Pick<CollectionDefinition, 'name' | 'validate'>,
   progress: (report: DocumentsReport) => Promise<void> | void,
+  changes: readonly FieldMigration[] = [],
 ): Promise<DocumentsReport> {
-  let report = NOTHING_READ
-  if (!validate) return report
+  let report: DocumentsReport =
+    changes.length > 0 ? { ...NOTHING_READ, changed: changes.map(() => 0) } : NOTHING_READ
+  if (!validate && changes.length === 0) return report
   for (let after = ''; ;) {
     const page = await db.all(sql<{ id: string; body: string }>`
       select id, body from store_documents where collection = ${name} and id > ${after} order by id limit ${PAGE}`)
-    for (const { id, body } of page)
-      report = withDocument(report, id, validate(readDocument(body).fields, ''))
+    for (const { id, body } of page) {
+      const { service, fields } = readDocument(body)
+      const changed = changeFields(fields, changes)
+      const issues = [
+        ...(validate?.(changed.fields, '') ?? []),
+        ...(changed.fields === fields ? [] : issuesOfSize(service, changed.fields)),
+      ]
+      report = withDocument(report, id, issues)
+      if (report.changed)
+        report = { ...report, changed: report.changed.map((n, i) => (changed.kept[i] ? n + 1 : n)) }
+    }
     await progress(report)
     if (page.length < PAGE) return report
     after = page.at(-1)!.id
   }
 }
 
+function issuesOfSize(service: ServiceFields, fields: Fields): Issue[] {
+  try {
+    writeDocument(service, fields)
+    return []
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return [{ path: '', message: error.message }]
+  }
+}
+
 const withDocument = (report: DocumentsReport, _id: string, issues: Issue[]): DocumentsReport => ({
+  ...report,
   documents: report.documents + 1,
   unfit: report.unfit + (issues.length > 0 ? 1 : 0),
   examples:

@@ -1,14 +1,24 @@
 import { errors, type ApiError } from '../../../../base/errors.ts'
 import { StartError } from '../../../../base/start-error.ts'
-import type { StepWith } from '../../../../db/database.ts'
+import type { Step } from '../../../../db/database.ts'
 import type { Actor } from '../../../../http/actor.ts'
-import type { JobKind } from '../../../../kernel/jobs/job.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import { storeErrors } from '../../errors.ts'
 import type { CollectionDeclaration } from '../definition/collection-option.ts'
 import type { Collections, CollectionSet } from '../definition/collections.ts'
 import { versionsOf } from '../language/etag.ts'
-import type { VersionGroup } from './apply-version.ts'
+import type { VersionJobs } from './apply-version.ts'
+import {
+  deleteChangeSql,
+  insertChangeSql,
+  restartSql,
+  restartUndoSql,
+  selectChangeSql,
+  setStateSql,
+  type ChangeRow,
+} from './change-rows.ts'
+import { checkChanges, type FieldMigration } from './field-changes.ts'
+import { interimDefinition, protectedBy } from './interim-definition.ts'
 import {
   checkSchemaSize,
   faultOfRequest,
@@ -19,9 +29,10 @@ import {
 import { definitionIn, readStored, type StoredDefinitions } from './stored-definitions.ts'
 import {
   insertVersionSql,
+  refuseSql,
   selectNowSql,
   selectVersionSql,
-  type VersionReport,
+  type VersionGroup,
   type VersionRow,
 } from './version-rows.ts'
 
@@ -29,24 +40,29 @@ import {
 const WAIT_MS = 10_000
 const LOOK_MS = 25
 
-export type DefinitionContext = Pick<WireContext, 'clock'> & {
+export type DefinitionContext = Pick<WireContext, 'clock' | 'audit'> & {
   /** Refuses writes during a restore. */
   readonly db: WireContext['db']
   readonly collections: Collections
   readonly configured: Configured
   readonly configFile: string
   readonly stored: StoredDefinitions
-  readonly jobs: JobKind<VersionGroup>
+  readonly jobs: VersionJobs
 }
 
 /** A requested change of a definition. `definition` is null to remove it. */
 export type DefinitionChange = {
   readonly name: string
   readonly definition: CollectionDeclaration | null
+  /** Changes of the documents that are there. Only of a change that is sent alone: others would wait for hours with it. */
+  readonly documents?: readonly FieldMigration[] | undefined
   readonly ifMatch?: string | undefined
   /** Where the definition is in the request. */
   readonly at: string
 }
+
+/** What became of a version, and how far the change of its documents is, if one is under way. */
+export type Decided = { readonly row: VersionRow; readonly underWay: ChangeRow | undefined }
 
 /**
  * Adds versions of definitions that come into force together or not at all, and waits until they are decided, for 10 seconds at most.
@@ -59,12 +75,12 @@ export async function defineCollections(
   context: DefinitionContext,
   changes: readonly DefinitionChange[],
   actor: Actor,
-): Promise<VersionRow[]> {
+): Promise<Decided[]> {
   await readNext(context, changes)
-  const versions = await addVersions(context, changes, actor)
-  const rows = await waitUntilDecided(context, versions)
-  if (rows.every(({ state }) => state !== 'pending')) await context.stored.refresh()
-  return rows
+  const versions = (await resumed(context, changes)) ?? (await addVersions(context, changes, actor))
+  const decided = await waitUntilDecided(context, versions)
+  if (decided.every(({ row }) => row.state !== 'pending')) await context.stored.refresh()
+  return decided
 }
 
 export const isConfigured = ({ configured }: DefinitionContext, name: string): boolean =>
@@ -72,9 +88,6 @@ export const isConfigured = ({ configured }: DefinitionContext, name: string): b
 
 export const definitionOf = (row: VersionRow | undefined): CollectionDeclaration | null =>
   row ? definitionIn(row) : null
-
-export const reportIn = ({ report }: VersionRow): VersionReport | undefined =>
-  report === null ? undefined : (JSON.parse(report) as VersionReport)
 
 /** The version in force, and the newest one. */
 export async function readNow(
@@ -84,6 +97,12 @@ export async function readNow(
   const rows = await db.all(selectNowSql(name))
   return { active: rows.find(({ state }) => state === 'active'), newest: rows.at(-1) }
 }
+
+/** How far the change of the documents is, if one is under way. */
+export const readChange = async (
+  { db }: Pick<DefinitionContext, 'db'>,
+  name: string,
+): Promise<ChangeRow | undefined> => (await db.all(selectChangeSql(name)))[0]
 
 /** The collections with the changes. @throws CONFLICT for a collection of the configuration; VALIDATION_ERROR; DEFINITION_REFUSED */
 export async function readNext(
@@ -96,14 +115,28 @@ export async function readNext(
       message: `${configured.name} is defined in ${context.configFile}: change it there, and start the server again.`,
     })
   const stored = await readStored(context.db)
-  try {
-    const set = readChanged(
+  const read = (next: readonly Pick<DefinitionChange, 'name' | 'definition'>[]): CollectionSet =>
+    readChanged(
       context.configured,
       stored,
-      changes.map(({ name, definition }) => ({ collection: name, definition })),
+      next.map(({ name, definition }) => ({ collection: name, definition })),
     )
-    for (const { name, definition, at } of changes)
-      if (definition) checkSchemaSize(set.declared.get(name)!, at)
+  try {
+    const set = read(changes)
+    for (const { name, definition, documents = [], at } of changes) {
+      if (!definition) continue
+      if (documents.length > 0) {
+        const before = stored.find(({ collection }) => collection === name)?.definition ?? {}
+        checkChanges(documents, before)
+        // What holds meanwhile.
+        for (const interim of [
+          interimDefinition(before, definition, documents),
+          protectedBy(definition, before),
+        ])
+          read([{ name, definition: interim }])
+      }
+      checkSchemaSize(set.declared.get(name)!, at)
+    }
     return set
   } catch (error) {
     if (!(error instanceof StartError)) throw error
@@ -113,52 +146,140 @@ export async function readNext(
   }
 }
 
-/** @throws PRECONDITION_FAILED; CONFLICT while another version waits */
+/** The version in force that a change is made from; 0: none. @throws PRECONDITION_FAILED */
+function baseOf({ name, ifMatch }: DefinitionChange, active: VersionRow | undefined): number {
+  const base = active?.version ?? 0
+  if (versionsOf(ifMatch)?.includes(base) === false || (ifMatch === '*' && base === 0))
+    throw errors.precondition_failed({
+      message: `The definition of ${name} is not the one that was read: read it again.`,
+    })
+  return base
+}
+
+const storedTexts = ({
+  definition,
+  documents = [],
+}: DefinitionChange): Pick<VersionRow, 'definition' | 'documents'> => ({
+  definition: definition && JSON.stringify(definition),
+  documents: documents.length > 0 ? JSON.stringify(documents) : null,
+})
+
+/**
+ * Goes on with a change of documents that has stopped, if the same is sent again.
+ *
+ * @returns its version; undefined: it is another change
+ * @throws PRECONDITION_FAILED
+ */
+async function resumed(
+  context: DefinitionContext,
+  [change, ...others]: readonly DefinitionChange[],
+): Promise<VersionGroup['versions'] | undefined> {
+  if (!change || others.length > 0) return undefined
+  const { db, jobs } = context
+  const { name } = change
+  const { active, newest } = await readNow(context, name)
+  const underWay = await readChange(context, name)
+  baseOf(change, active)
+  if (newest?.state !== 'pending' || underWay?.state !== 'failed') return undefined
+  const { definition, documents } = storedTexts(change)
+  if (newest.definition !== definition || newest.documents !== documents) return undefined
+  await db.batch([
+    setStateSql(underWay, ['failed'], 'changing'),
+    restartSql(underWay),
+    jobs.work.enqueueSql({ collection: name }),
+  ])
+  return [{ collection: name, version: newest.version }]
+}
+
+/** @throws PRECONDITION_FAILED; CONFLICT while another version waits, or documents are being changed */
 async function addVersions(
-  { db, clock, jobs }: DefinitionContext,
+  context: DefinitionContext,
   changes: readonly DefinitionChange[],
   actor: Actor,
 ): Promise<VersionGroup['versions']> {
+  const { db, clock, jobs } = context
   const versions: VersionGroup['versions'] = []
-  const steps: StepWith[] = []
-  for (const { name, definition, ifMatch } of changes) {
-    const { active, newest } = await readNow({ db }, name)
-    const base = active?.version ?? 0
-    if (versionsOf(ifMatch)?.includes(base) === false || (ifMatch === '*' && base === 0))
-      throw errors.precondition_failed({
-        message: `The definition of ${name} is not the one that was read: read it again.`,
-      })
+  const steps: Step[] = []
+  for (const change of changes) {
+    const { name } = change
+    const { active, newest } = await readNow(context, name)
+    const base = baseOf(change, active)
+    const underWay = await readChange(context, name)
     const otherChange = (): ApiError =>
       errors.conflict({ message: `Another change of ${name} is under way: try again when it is in force.` })
-    if (newest?.state === 'pending') throw otherChange()
+    if (underWay?.state === 'failed') throw hasStopped(name, underWay)
+    if (newest?.state === 'pending' || underWay) throw otherChange()
     const version = (newest?.version ?? 0) + 1
     versions.push({ collection: name, version })
     const row = {
       collection: name,
       version,
-      definition: definition && JSON.stringify(definition),
+      ...storedTexts(change),
       created_by: actor.id ?? actor.kind,
       actor: JSON.stringify(actor),
       created_at: clock.now(),
     }
     steps.push(insertVersionSql(row, base, otherChange))
+    if (row.documents !== null) steps.push(insertChangeSql(row, base))
   }
-  await db.batch([...steps, jobs.enqueueSql({ versions })])
+  await db.batch([...steps, jobs.versions.enqueueSql({ versions })])
   return versions
 }
 
-/** The versions once they are decided, or after 10 seconds. */
+const hasStopped = (name: string, { reason }: ChangeRow): ApiError =>
+  errors.conflict({
+    message: `The change of the documents of ${name} has stopped: ${reason}. Send the same again to go on with it, or DELETE to take it back.`,
+  })
+
+/**
+ * Takes a version back that is not in force yet, with what it has changed in documents, and waits for that for 10 seconds at most.
+ * Those that were sent with it are refused.
+ *
+ * @throws CONFLICT if it has just been decided
+ */
+export async function takeBack(
+  context: DefinitionContext,
+  { collection, version }: VersionRow,
+  actor: Actor,
+): Promise<Decided> {
+  const { db, clock, audit, jobs } = context
+  const change = await readChange(context, collection)
+  const hasBegun = change !== undefined && change.state !== 'waiting'
+  if (change?.state !== 'undoing')
+    await db.batch(
+      hasBegun
+        ? [
+            setStateSql(change, ['changing', 'changed', 'failed'], 'undoing'),
+            restartUndoSql(change),
+            audit.entrySql(actor, { action: 'documents.change-undone', target: `collection:${collection}` }),
+            jobs.work.enqueueSql({ collection }),
+          ]
+        : [
+            refuseSql({ collection, version }, { reason: 'It was taken back' }, clock.now()),
+            ...(change ? [deleteChangeSql(change, 'waiting')] : []),
+          ],
+    )
+  return (await waitUntilDecided(context, [{ collection, version }]))[0]!
+}
+
+/** The versions once they are decided and their documents are changed or have stopped it, or after 10 seconds. */
 async function waitUntilDecided(
-  { db, clock }: DefinitionContext,
+  context: DefinitionContext,
   versions: VersionGroup['versions'],
-): Promise<VersionRow[]> {
+): Promise<Decided[]> {
+  const { db, clock } = context
   for (const end = clock.elapsed() + WAIT_MS; ; await clock.sleep(LOOK_MS)) {
-    const rows: VersionRow[] = []
+    const decided: Decided[] = []
     for (const { collection, version } of versions) {
+      // In this order: what is decided has no change any more.
+      const underWay = await readChange(context, collection)
       const [row] = await db.all(selectVersionSql(collection, version))
       if (!row) throw errors.not_found({ message: `Version ${version} of ${collection} is gone.` })
-      rows.push(row)
+      decided.push({ row, underWay })
     }
-    if (rows.every(({ state }) => state !== 'pending') || clock.elapsed() >= end) return rows
+    if (decided.every(isDecided) || clock.elapsed() >= end) return decided
   }
 }
+
+const isDecided = ({ row, underWay }: Decided): boolean =>
+  underWay ? underWay.state === 'failed' : row.state !== 'pending'

@@ -3,9 +3,12 @@ import { FileFieldOption } from '../definition/file-field.ts'
 import { RelationOption } from '../definition/relation.ts'
 import { CollectionName } from '../language/collection-name.ts'
 import { UniqueOption } from '../storage/indexes/unique-indexes.ts'
+import { FieldChanges } from './field-changes.ts'
 import { FIELDS_MAX } from '../storage/entries/index-definition.ts'
 
 const DEFINITIONS_MAX = 100
+
+const EXAMPLES = [{ read: 'public', create: 'user', update: 'owner', delete: 'owner', unique: ['slug'] }]
 
 const Rule = (description: string) =>
   Type.Optional(
@@ -19,7 +22,7 @@ const Paths = (description: string) =>
 const { types: _, ...fileField } = FileFieldOption.properties
 
 /** A definition as it is sent: what `store.collections` of the configuration takes, but hooks, which are functions. */
-export const DefinitionBody = Type.Object(
+const DefinitionFields = Type.Object(
   {
     read: Rule('Who may read a document.'),
     create: Rule('Who may create one.'),
@@ -85,8 +88,14 @@ export const DefinitionBody = Type.Object(
   {
     title: 'DefinitionFields',
     additionalProperties: false,
-    examples: [{ read: 'public', create: 'user', update: 'owner', delete: 'owner', unique: ['slug'] }],
+    examples: EXAMPLES,
   },
+)
+
+/** A definition, and changes of the documents that are there. */
+export const DefinitionBody = Type.Object(
+  { ...DefinitionFields.properties, documents: Type.Optional(FieldChanges) },
+  { additionalProperties: false, title: 'DefinitionWithDocuments', examples: EXAMPLES },
 )
 
 /** Definitions that come into force together. */
@@ -96,7 +105,7 @@ export const DefinitionsBody = Type.Object(
       Type.Object(
         {
           name: CollectionName,
-          definition: DefinitionBody,
+          definition: DefinitionFields,
           version: Type.Optional(
             Type.Integer({
               minimum: 0,

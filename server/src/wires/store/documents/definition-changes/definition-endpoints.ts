@@ -12,6 +12,7 @@ import { declarationOf } from '../definition/collection.ts'
 import { CollectionName } from '../language/collection-name.ts'
 import { etagOf } from '../language/etag.ts'
 import { IfMatch } from '../routes/request-schemas.ts'
+import type { ChangeRow } from './change-rows.ts'
 import { checkDocuments } from './check-documents.ts'
 import { checkUnique } from './check-unique.ts'
 import {
@@ -19,14 +20,17 @@ import {
   definitionOf,
   isConfigured,
   readNext,
+  readChange,
   readNow,
-  reportIn,
+  takeBack,
+  type Decided,
   type DefinitionChange,
   type DefinitionContext,
 } from './define-collection.ts'
 import { DefinitionBody, DefinitionsBody } from './definition-body.ts'
-import { definitionIn } from './stored-definitions.ts'
-import { refuseSql, selectVersionsSql, type VersionRow } from './version-rows.ts'
+import { FieldChanges } from './field-changes.ts'
+import { definitionIn, fieldChangesIn } from './stored-definitions.ts'
+import { reportIn, selectVersionsSql, type VersionRow } from './version-rows.ts'
 
 const VERSIONS_MAX = 100
 
@@ -60,6 +64,11 @@ const Report = Type.Object(
     duplicates: Type.Optional(
       Type.Array(Duplicates, { description: 'The fields that cannot become unique, and why.' }),
     ),
+    changed: Type.Optional(
+      Type.Array(Type.Integer(), {
+        description: 'How many documents each of the changes that were sent as `documents` changes.',
+      }),
+    ),
   },
   { title: 'DefinitionReport' },
 )
@@ -73,10 +82,24 @@ const VERSION = {
     description: 'As in store.collections of the configuration; null: the definition was removed.',
     examples: [{ read: 'public', create: 'admin' }],
   }),
+  documents: Type.Optional(FieldChanges),
   report: Type.Optional(Report),
   createdBy: Type.String({ description: 'The _id of the account or service key.' }),
   createdAt: Type.String({ format: 'date-time' }),
 }
+const Change = Type.Object(
+  {
+    version: Type.Integer({ description: 'The version that comes into force with it.' }),
+    state: Type.Enum(['waiting', 'changing', 'changed', 'failed', 'undoing', 'settling'], {
+      description:
+        'Whether documents are compared, being changed, or have been and the definition is about to come into force; whether one of them has stopped it, or it is taken back; or whether it is in force, and what was written until then is looked through.',
+    }),
+    documents: Type.Integer({ description: 'How many documents there were when it began.' }),
+    done: Type.Integer({ description: 'How many of them it has done.' }),
+    reason: Type.Optional(Type.String({ description: 'Why it has failed: the document, and its fault.' })),
+  },
+  { title: 'DocumentsChange' },
+)
 const Version = Type.Object(VERSION, { title: 'DefinitionVersion' })
 
 const Definition = Type.Object(
@@ -90,6 +113,7 @@ const Definition = Type.Object(
     definition: VERSION.definition,
     version: Type.Optional(Type.Integer({ description: 'The version in force, if it is stored.' })),
     newest: Type.Optional(Version),
+    change: Type.Optional(Change),
     fault: Type.Optional(
       Type.String({
         description: 'Why it cannot be read, so that only administrators use the collection.',
@@ -121,7 +145,7 @@ export function definitionEndpoints(context: DefinitionContext) {
       {
         summary: 'Define a collection',
         description:
-          'Its rules, schema, unique fields, relations, files and search, as `store.collections` of the configuration has them, without a restart. It is in force on all servers within a second after the answer, once the documents that are there fit the schema and its indexes are built; if that takes longer than 10 seconds, 202, and GET tells how far it is. A collection of the configuration cannot be changed here.',
+          'Its rules, schema, unique fields, relations, files and search, as `store.collections` of the configuration has them, without a restart. It is in force on all servers within a second after the answer, once the documents that are there fit the schema and its indexes are built; if that takes longer than 10 seconds, 202, and GET tells how far it is. With `documents`, fields of the documents that are there are renamed, dropped or set before. A collection of the configuration cannot be changed here.',
         access: 'operator',
         // It may open every document to everybody.
         proof: 'recent',
@@ -137,18 +161,22 @@ export function definitionEndpoints(context: DefinitionContext) {
         reply: { 200: Definition, 202: Definition },
         errors: [errors.conflict, errors.precondition_failed, storeErrors.definition_refused],
       },
-      ({ params: { name }, query, headers, body, actor, signal }) => {
-        const definition = body as CollectionDeclaration
-        return query.dryRun
-          ? dryRun(context, name, definition, signal)
-          : change(context, { name, definition, ifMatch: headers['if-match'], at: '/body' }, actor)
+      ({ params: { name }, query, headers, body: { documents, ...body }, actor, signal }) => {
+        const wanted = {
+          name,
+          definition: body as CollectionDeclaration,
+          documents,
+          ifMatch: headers['if-match'],
+          at: '/body',
+        }
+        return query.dryRun ? dryRun(context, wanted, signal) : change(context, wanted, actor)
       },
     ),
     putAll: endpoint(
       {
         summary: 'Define several collections',
         description:
-          'Together or not at all, in any order: their relations may lead to each other. Otherwise as the definition of one collection.',
+          'Together or not at all, in any order: their relations may lead to each other. Otherwise as the definition of one collection, but without changes of documents.',
         access: 'operator',
         proof: 'recent',
         body: json(DefinitionsBody),
@@ -161,7 +189,7 @@ export function definitionEndpoints(context: DefinitionContext) {
       {
         summary: 'Remove the definition of a collection',
         description:
-          'Its documents stay; the policy alone decides who may use them. While a version is being checked, that one is taken back.',
+          'Its documents stay; the policy alone decides who may use them. While a version is not in force yet, that one is taken back, with what it has changed in documents; send `If-Match` with the ETag of GET, so that one that has come into force meanwhile stays.',
         access: 'operator',
         proof: 'recent',
         params: OneCollection,
@@ -176,7 +204,12 @@ export function definitionEndpoints(context: DefinitionContext) {
       },
       async ({ params: { name }, headers, actor }) => {
         const { active, newest } = await readNow(context, name)
-        if (newest?.state === 'pending') return takeBack(context, newest)
+        if (newest?.state === 'pending') {
+          const { row, underWay } = await takeBack(context, newest, actor)
+          if (underWay?.state === 'failed') throw stopped(underWay)
+          await context.stored.refresh()
+          return answerNow(context, name, row.state === 'pending' ? 202 : 200)
+        }
         if (!isConfigured(context, name) && !definitionOf(active))
           throw errors.not_found({ message: `The collection ${name} has no stored definition.` })
         return change(context, { name, definition: null, ifMatch: headers['if-match'], at: '/body' }, actor)
@@ -202,24 +235,33 @@ export function definitionEndpoints(context: DefinitionContext) {
   }
 }
 
-/** Takes back a version that is not in force yet. @throws CONFLICT if it has just been decided */
-async function takeBack(context: DefinitionContext, row: VersionRow) {
-  const { db, clock } = context
-  await db.batch([refuseSql(row, { reason: 'It was taken back' }, clock.now())])
-  return answerNow(context, row.collection)
-}
-
 function shownVersion(row: VersionRow) {
   const report = reportIn(row)
   return {
     version: row.version,
     state: row.state,
     definition: definitionIn(row),
+    ...(row.documents !== null && { documents: [...fieldChangesIn(row)] }),
     ...(report && { report }),
     createdBy: row.created_by,
     createdAt: isoTime(row.created_at),
   }
 }
+
+const shownChange = ({ version, state, documents, done, reason }: ChangeRow) => ({
+  version,
+  state,
+  documents,
+  done,
+  ...(reason !== null && { reason }),
+})
+
+/** A document does not let itself be changed. */
+const stopped = ({ reason, documents, done }: ChangeRow) =>
+  storeErrors.definition_refused({
+    message: `The documents could not all be changed: ${reason}. Correct this one and send the same again, or DELETE to take the change back.`,
+    details: { reason, documents, done },
+  })
 
 async function answerNow(context: DefinitionContext, name: string, status: 200 | 202 = 200) {
   const definition = await shownNow(context, name)
@@ -238,6 +280,7 @@ async function shownNow(context: DefinitionContext, name: string): Promise<Stati
     const { hooks: _, ...definition } = declarationOf(option, name)
     return { name, source: 'configuration', file: configFile, definition }
   }
+  const underWay = await readChange(context, name)
   const { active, newest } = await readNow(context, name)
   const definition = definitionOf(active)
   const fault = context.stored.faultOf(name)
@@ -247,20 +290,17 @@ async function shownNow(context: DefinitionContext, name: string): Promise<Stati
     definition,
     ...(active && { version: active.version }),
     ...(newest && newest.state !== 'active' && { newest: shownVersion(newest) }),
+    ...(underWay && { change: shownChange(underWay) }),
     ...(fault !== undefined && { fault }),
   }
 }
 
 /** What would become of the documents that are there. */
-async function dryRun(
-  context: DefinitionContext,
-  name: string,
-  definition: CollectionDeclaration,
-  signal: AbortSignal,
-) {
-  const next = await readNext(context, [{ name, definition, at: '/body' }])
+async function dryRun(context: DefinitionContext, wanted: DefinitionChange, signal: AbortSignal) {
+  const next = await readNext(context, [wanted])
   const { db, collections } = context
-  const documents = await checkDocuments(db, next.declared.get(name)!, () => signal.throwIfAborted())
+  const { name, documents } = wanted
+  const report = await checkDocuments(db, next.declared.get(name)!, () => signal.throwIfAborted(), documents)
   const duplicates = await checkUnique(db, name, { now: collections.set, next }, signal)
   const { active } = await readNow(context, name)
   return answer(
@@ -269,16 +309,17 @@ async function dryRun(
       source: definitionOf(active) ? ('stored' as const) : ('none' as const),
       definition: definitionOf(active),
       ...(active && { version: active.version }),
-      report: { ...documents, ...(duplicates.length > 0 && { duplicates }) },
+      report: { ...report, ...(duplicates.length > 0 && { duplicates }) },
     },
     { status: 200 },
   )
 }
 
 async function change(context: DefinitionContext, wanted: DefinitionChange, actor: Actor) {
-  const [row] = (await defineCollections(context, [wanted], actor)) as [VersionRow]
+  const [{ row, underWay }] = (await defineCollections(context, [wanted], actor)) as [Decided]
+  if (underWay?.state === 'failed') throw stopped(underWay)
   if (row.state === 'refused') throw refusalOf([row])
-  return answerNow(context, wanted.name, row.state === 'pending' ? 202 : 200)
+  return answerNow(context, wanted.name, row.state === 'pending' || underWay ? 202 : 200)
 }
 
 async function changeAll(
@@ -295,7 +336,7 @@ async function changeAll(
   const again = changes.findIndex(({ name }, i) => changes.findIndex((one) => one.name === name) < i)
   if (again !== -1)
     throw invalid({ path: `/body/definitions/${again}/name`, message: 'is in the list already' })
-  const rows = await defineCollections(context, changes, actor)
+  const rows = (await defineCollections(context, changes, actor)).map(({ row }) => row)
   if (rows.some(({ state }) => state === 'refused')) throw refusalOf(rows)
   const data = []
   for (const { name } of changes) data.push(await shownNow(context, name))

@@ -5,14 +5,11 @@ import type { Collections, CollectionsOptions } from '../definition/collections.
 import type { Indexes } from '../storage/indexes/indexes.ts'
 import { createArchivedDefinitions } from './archived-definitions.ts'
 import { createVersionJobs } from './apply-version.ts'
-import {
-  defineCollections,
-  reportIn,
-  type DefinitionChange,
-  type DefinitionContext,
-} from './define-collection.ts'
+import type { ChangeContext } from './change-documents.ts'
+import { defineCollections, type DefinitionChange, type DefinitionContext } from './define-collection.ts'
 import type { Configured } from './read-definitions.ts'
 import { createStoredDefinitions, readStored } from './stored-definitions.ts'
+import { reportIn } from './version-rows.ts'
 
 /**
  * Opens the definitions that are made while the server runs.
@@ -26,6 +23,7 @@ export function openDefinitions(
     db: WireContext['db']
     collections: Collections
     indexes: Indexes
+    writing: ChangeContext['writing']
     follow: () => void
   },
   options: CollectionsOptions,
@@ -49,12 +47,12 @@ export function openDefinitions(
     service: {
       list: () => readStored(context.db),
       async define(changes: readonly DefinitionChange[], actor: Actor) {
-        const rows = await defineCollections(served, changes, actor)
-        return rows.map((row) => ({ name: row.collection, state: row.state, report: reportIn(row) }))
+        const decided = await defineCollections(served, changes, actor)
+        return decided.map(({ row }) => ({ name: row.collection, state: row.state, report: reportIn(row) }))
       },
     },
     /** For backups. */
-    archived: createArchivedDefinitions(context, { stored, versionJobs: jobs }, { configured }),
+    archived: createArchivedDefinitions(context, { stored, versionJobs: jobs.versions }, { configured }),
     refresh: () => stored.refresh(),
     start: () => stored.start(),
     close: () => stored.close(),

@@ -5,6 +5,7 @@ import type { PolicyName } from '../../../../kernel/policy/policy.ts'
 import type { CollectionDefinition } from '../definition/collection.ts'
 import { readCollections, type CollectionSet, type CollectionsOptions } from '../definition/collections.ts'
 import type { CollectionDeclaration } from '../definition/collection-option.ts'
+import { compileSchema } from '../language/schema/compile-schema.ts'
 import type { StoredDefinition } from './version-rows.ts'
 
 /** For a definition that cannot be read any more: nobody but an administrator gets what it protects. */
@@ -40,7 +41,8 @@ export function readTogether(
     try {
       const { policy, options } = configured
       const collections = { ...Object.fromEntries(definitions), ...options.collections }
-      return { set: readCollections(policy, { ...options, collections }), faults }
+      const set = readCollections(policy, { ...options, collections })
+      return { set: takingBoth(set, stored, faults), faults }
     } catch (error) {
       if (!(error instanceof StartError)) throw error
       const { collection = '', option = '' } = placeOf(error) ?? {}
@@ -50,6 +52,29 @@ export function readTogether(
       if (definition === CLOSED) definitions.delete(collection)
       else definitions.set(collection, closeRules(definition, option))
     }
+}
+
+/** The collections of which documents may fit another schema instead. */
+function takingBoth(
+  set: CollectionSet,
+  stored: readonly StoredDefinition[],
+  faults: ReadonlyMap<string, string>,
+): CollectionSet {
+  const declared = new Map(set.declared)
+  for (const { collection, alsoFits } of stored) {
+    const definition = declared.get(collection)
+    if (!alsoFits || !definition?.validate || faults.has(collection)) continue
+    const { validate } = definition
+    const other = compileSchema(alsoFits, `store.collections.${collection}.schema`)
+    declared.set(collection, {
+      ...definition,
+      validate(document, at) {
+        const issues = validate(document, at)
+        return issues.length > 0 && other(document, at).length === 0 ? [] : issues
+      },
+    })
+  }
+  return { ...set, declared }
 }
 
 /**

@@ -3,14 +3,26 @@ import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import type { Collections } from '../definition/collections.ts'
 import type { CollectionDeclaration } from '../definition/collection-option.ts'
 import type { Indexes } from '../storage/indexes/indexes.ts'
+import { selectChangesUnderWaySql, type ChangeRow } from './change-rows.ts'
+import type { FieldMigration } from './field-changes.ts'
+import { interimDefinition, protectedBy } from './interim-definition.ts'
 import { readTogether, type Configured } from './read-definitions.ts'
-import { selectActiveSql, selectRevisionSql, type StoredDefinition, type VersionRow } from './version-rows.ts'
+import {
+  selectActiveSql,
+  selectRevisionSql,
+  selectVersionSql,
+  type StoredDefinition,
+  type VersionRow,
+} from './version-rows.ts'
 
 /** How often a process looks for definitions that another one has changed. A connection that listens would cost more. */
 const LOOK_MS = 500
 
 export const definitionIn = ({ definition }: Pick<VersionRow, 'definition'>): CollectionDeclaration | null =>
   definition === null ? null : (JSON.parse(definition) as CollectionDeclaration)
+
+export const fieldChangesIn = ({ documents }: Pick<VersionRow, 'documents'>): readonly FieldMigration[] =>
+  documents === null ? [] : (JSON.parse(documents) as FieldMigration[])
 
 /**
  * Keeps the collections of this process those that the configuration and the stored definitions declare together.
@@ -26,7 +38,7 @@ export function createStoredDefinitions(
   }: { collections: Collections; indexes: Pick<Indexes, 'require'>; follow: () => void },
   options: Configured,
 ) {
-  let revision = 0
+  let revision = '0'
   let faults: ReadonlyMap<string, string> = new Map()
   /** The revision of the database when it was last looked at. */
   let seen: number | undefined
@@ -35,7 +47,7 @@ export function createStoredDefinitions(
   async function load(): Promise<void> {
     const { revision: newest } = (await db.get(selectRevisionSql))!
     if (newest === revision) return
-    const read = readTogether(options, await readStored(db))
+    const read = readTogether(options, await readInForce(db))
     for (const [collection, fault] of read.faults)
       log.error(
         { collection },
@@ -86,7 +98,32 @@ export function createStoredDefinitions(
 
 export type StoredDefinitions = ReturnType<typeof createStoredDefinitions>
 
-/** The definitions that are in force. */
+/** What is in force: the definitions, and in the place of one whose documents are being changed what holds meanwhile. */
+export async function readInForce(db: Pick<WireContext['db'], 'all'>): Promise<StoredDefinition[]> {
+  // First: one that ends in between has ended with the definition that is read.
+  const underWay = await db.all(selectChangesUnderWaySql)
+  const stored = await readStored(db)
+  const interim: StoredDefinition[] = []
+  for (const change of underWay) interim.push(await interimOf(db, change))
+  const names = new Set(interim.map(({ collection }) => collection))
+  return [...stored.filter(({ collection }) => !names.has(collection)), ...interim]
+}
+
+/** What is in force while documents are changed. */
+export async function interimOf(
+  db: Pick<WireContext['db'], 'all'>,
+  { collection, version, base, state }: ChangeRow,
+): Promise<StoredDefinition> {
+  const rowOf = async (version: number): Promise<VersionRow | undefined> =>
+    (await db.all(selectVersionSql(collection, version)))[0]
+  const [old, row] = [await rowOf(base), await rowOf(version)]
+  const [before, after] = [(old && definitionIn(old)) ?? {}, (row && definitionIn(row)) ?? {}]
+  if (state === 'settling') return { collection, definition: protectedBy(after, before) }
+  const definition = interimDefinition(before, after, row ? fieldChangesIn(row) : [])
+  return { collection, definition, ...(after.schema && { alsoFits: after.schema }) }
+}
+
+/** The definitions that are in force, without what holds while documents are changed. */
 export async function readStored(db: Pick<WireContext['db'], 'all'>): Promise<StoredDefinition[]> {
   const rows = await db.all(selectActiveSql)
   return rows.flatMap((row) => {

@@ -1,6 +1,9 @@
+import type { Static } from 'typebox'
+
 import { requireRow, type Step, type StepWith, type Transaction } from '../../../../db/database.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
 import { errors, type ApiError } from '../../../../base/errors.ts'
+import { Type } from '../../../../base/schema.ts'
 import type { Actor } from '../../../../http/actor.ts'
 import type { CollectionDeclaration } from '../definition/collection-option.ts'
 import type { Duplicates } from '../storage/indexes/find-duplicates.ts'
@@ -14,6 +17,8 @@ export type VersionRow = {
   readonly version: number
   readonly state: VersionState
   readonly definition: string | null
+  /** Changes of documents that come with it. */
+  readonly documents: string | null
   readonly report: string | null
   readonly created_by: string
   readonly actor: string | null
@@ -21,8 +26,19 @@ export type VersionRow = {
   readonly finished_at: number | null
 }
 
+/** Versions of several collections that come into force together, or not at all. */
+export const VersionGroup = Type.Object({
+  versions: Type.Array(Type.Object({ collection: Type.String(), version: Type.Integer() })),
+})
+export type VersionGroup = Static<typeof VersionGroup>
+
 /** A definition that is in force. */
-export type StoredDefinition = { readonly collection: string; readonly definition: CollectionDeclaration }
+export type StoredDefinition = {
+  readonly collection: string
+  readonly definition: CollectionDeclaration
+  /** Another schema: a document may fit this one instead. */
+  readonly alsoFits?: CollectionDeclaration['schema']
+}
 
 /** What became of a version: how far it is, and why it was refused. */
 export type VersionReport = Partial<DocumentsReport> & {
@@ -33,11 +49,21 @@ export type VersionReport = Partial<DocumentsReport> & {
   readonly duplicates?: Duplicates[]
 }
 
-const COLUMNS = sql`collection, version, state, definition, report, created_by, actor, created_at, finished_at`
+export const reportIn = ({ report }: Pick<VersionRow, 'report'>): VersionReport | undefined =>
+  report === null ? undefined : (JSON.parse(report) as VersionReport)
 
-/** Tells sets of definitions apart: every change makes the sum of all versions larger. */
-export const selectRevisionSql: Sql<{ revision: number }> = sql`
-  select coalesce(sum(version), 0) as revision from store_collection_versions where state in ('active', 'past')`
+const COLUMNS = sql`collection, version, state, definition, documents, report, created_by, actor, created_at, finished_at`
+
+/**
+ * Tells sets of definitions apart: every change makes the sum of all versions larger, and a change of documents is of one version
+ * and in one of two parts.
+ */
+export const selectRevisionSql: Sql<{ revision: string }> = sql`
+  select cast(coalesce(sum(version), 0) as text) || coalesce((
+    select string_agg(' ' || collection || ' ' || version || case when state = 'settling' then 's' else '' end, ''
+      order by collection)
+    from store_document_changes where state <> 'waiting'), '') as revision
+  from store_collection_versions where state in ('active', 'past')`
 
 export const selectActiveSql: Sql<VersionRow> = sql`
   select ${COLUMNS} from store_collection_versions where state = 'active' order by collection`
@@ -63,18 +89,22 @@ export const selectVersionsSql = (collection: string, before: number, limit: num
  * @param base the version in force that it was made from; 0 for none
  */
 export const insertVersionSql = (
-  row: Pick<VersionRow, 'collection' | 'version' | 'definition' | 'created_by' | 'actor' | 'created_at'>,
+  row: Pick<
+    VersionRow,
+    'collection' | 'version' | 'definition' | 'documents' | 'created_by' | 'actor' | 'created_at'
+  >,
   base: number,
   otherwise: () => ApiError,
 ): StepWith<{ version: number }> =>
   requireRow(
     sql`
-      insert into store_collection_versions (collection, version, state, definition, created_by, actor, created_at)
-      select ${row.collection}, cast(${row.version} as bigint), 'pending', ${row.definition}, ${row.created_by}, ${row.actor},
+      insert into store_collection_versions (collection, version, state, definition, documents, created_by, actor, created_at)
+      select ${row.collection}, cast(${row.version} as bigint), 'pending', ${row.definition}, ${row.documents}, ${row.created_by}, ${row.actor},
         cast(${row.created_at} as bigint)
       where cast(${base} as bigint) = (
         select coalesce(max(version), 0) from store_collection_versions
         where collection = ${row.collection} and state = 'active')
+      and not exists (select 1 from store_document_changes where collection = ${row.collection})
       on conflict do nothing
       returning version`,
     otherwise,
@@ -106,7 +136,10 @@ export const activateSql = (
   ),
 ]
 
-/** Puts a definition into force, unless the collection has one: the row of the new version, if so. */
+/**
+ * Puts a definition into force, unless the collection has one, or gets one with a change of its documents that is under way: the row
+ * of the new version, if so.
+ */
 export async function restoreVersion(
   tx: Transaction,
   { id, definition }: { id: string; definition: string },
@@ -114,7 +147,8 @@ export async function restoreVersion(
 ): Promise<{ version: number } | undefined> {
   await tx.write(sql`
     update store_collection_versions set state = 'past'
-    where collection = ${id} and state = 'active' and definition is null`)
+    where collection = ${id} and state = 'active' and definition is null
+    and not exists (select 1 from store_document_changes where collection = ${id})`)
   const [row] = await tx.write(sql<{ version: number }>`
     insert into store_collection_versions
       (collection, version, state, definition, created_by, created_at, finished_at)
@@ -123,6 +157,7 @@ export async function restoreVersion(
     from store_collection_versions where collection = ${id}
     having not exists (
       select 1 from store_collection_versions where collection = ${id} and state = 'active')
+    and not exists (select 1 from store_document_changes where collection = ${id})
     returning version`)
   return row
 }

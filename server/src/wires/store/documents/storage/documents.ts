@@ -4,6 +4,7 @@ import { parseJson } from '../../../../base/json.ts'
 import { allRows, type RowFilter } from '../../../../base/row-filter.ts'
 import { cachedUntilWrite } from '../../../../db/cached-until-write.ts'
 import type { Database } from '../../../../db/database.ts'
+import type { Dialect } from '../../../../db/sql.ts'
 import type { MakeRoom } from '../../../../http/route.ts'
 import {
   type BodyBytes,
@@ -17,6 +18,7 @@ import {
   selectManySql,
   selectSmallSql,
   selectSql,
+  updateAllSql,
   updateSql,
 } from './sql/document-rows.ts'
 import type { DocumentRow } from '../language/document-json.ts'
@@ -62,6 +64,37 @@ export const replacementOf = (
     ],
   }),
 })
+
+/** A document that is replaced, with others. */
+export type ReplacedDocument = DocumentToChange & { readonly body: string }
+
+/** The writes that replace documents of a collection: one on PostgreSQL, which takes a third of the time. */
+export const replacementsOf = (
+  dialect: Dialect,
+  collection: string,
+  documents: readonly ReplacedDocument[],
+): CollectionWrite<{ version: number }>[] =>
+  dialect === 'sqlite'
+    ? documents.map((one) => replacementOf(one, one.body))
+    : [
+        {
+          collection,
+          make: (set) => ({
+            query: updateAllSql(
+              collection,
+              documents.map(({ id, old, body }) => ({ id, version: old.version, body })),
+              set,
+            ),
+            changes: () =>
+              documents.map(({ id, old, body }) => ({
+                id,
+                owner: old.owner,
+                before: jsonOf(old.body),
+                after: jsonOf(body),
+              })),
+          }),
+        },
+      ]
 
 /** The write that deletes a document; no row likewise. */
 export const deletionOf = ({

@@ -159,6 +159,28 @@ export const updateSql = (
   returning version`
 
 /**
+ * Replaces documents on PostgreSQL if all of them have the versions that were read; otherwise returns no row, and its batch must be
+ * rolled back. It locks them in the order in which other transactions do.
+ */
+export const updateAllSql = (
+  collection: string,
+  documents: readonly Pick<DocumentRow, 'id' | 'body' | 'version'>[],
+  set: IndexSet,
+): Sql<{ version: number }> => sql`
+  with line as materialized (
+    select * from json_to_recordset(${JSON.stringify(documents)}::json) as line (id text, version bigint, body text)),
+  locked as materialized (
+    select id from store_documents where collection = ${collection} and id in (select id from line)
+    order by id for no key update),
+  changed as (
+    update store_documents as d set body = cast(line.body as json), version = d.version + 1
+    from line join locked on locked.id = line.id
+    where d.collection = ${collection} and d.id = line.id and d.version = line.version
+      and ${isVersion(collection, set.version)}
+    returning 1)
+  select count(*) as version from changed having count(*) = ${documents.length}`
+
+/**
  * Deletes a document; no row if there is none.
  *
  * @param version only this one, if it is given
