@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
+import { registerAs } from '../../server/src/testing/administration.ts'
 import type { TestApp } from '../../server/src/testing/app.ts'
 import { startReplicas } from '../../server/src/testing/auth.ts'
 import { withoutChromium } from '../../server/src/testing/chromium.ts'
@@ -62,11 +63,17 @@ describe('a shop without a line of code', { skip: withoutChromium }, () => {
         await desk.keyboard.press('Control+s')
         await desk.getByRole('dialog').waitFor()
         await choose(desk, /^Put into force/)
-        if (desk === page) await seen(/changed|version/)
-        else await desk.getByText('The definition of reviews is in force.').waitFor()
+        if (desk === colleague.page) await desk.getByText('The definition of reviews is in force.').waitFor()
       }
-      t.diagnostic(await page.getByRole('dialog').innerText())
-      await page.keyboard.press('Escape')
+      await seen('Someone else has changed this definition since you opened it.')
+      await choose(page, 'Keep both')
+      await page.keyboard.press('Control+s')
+      await dialog()
+      await choose(page, /^Put into force/)
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      const { token } = await registerAs(app, 'viewer')
+      const { definition } = (await app.request('GET', '/store/collections/reviews', { token })).body
+      assert.deepEqual(Object.keys(definition.schema.properties).toSorted(), ['author', 'stars', 'text'])
 
       // Mail.
       await open(page, 's', 'Settings')

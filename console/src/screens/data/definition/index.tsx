@@ -65,14 +65,14 @@ type EditorProps = {
 function Editor({ name, stored, versions, names, again }: EditorProps) {
   const draft = useDefinition(name, stored)
   const { isChanged, isLocked, fault } = draft
-  const isReady = isChanged && !isLocked && fault === undefined
+  const isReady = isChanged && !isLocked && fault === undefined && !draft.outdatedBase
   function review(): void {
     if (!isReady) return
     const saved = (isInForce: boolean) => {
       toast(isInForce ? `The definition of ${name} is in force.` : `${name} is being changed.`)
       again()
     }
-    openLate(() => import('./review.tsx'), { draft, saved })
+    openLate(() => import('./review.tsx'), { draft, saved, outdated: again })
   }
   useKeyDown((event) => {
     if (event.key !== 's' || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return
@@ -84,6 +84,19 @@ function Editor({ name, stored, versions, names, again }: EditorProps) {
   return (
     <>
       <Origin of={stored} />
+      {draft.outdatedBase && draft.definition && (
+        <Late
+          load={() => import('../../../parts/conflict.tsx')}
+          props={{
+            what: 'definition',
+            base: draft.outdatedBase,
+            mine: draft.definition,
+            theirs: draft.base ?? {},
+            onJoin: draft.join,
+            onTheirs: draft.discard,
+          }}
+        />
+      )}
       {stored.change && <Late load={() => import('./under-way.tsx')} props={{ of: stored, again }} />}
       <Tabs
         label="Definition"

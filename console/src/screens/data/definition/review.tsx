@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 
 import { isError } from '../../../../../client/src/index.ts'
 import { Dialog } from '../../../parts/dialog.tsx'
@@ -14,9 +14,11 @@ import { refusalLines, type DefinitionDraft, type DefinitionCheck } from './use-
 export default function Review(props: {
   draft: DefinitionDraft
   saved: (isInForce: boolean) => void
+  /** Another definition was put into force meanwhile. */
+  outdated: () => void
   close: () => void
 }) {
-  const { draft, saved, close } = props
+  const { draft, saved, outdated, close } = props
   const [offers] = useState(() => draft.changes())
   const counted = useLoad(
     async () => (offers.length === 0 ? [] : ((await draft.check(offers))?.changed ?? [])),
@@ -35,6 +37,12 @@ export default function Review(props: {
   const [refusal, setRefusal] = useState<unknown>()
   const [isSending, setSending] = useState(false)
   const error = checked.error ?? refusal
+  const isOutdated = isError(error, 'PRECONDITION_FAILED')
+  useEffect(() => {
+    if (!isOutdated) return
+    close()
+    outdated()
+  }, [isOutdated])
   const report = isError(error, 'DEFINITION_REFUSED') ? (error.details as DefinitionCheck) : checked.value
   const isChecked = report !== undefined && error === undefined && !checked.isLoading
   const fits = isChecked && !report.unfit && !report.duplicates

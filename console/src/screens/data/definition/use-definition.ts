@@ -19,8 +19,11 @@ const FIRST: DefinitionValue = { read: 'owner', create: 'user', update: 'owner',
 
 const textOf = (definition: unknown): string => JSON.stringify(definition, null, 2)
 
+/** The definition that a draft began with. */
+type Base = { readonly version: number; readonly definition: DefinitionValue | undefined }
+
 /** Definitions that were changed and not saved, by the name of the collection: nothing typed is lost while the tab is open. */
-const drafts = new Map<string, { text: string; origins: Origins }>()
+const drafts = new Map<string, { text: string; origins: Origins; from: Base }>()
 const NO_ORIGINS: Origins = new Map()
 
 addEventListener('beforeunload', (event) => {
@@ -36,6 +39,8 @@ export function useDefinition(name: string, stored: DefinitionNow) {
   const latest = useRef(text)
   // Which fields of the one in force were given other names.
   const origins = useRef(drafts.get(name)?.origins ?? NO_ORIGINS)
+  const now: Base = { version: stored.version ?? 0, definition: base }
+  const from = useRef(drafts.get(name)?.from ?? now)
   // A rule or a value that is typed and is not JSON yet, by its place on the page.
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({})
   const [generation, setGeneration] = useState(0)
@@ -45,12 +50,21 @@ export function useDefinition(name: string, stored: DefinitionNow) {
 
   function editText(next: string): void {
     latest.current = next
-    drafts.set(name, { text: next, origins: origins.current })
+    drafts.set(name, { text: next, origins: origins.current, from: from.current })
     setText(next)
   }
   useEffect(() => {
     if (!isChanged && 'definition' in read) drafts.delete(name)
   }, [isChanged, read])
+
+  /** Begins again with what is on the page. */
+  function restart(next: string): void {
+    from.current = now
+    origins.current = NO_ORIGINS
+    editText(next)
+    setFaults({})
+    setGeneration(generation + 1)
+  }
 
   return {
     name,
@@ -78,12 +92,13 @@ export function useDefinition(name: string, stored: DefinitionNow) {
       setFaults(({ [place]: _, ...others }) => (fault === undefined ? others : { ...others, [place]: fault }))
     },
     discard(): void {
-      origins.current = NO_ORIGINS
-      editText(textOf(base ?? FIRST))
-      setFaults({})
-      setGeneration(generation + 1)
+      restart(textOf(base ?? FIRST))
       drafts.delete(name)
     },
+    /** What it began with, if another definition was put into force since. */
+    outdatedBase: from.current.version === now.version ? undefined : (from.current.definition ?? FIRST),
+    /** Goes on with what was made of both. */
+    join: (definition: DefinitionValue) => restart(textOf(definition)),
     /** Changes of the documents that it may want. */
     changes: (): OfferedChange[] => changesOf(base ?? {}, read.definition ?? {}, origins.current),
     /** What the documents say to it once they are changed. @throws ClientError */

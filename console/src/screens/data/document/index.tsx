@@ -73,8 +73,9 @@ function DocumentEditor(props: OpenDocument) {
       />
       {theirs && 'fields' in value && (
         <Late
-          load={() => import('./conflict.tsx')}
+          load={() => import('../../../parts/conflict.tsx')}
           props={{
+            what: 'document',
             base: baseFields,
             mine: value.fields,
             theirs: ownFields(theirs),

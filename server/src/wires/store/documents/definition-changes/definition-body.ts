@@ -114,12 +114,13 @@ export const DefinitionsBody = Type.Object(
             }),
           ),
         },
-        { additionalProperties: false },
+        { additionalProperties: false, title: 'NamedDefinition' },
       ),
       { minItems: 1, maxItems: DEFINITIONS_MAX },
     ),
   },
   {
+    title: 'DefinitionList',
     additionalProperties: false,
     examples: [
       {

@@ -1,24 +1,27 @@
 import { useState } from 'preact/hooks'
 
-import { mergeJson, withValueAt, type JsonConflict } from '../../../parts/json-changes.ts'
-import { Text } from '../../../parts/text.tsx'
-import type { DocumentFields } from './draft.ts'
+import { mergeJson, withValueAt, type JsonConflict } from './json-changes.ts'
+import { Text } from './text.tsx'
+
+type Fields = Record<string, unknown>
 
 const SHOWN = 400
 
 /**
- * What to do if another user has changed the document meanwhile. What only one of the two changed is joined; for the rest the
+ * What to do if another user has changed meanwhile what is being edited. What only one of the two changed is joined; for the rest the
  * reader chooses.
  */
 export default function Conflict(props: {
-  base: DocumentFields
-  mine: DocumentFields
-  theirs: DocumentFields
+  /** What it is called: `document`. */
+  what: string
+  base: Fields
+  mine: Fields
+  theirs: Fields
   /** Goes on with these fields, on top of theirs. */
-  onJoin: (fields: DocumentFields) => void
+  onJoin: (fields: Fields) => void
   onTheirs: () => void
 }) {
-  const { base, mine, theirs, onJoin, onTheirs } = props
+  const { what, base, mine, theirs, onJoin, onTheirs } = props
   const { merged, conflicts } = mergeJson(base, mine, theirs)
   // By place in the list: whether theirs is taken.
   const [takenChanges, setTaken] = useState<ReadonlySet<number>>(new Set())
@@ -33,7 +36,7 @@ export default function Conflict(props: {
   return (
     <section class="notice warning conflict" role="alert" aria-label="Conflict">
       <p>
-        <strong>Someone else has changed this document since you opened it.</strong> Nothing was saved, and
+        <strong>Someone else has changed this {what} since you opened it.</strong> Nothing was saved, and
         nothing you typed is lost.{' '}
         {conflicts.length === 0
           ? 'You changed different fields, so both can be kept.'
