@@ -35,7 +35,7 @@ export function coreRoutes({
   const platform = platformVersion()
   const readHealth = createHealth({ db, status, readStorage })
   const webhooks = webhookEndpoints(status.webhooks)
-  const logs = logEndpoints(status.logs, policy)
+  const logs = logEndpoints({ logs: status.logs, policy })
   const jobs = jobEndpoints(status.jobs)
   const { overview, config, screens } = overviewEndpoints({ status, settings, readHealth })
   const { secret, settings: canChange } = settings

@@ -91,7 +91,7 @@ export function useDefinition(name: string, stored: DefinitionNow) {
     note(place: string, fault: string | undefined): void {
       setFaults(({ [place]: _, ...others }) => (fault === undefined ? others : { ...others, [place]: fault }))
     },
-    discard(): void {
+    discard: (): void => {
       restart(textOf(base ?? FIRST))
       drafts.delete(name)
     },

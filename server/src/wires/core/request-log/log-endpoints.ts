@@ -68,8 +68,10 @@ const Keeps = Type.Object({
   slowMs: Type.Integer(),
 })
 
+type LogParts = { logs: LogOperations; policy: Pick<Policy, 'accountOfEmail'> }
+
 /** The endpoints of the request log. */
-export const logEndpoints = (logs: LogOperations, policy: Pick<Policy, 'accountOfEmail'>) => ({
+export const logEndpoints = ({ logs, policy }: LogParts) => ({
   list: endpoint(
     {
       summary: 'List requests and problems',
