@@ -1369,14 +1369,14 @@ type TimelineEntry = {
   opens?: string
 }
 
-type NotePage = {
-  notes: Note[]
+type StaffNotePage = {
+  notes: StaffNote[]
   limit: number
   /** Absent on the last page. */
   nextCursor?: string
 }
 
-type Note = {
+type StaffNote = {
   _id: string
   text: string
   /** The id of the account or service key that wrote it. */
@@ -4036,7 +4036,7 @@ export interface Api {
       /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
       cursor?: string | undefined
     }
-    reply: NotePage
+    reply: StaffNotePage
     errors: 'NOT_FOUND'
   }
   /** Create a note about a user */
@@ -4044,7 +4044,7 @@ export interface Api {
     body: {
       text: string
     }
-    reply: Note
+    reply: StaffNote
     errors: 'NOT_FOUND'
     idempotent: true
   }

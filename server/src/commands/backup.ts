@@ -67,9 +67,9 @@ export const backup: CommandGroup = {
         work(json, (one) => restore(sourceOf(source), one, yes)),
     }),
   },
-  details: `A backup holds the documents and files of the store as they were at one moment, with the stored definitions of collections:
-a restore puts those into force of collections that have none. Accounts, messages, payments and the secret are not in it:
-docs/backups.md tells how to save a whole installation.
+  details: `A backup holds the documents and files of the store as they were at one moment, and the stored definitions of
+collections: a restore puts those into force of collections that have none. Accounts, messages, payments and the secret
+are not in it: docs/backups.md tells how to save a whole installation.
 Exits with 1 if it fails, or if the archive is damaged.`,
 }
 

@@ -20,8 +20,8 @@ export const types = defineAction({
   details: `Prints TypeScript for createClient<Api> of sixwire/client: the routes of the wires that start would load, those
 of this application included, and the documents of the collections that have a schema. It is for clients in other
 repositories: the file needs nothing of the server.
-Reads the configuration as start does, without a database; nothing is started. Collections that are defined in the console
-are in the database: pull them into files first.
+Reads the configuration as start does, without a database; nothing is started. Collections that are defined in the
+console are in the database: pull them into files first.
 
   npx sixwire types --output api.ts
   npx sixwire collections pull definitions && npx sixwire types --collections definitions --output api.ts`,

@@ -18,7 +18,7 @@ const Note = Type.Object(
     ),
     createdAt: Time,
   },
-  { title: 'Note' },
+  { title: 'StaffNote' },
 )
 
 /** The endpoints of what the staff writes down about users. */
@@ -33,7 +33,7 @@ export const noteEndpoints = ({ notes }: { notes: Notes }) => ({
       reply: {
         200: Type.Object(
           { notes: Type.Array(Note), limit: PageReply.limit, nextCursor: PageReply.nextCursor },
-          { title: 'NotePage' },
+          { title: 'StaffNotePage' },
         ),
       },
       errors: [errors.not_found],
