@@ -41,16 +41,20 @@ function placeholderFault(text: TemplateText, base: TemplateText): string | unde
     return `there is no placeholder {{${unknown.name}}}${didYouMean(unknown.name, names)}: there are ${names
       .map((name) => `{{${name}}}`)
       .join(', ')}`
-  const main = templatesOf(text)[text.channel === 'email' ? 'html' : 'text']?.values ?? []
+  const { html, text: plain } = templatesOf(text)
+  // Each is all that some readers see.
+  const bodies = [html, plain].filter((one) => one !== undefined)
+  const isShown = (values: readonly TemplateValue[], name: string): boolean =>
+    values.some((one) => one.name === name && one.isRequired)
   const missing = NEEDED.find(
-    (name) =>
-      ofBase.some((one) => one.name === name && one.isRequired) &&
-      !main.some((one) => one.name === name || one.name.endsWith(`.${name}`)),
+    (name) => isShown(ofBase, name) && !bodies.every(({ values }) => isShown(values, name)),
   )
-  return missing && `{{${missing}}} is missing: show it, or what is sent is of no use`
+  return missing && `{{${missing}}} is missing: show it outside of all sections, or what is sent is of no use`
 }
 
-/** A section shows names of what is around it: `ip.device` is `device`. */
-const isAmong = (name: string, names: readonly string[]): boolean =>
-  names.some((one) => one === name || one.startsWith(`${name}.`)) ||
-  (name.includes('.') && isAmong(name.slice(name.indexOf('.') + 1), names))
+/** A section shows names of what is around it: `ip.device` is `device`, if there is `ip`. */
+function isAmong(name: string, names: readonly string[]): boolean {
+  if (names.some((one) => one === name || one.startsWith(`${name}.`))) return true
+  const [section = '', ...inner] = name.split('.')
+  return inner.length > 0 && isAmong(section, names) && isAmong(inner.join('.'), names)
+}
