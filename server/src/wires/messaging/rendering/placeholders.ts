@@ -10,6 +10,9 @@ const FURTHER: Readonly<Record<string, readonly string[]>> = { 'magic-link': ['c
 /** Without these a mail or a text message is of no use. */
 const NEEDED = ['link', 'code']
 
+/** `{{{name}}}` and `{{&name}}` */
+const UNESCAPED = /\{\{[{&]/
+
 /** All values that a text shows. @throws StartError as `templatesOf` does */
 export const valuesShown = (text: TemplateText): TemplateValue[] =>
   Object.values(templatesOf(text)).flatMap((template: Template | undefined) => template?.values ?? [])
@@ -41,6 +44,8 @@ function placeholderFault(text: TemplateText, base: TemplateText): string | unde
     return `there is no placeholder {{${unknown.name}}}${didYouMean(unknown.name, names)}: there are ${names
       .map((name) => `{{${name}}}`)
       .join(', ')}`
+  if (base.source === 'built-in' && UNESCAPED.test(text.html?.text ?? ''))
+    return 'write {{…}} in place of {{{…}}} and {{&…}}: what persons call themselves would be shown as HTML'
   const { html, text: plain } = templatesOf(text)
   // Each is all that some readers see.
   const bodies = [html, plain].filter((one) => one !== undefined)

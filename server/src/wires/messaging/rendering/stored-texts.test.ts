@@ -109,6 +109,7 @@ eachEngine((engine) => {
           'html',
           /^there is no placeholder \{\{nmae\.name\}\}/,
         ],
+        ['reset-password', { ...GERMAN, html: '{{link}}{{{name}}}' }, 'html', /would be shown as HTML/],
         ['reset-password', { html: GERMAN.html }, 'html', /needs a subject/],
         ['reset-password', { ...GERMAN, html: '{{#link}}' }, 'html', /Unclosed section "link"/],
         ['reset-password', { text: 'Hallo' }, 'text', /^it is a text message, and a mail in en$/],
