@@ -36,6 +36,7 @@ const REPETITIONS_MAX = 10_000
 // So does a long template within one: each piece is a lookup in all sections around it.
 const PIECES_MAX = 500_000
 const DEPTH_MAX = 50
+const NAME_MAX = 200
 
 /**
  * Parses a Mustache template (https://mustache.github.io/mustache.5.html). mustache.js only parses; rendering is done
@@ -124,6 +125,8 @@ export function readTemplate(text: string): Template {
 function checkTokens(tokens: readonly Token[], depth = 0): void {
   if (depth > DEPTH_MAX) throw new Error(`sections are within more than ${DEPTH_MAX} others`)
   for (const [kind, name, , , content] of tokens) {
+    if (kind !== 'text' && kind !== '!' && name.length > NAME_MAX)
+      throw new Error(`${name.slice(0, 20)}… is longer than ${NAME_MAX} characters`)
     if (kind === '>') throw new Error(`{{> ${name}}} is a partial: partials are not supported`)
     if (kind === '#' || kind === '^') checkTokens(content ?? [], depth + 1)
   }

@@ -148,6 +148,10 @@ eachEngine((engine) => {
         /more than 500000 pieces/,
       )
       assert.match(await preview('{{#x}}'.repeat(60) + '{{/x}}'.repeat(60)), /more than 50 others/)
+      assert.match(
+        await preview(`{{#list}}{{${'z.'.repeat(10_000)}z}}{{/list}}`),
+        /longer than 200 characters/,
+      )
       assert.match(await preview('<div>'.repeat(10_001)), /more than 50000 characters/)
     })
 
