@@ -52,12 +52,12 @@ export function orderOf<R extends { id: string }>(columns: SortColumns<R>, page:
       positionOf: ({ id }) => id,
     }
   }
-  const { key, valueOf } = column
+  const { key } = column
   const place = page.before === undefined ? undefined : placeOf(page.before, sort, column.isNumber === true)
   return {
     by: sql`${key} ${direction}, id ${direction}`,
     behind: place ? [sql`(${key}, id) ${less} (${place.value}, ${place.id})`] : [],
-    positionOf: (row) => `${sort} ${row.id} ${writtenValue(valueOf(row))}`,
+    positionOf: (row) => `${sort} ${row.id} ${writtenValue(column.valueOf(row))}`,
   }
 }
 
