@@ -140,5 +140,20 @@ describe('sorted lists', () => {
         assert.match(body.error.message, /in the same order/)
       }
     })
+
+    test('take no cursor that was made up', async () => {
+      for (const [path, place] of [
+        ['/pay/transactions?sort=amount', `amount ${idAt(1)} t%80`],
+        ['/messaging/logs?sort=status', `status ${idAt(1)} n5`],
+        ['/auth/users?sort=email', `email ${idAt(1)} t%C3`],
+        ['/auth/users?sort=createdAt', `createdAt ${idAt(1)} tabc`],
+        ['/auth/users?sort=-lastSignInAt', `-lastSignInAt ${idAt(1)} t`],
+      ] as const) {
+        const cursor = Buffer.from(place).toString('base64url')
+        const { status, text } = await app.request('GET', `${path}&cursor=${cursor}`, { token })
+        assert.equal(status, 400, text)
+        assert.match(text, /\/query\/cursor/)
+      }
+    })
   })
 })

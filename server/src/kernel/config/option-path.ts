@@ -4,7 +4,12 @@ import { isPlain } from './fields.ts'
 
 /** The value at a dotted path of options, `smtp.url`; undefined if it is not set. */
 export const valueAt = (options: unknown, path: string): unknown =>
-  path.split('.').reduce((value, step) => (isPlain(value) ? value[step] : undefined), options)
+  path
+    .split('.')
+    .reduce(
+      (value, step) => (isPlain(value) && Object.hasOwn(value, step) ? value[step] : undefined),
+      options,
+    )
 
 /** Sets the value at a dotted path, and creates the objects on the way. What is not an object there stays. */
 export function setAt(options: unknown, path: string, value: unknown): void {
@@ -12,7 +17,8 @@ export function setAt(options: unknown, path: string, value: unknown): void {
   if (!isPlain(options)) return
   if (rest.length === 0) options[step] = value
   else {
-    if (options[step] === undefined) options[step] = {}
+    // A name may be that of what objects inherit, such as constructor.
+    if (!Object.hasOwn(options, step) || options[step] === undefined) options[step] = {}
     setAt(options[step], rest.join('.'), value)
   }
 }

@@ -7,8 +7,10 @@ import { notACursor, type Page } from '../../http/page.ts'
  */
 export type SortColumn<R> = {
   readonly key: Sql
-  readonly valueOf: (row: R) => string | number
-}
+} & (
+  | { readonly isNumber?: false; readonly valueOf: (row: R) => string }
+  | { readonly isNumber: true; readonly valueOf: (row: R) => number }
+)
 
 /** A text column by its bytes, on both engines. */
 export const byBytes = (column: string): Sql =>
@@ -50,21 +52,25 @@ export function orderOf<R extends { id: string }>(columns: SortColumns<R>, page:
       positionOf: ({ id }) => id,
     }
   }
-  const { key, valueOf } = column
-  const place = page.before === undefined ? undefined : placeOf(page.before, sort)
+  const { key } = column
+  const place = page.before === undefined ? undefined : placeOf(page.before, sort, column.isNumber === true)
   return {
     by: sql`${key} ${direction}, id ${direction}`,
     behind: place ? [sql`(${key}, id) ${less} (${place.value}, ${place.id})`] : [],
-    positionOf: (row) => `${sort} ${row.id} ${writtenValue(valueOf(row))}`,
+    positionOf: (row) => `${sort} ${row.id} ${writtenValue(column.valueOf(row))}`,
   }
 }
 
 const writtenValue = (value: string | number): string =>
   typeof value === 'number' ? `n${value}` : `t${encodeURIComponent(value)}`
 
-function placeOf(position: string, sort: string): { id: string; value: string | number } {
+function placeOf(position: string, sort: string, isNumber: boolean): { id: string; value: string | number } {
   const [of, id, value = ''] = position.split(' ') as [string, string?, string?]
-  if (of !== sort || id === undefined) throw notACursor()
+  if (of !== sort || id === undefined || value.startsWith('n') !== isNumber) throw notACursor()
   const text = value.slice(1)
-  return { id, value: value.startsWith('n') ? Number(text) : decodeURIComponent(text) }
+  try {
+    return { id, value: isNumber ? Number(text) : decodeURIComponent(text) }
+  } catch {
+    throw notACursor() // the bytes are no text
+  }
 }

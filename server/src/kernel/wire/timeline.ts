@@ -16,6 +16,9 @@ export type TimelinePart = {
   ) => Promise<readonly PersonEvent[]>
 }
 
+/** The number in a place, which comes with a request: 0 for what no column holds. */
+export const numberIn = (place: string): number => (Number.isSafeInteger(Number(place)) ? Number(place) : 0)
+
 /**
  * The ids of the newest rows that meet any of some conditions, each read by its own index, which ends with the id.
  *

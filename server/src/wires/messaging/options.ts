@@ -8,9 +8,11 @@ import { BUILT_IN_LANGUAGE, LANGUAGE } from './language.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
 
+/** How long the parts of a text are that an administrator writes. */
+export const LONGEST_PARTS = { subject: 300, html: 50_000, text: 20_000 }
+
 /** A part of a template. Everybody gets it: it holds no secret. */
-const written = ({ maxLength }: { maxLength: number }) =>
-  openText(Type.Optional(Type.String({ minLength: 1, maxLength })))
+const written = (maxLength: number) => openText(Type.Optional(Type.String({ minLength: 1, maxLength })))
 
 /** Providers, such as those that `smtp()` and `twilio()` create, in the order in which they are tried. */
 const providers = <P>() => Type.Optional(Type.Array(Type.Unsafe<P>({ type: 'object' }), { minItems: 1 }))
@@ -51,9 +53,9 @@ export const MessagingOptions = Type.Object({
     Type.Record(
       Type.String({ pattern: LANGUAGE }),
       Type.Object({
-        subject: written({ maxLength: 300 }),
-        html: written({ maxLength: 50_000 }),
-        text: written({ maxLength: 20_000 }),
+        subject: written(LONGEST_PARTS.subject),
+        html: written(LONGEST_PARTS.html),
+        text: written(LONGEST_PARTS.text),
       }),
     ),
     {

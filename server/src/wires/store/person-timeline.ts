@@ -1,13 +1,13 @@
 import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
-import { newestIdsSql, type TimelinePart } from '../../kernel/wire/timeline.ts'
+import { newestIdsSql, numberIn, type TimelinePart } from '../../kernel/wire/timeline.ts'
 
 /** Changes of a person's documents as long as they are logged, and files. */
 export const storeTimeline = ({ db }: { db: Database }): TimelinePart[] => [
   {
     name: 'documents',
     async read({ id }, { before, limit }) {
-      const place = before === undefined ? sql`` : sql`and seq < ${numberOf(before)}`
+      const place = before === undefined ? sql`` : sql`and seq < ${numberIn(before)}`
       const rows = await db.scan<{
         seq: number
         collection: string
@@ -51,5 +51,3 @@ export const storeTimeline = ({ db }: { db: Database }): TimelinePart[] => [
     },
   },
 ]
-
-const numberOf = (key: string): number => (Number.isSafeInteger(Number(key)) ? Number(key) : 0)

@@ -45,9 +45,10 @@ type ListedUser = UserRow & { is_locked: number }
 
 /** What accounts are sorted by. Ids of another system do not sort by time. */
 const SORTS: SortColumns<ListedUser> = {
-  createdAt: { key: sql.literal('created_at'), valueOf: (user) => user.created_at },
+  createdAt: { key: sql.literal('created_at'), isNumber: true, valueOf: (user) => user.created_at },
   lastSignInAt: {
     key: sql.literal('coalesce(last_sign_in_at, 0)'),
+    isNumber: true,
     valueOf: (user) => user.last_sign_in_at ?? 0,
   },
   email: { key: byBytes('email_key'), valueOf: (user) => user.email_key },

@@ -1,6 +1,6 @@
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import { newestIdsSql, type TimelinePart } from '../../../kernel/wire/timeline.ts'
+import { newestIdsSql, numberIn, type TimelinePart } from '../../../kernel/wire/timeline.ts'
 
 /** What the accounts know of what happened to a person. */
 export const accountTimeline = ({ db }: { db: Database }): TimelinePart[] => [
@@ -18,8 +18,7 @@ export const accountTimeline = ({ db }: { db: Database }): TimelinePart[] => [
     name: 'sign-ins',
     async read({ id }, { before, limit }) {
       const [at = '', session = ''] = before?.split(':') ?? []
-      const place =
-        before === undefined ? sql`` : sql`and (created_at, id) < (${Number(at) || 0}, ${session})`
+      const place = before === undefined ? sql`` : sql`and (created_at, id) < (${numberIn(at)}, ${session})`
       const rows = await db.scan<{
         id: string
         created_at: number

@@ -131,6 +131,8 @@ describe('the timeline of a user', () => {
         Buffer.from('{"payments":1}').toString('base64url'),
       ])
         assert.deepEqual(await codeOf(`${at}?cursor=${cursor}`, admin.token), [400, 'VALIDATION_ERROR'])
+      for (const place of ['1e999:x', '1.5:x', '99999999999999999999:x'])
+        await timeline(`?cursor=${Buffer.from(JSON.stringify({ 'sign-ins': place })).toString('base64url')}`)
     })
   })
 })

@@ -347,10 +347,13 @@ eachEngine((engine) => {
       const done = await change(app, admin, 0, provider('company', values), '?force=true')
       assert.equal(done.status, 200, done.text)
 
+      const inherited = await change(app, admin, 1, provider('constructor', values), '?force=true')
+      assert.equal(inherited.status, 200, inherited.text)
+
       const { providers } = (await app.request('GET', '/auth/providers')).body
       assert.deepEqual(
         providers.map(({ name }: { name: string }) => name),
-        ['partner', 'company'],
+        ['partner', 'company', 'constructor'],
       )
       const begun = await app.request('GET', '/auth/providers/company?redirect=/', {})
       assert.match(begun.headers.get('location')!, new RegExp(`^${issuer.url}.*client_id=shop`))
@@ -360,7 +363,7 @@ eachEngine((engine) => {
         (await optionOf(app, admin, 'auth.providers.partner.issuer')).lockedBy,
         'sixwire.config.ts',
       )
-      const moved = await change(app, admin, 1, { 'auth.providers.company.issuer': app.url }, '?force=true')
+      const moved = await change(app, admin, 2, { 'auth.providers.company.issuer': app.url }, '?force=true')
       assert.equal(
         moved.body.error.details.issues[0].path,
         '/body/values/auth.providers.company.clientSecret',
@@ -368,7 +371,7 @@ eachEngine((engine) => {
       const gone = await change(
         app,
         admin,
-        1,
+        2,
         provider('company', { issuer: null, clientId: null, clientSecret: null }),
         '?force=true',
       )

@@ -33,6 +33,10 @@ export type Template = {
 const CHARACTERS_MAX = 1_048_576
 // Nested sections multiply as well, and take time even if they show nothing.
 const REPETITIONS_MAX = 10_000
+// So does a long template within one: each piece is a lookup in all sections around it.
+const PIECES_MAX = 500_000
+const DEPTH_MAX = 50
+const NAME_MAX = 200
 
 /**
  * Parses a Mustache template (https://mustache.github.io/mustache.5.html). mustache.js only parses; rendering is done
@@ -40,17 +44,18 @@ const REPETITIONS_MAX = 10_000
  * name is an own property, or it is missing. A missing value is an issue if it is shown, and false as a section. There
  * are no partials and no functions.
  *
- * @throws Error with the message of mustache.js if the template is malformed, or if it has a partial
+ * @throws Error with the message of mustache.js if the template is malformed, if it has a partial, or sections too deep in others
  */
 export function readTemplate(text: string): Template {
   const writer = new mustache.Writer()
   const tokens = writer.parse(text) as readonly Token[]
-  refusePartials(tokens)
+  checkTokens(tokens)
   return {
     values: valuesOf(tokens),
     render(frames, escape, addIssue) {
       let characters = 0
       let repetitions = 0
+      let pieces = 0
 
       /** @throws VALIDATION_ERROR if the email is too long with this text */
       function checkLength(text: string, at: string): string {
@@ -63,8 +68,15 @@ export function readTemplate(text: string): Template {
         return text
       }
 
-      const section = (content: readonly Token[], frames: readonly Frame[]): string =>
-        content.map((token) => piece(token, frames)).join('')
+      function section(content: readonly Token[], frames: readonly Frame[]): string {
+        pieces += content.length
+        if (pieces > PIECES_MAX)
+          throw invalid({
+            path: frames.at(-1)!.at,
+            message: `with this value the template would show more than ${PIECES_MAX} pieces`,
+          })
+        return content.map((token) => piece(token, frames)).join('')
+      }
 
       function piece([kind, text, , , content = []]: Token, frames: readonly Frame[]): string {
         if (kind === 'text') return checkLength(text, frames.at(-1)!.at)
@@ -110,10 +122,13 @@ export function readTemplate(text: string): Template {
   }
 }
 
-function refusePartials(tokens: readonly Token[]): void {
+function checkTokens(tokens: readonly Token[], depth = 0): void {
+  if (depth > DEPTH_MAX) throw new Error(`sections are within more than ${DEPTH_MAX} others`)
   for (const [kind, name, , , content] of tokens) {
+    if (kind !== 'text' && kind !== '!' && name.length > NAME_MAX)
+      throw new Error(`${name.slice(0, 20)}… is longer than ${NAME_MAX} characters`)
     if (kind === '>') throw new Error(`{{> ${name}}} is a partial: partials are not supported`)
-    if (kind === '#' || kind === '^') refusePartials(content ?? [])
+    if (kind === '#' || kind === '^') checkTokens(content ?? [], depth + 1)
   }
 }
 

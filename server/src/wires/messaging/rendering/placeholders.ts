@@ -10,6 +10,9 @@ const FURTHER: Readonly<Record<string, readonly string[]>> = { 'magic-link': ['c
 /** Without these a mail or a text message is of no use. */
 const NEEDED = ['link', 'code']
 
+/** `{{{name}}}` and `{{&name}}` */
+const UNESCAPED = /\{\{[{&]/
+
 /** All values that a text shows. @throws StartError as `templatesOf` does */
 export const valuesShown = (text: TemplateText): TemplateValue[] =>
   Object.values(templatesOf(text)).flatMap((template: Template | undefined) => template?.values ?? [])
@@ -41,16 +44,22 @@ function placeholderFault(text: TemplateText, base: TemplateText): string | unde
     return `there is no placeholder {{${unknown.name}}}${didYouMean(unknown.name, names)}: there are ${names
       .map((name) => `{{${name}}}`)
       .join(', ')}`
-  const main = templatesOf(text)[text.channel === 'email' ? 'html' : 'text']?.values ?? []
+  if (base.source === 'built-in' && UNESCAPED.test(text.html?.text ?? ''))
+    return 'write {{…}} in place of {{{…}}} and {{&…}}: what persons call themselves would be shown as HTML'
+  const { html, text: plain } = templatesOf(text)
+  // Each is all that some readers see.
+  const bodies = [html, plain].filter((one) => one !== undefined)
+  const isShown = (values: readonly TemplateValue[], name: string): boolean =>
+    values.some((one) => one.name === name && one.isRequired)
   const missing = NEEDED.find(
-    (name) =>
-      ofBase.some((one) => one.name === name && one.isRequired) &&
-      !main.some((one) => one.name === name || one.name.endsWith(`.${name}`)),
+    (name) => isShown(ofBase, name) && !bodies.every(({ values }) => isShown(values, name)),
   )
-  return missing && `{{${missing}}} is missing: show it, or what is sent is of no use`
+  return missing && `{{${missing}}} is missing: show it outside of all sections, or what is sent is of no use`
 }
 
-/** A section shows names of what is around it: `ip.device` is `device`. */
-const isAmong = (name: string, names: readonly string[]): boolean =>
-  names.some((one) => one === name || one.startsWith(`${name}.`)) ||
-  (name.includes('.') && isAmong(name.slice(name.indexOf('.') + 1), names))
+/** A section shows names of what is around it: `ip.device` is `device`, if there is `ip`. */
+function isAmong(name: string, names: readonly string[]): boolean {
+  if (names.some((one) => one === name || one.startsWith(`${name}.`))) return true
+  const [section = '', ...inner] = name.split('.')
+  return inner.length > 0 && isAmong(section, names) && isAmong(inner.join('.'), names)
+}

@@ -90,6 +90,26 @@ eachEngine((engine) => {
           /^there is no placeholder \{\{nmae\}\}: did you mean name\?: there are \{\{name\}\}, \{\{link\}\}, \{\{app\}\}, \{\{appUrl\}\}, \{\{appColor\}\}, \{\{appColorText\}\}$/,
         ],
         ['reset-password', { ...GERMAN, html: 'Hallo' }, 'html', /^\{\{link\}\} is missing/],
+        [
+          'reset-password',
+          { ...GERMAN, html: '{{#name}}{{link}}{{/name}}' },
+          'html',
+          /^\{\{link\}\} is missing/,
+        ],
+        [
+          'reset-password',
+          { ...GERMAN, html: '{{^link}}Hallo{{/link}}' },
+          'html',
+          /^\{\{link\}\} is missing/,
+        ],
+        ['reset-password', { ...GERMAN, text: 'Hallo' }, 'text', /^\{\{link\}\} is missing/],
+        [
+          'reset-password',
+          { ...GERMAN, html: '{{link}}{{#nmae}}{{name}}{{/nmae}}' },
+          'html',
+          /^there is no placeholder \{\{nmae\.name\}\}/,
+        ],
+        ['reset-password', { ...GERMAN, html: '{{link}}{{{name}}}' }, 'html', /would be shown as HTML/],
         ['reset-password', { html: GERMAN.html }, 'html', /needs a subject/],
         ['reset-password', { ...GERMAN, html: '{{#link}}' }, 'html', /Unclosed section "link"/],
         ['reset-password', { text: 'Hallo' }, 'text', /^it is a text message, and a mail in en$/],
@@ -109,6 +129,30 @@ eachEngine((engine) => {
         draft: { subject: 'Hello', html: '{{nmae}}' },
       })
       assert.match(draft.body.error.details.issues[0].message, /no placeholder \{\{nmae\}\}/)
+    })
+
+    test('a viewer’s draft and its values keep the server busy no longer than what can be saved', async (t) => {
+      const app = await startApp(t, engine)
+      await registerAs(app, 'admin')
+      const viewer = await registerAs(app, 'viewer')
+      const preview = async (html: string) => {
+        const { status, text } = await as(app, viewer, 'POST /messaging/templates/own/preview', {
+          draft: { subject: 'Hello', html },
+          data: { list: Array.from({ length: 10_000 }, () => 1) },
+        })
+        assert.equal(status, 400, text)
+        return text
+      }
+      assert.match(
+        await preview(`{{#list}}${'{{#x}}{{/x}}'.repeat(100)}{{/list}}`),
+        /more than 500000 pieces/,
+      )
+      assert.match(await preview('{{#x}}'.repeat(60) + '{{/x}}'.repeat(60)), /more than 50 others/)
+      assert.match(
+        await preview(`{{#list}}{{${'z.'.repeat(10_000)}z}}{{/list}}`),
+        /longer than 200 characters/,
+      )
+      assert.match(await preview('<div>'.repeat(10_001)), /more than 50000 characters/)
     })
 
     test('a file of the application is locked in its language; others and templates of one’s own are added', async (t) => {

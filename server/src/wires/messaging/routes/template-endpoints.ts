@@ -5,6 +5,7 @@ import { json } from '../../../http/bodies.ts'
 import { endpoint } from '../../../http/route.ts'
 import type { Previews } from '../rendering/preview-page.ts'
 import { LANGUAGE } from '../language.ts'
+import { LONGEST_PARTS } from '../options.ts'
 import { TEXT_SOURCES } from '../rendering/template-texts.ts'
 import type { TemplateDescription, Templates } from '../rendering/templates.ts'
 
@@ -36,12 +37,24 @@ const Name = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 100, examples: ['reset-password'] }),
 })
 
-const Part = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
+const PARTS = {
+  subject: 'Of a mail.',
+  html: 'Of a mail, as a template.',
+  text: 'Of a text message; of a mail instead of that made from its HTML.',
+}
 
-const Written = {
-  subject: Part('Of a mail.'),
-  html: Part('Of a mail, as a template.'),
-  text: Part('Of a text message; of a mail instead of that made from its HTML.'),
+const part = (name: keyof typeof PARTS, maxLength?: number) =>
+  Type.Optional(
+    Type.String({ minLength: 1, ...(maxLength !== undefined && { maxLength }), description: PARTS[name] }),
+  )
+
+const Written = { subject: part('subject'), html: part('html'), text: part('text') }
+
+/** What is not saved yet, no longer than it may be saved. */
+const Draft = {
+  subject: part('subject', LONGEST_PARTS.subject),
+  html: part('html', LONGEST_PARTS.html),
+  text: part('text', LONGEST_PARTS.text),
 }
 
 const TemplateWithTexts = Type.Object(
@@ -138,7 +151,7 @@ export const templateEndpoints = ({ templates, previews }: { templates: Template
             ),
             language: Type.Optional(Type.String({ pattern: LANGUAGE, examples: ['en'] })),
             draft: Type.Optional(
-              Type.Object(Written, {
+              Type.Object(Draft, {
                 additionalProperties: false,
                 description:
                   'A text that is not saved, also of a template that does not exist yet. It is checked as a change is.',
