@@ -46,6 +46,36 @@ const OPTIONS: HtmlToTextOptions = {
   ],
 }
 
+/** The library looks through all elements that are open for each one that begins: of 200,000 that takes a minute. */
+const OPEN_MAX = 2_000
+/** Those that have no end, so that they are never open. */
+const VOID = new Set([
+  'area',
+  'base',
+  'br',
+  'col',
+  'embed',
+  'hr',
+  'img',
+  'input',
+  'link',
+  'meta',
+  'source',
+  'track',
+  'wbr',
+])
+
+/** Whether more elements are open at once than a plain text can be made of; one without its end stays open. */
+export function hasTooManyOpen(html: string): boolean {
+  let open = 0
+  for (const [, end, name] of html.matchAll(/<(\/?)([a-z][a-z\d]*)/gi)) {
+    if (VOID.has(name!.toLowerCase())) continue
+    open = end === '/' ? Math.max(0, open - 1) : open + 1
+    if (open > OPEN_MAX) return true
+  }
+  return false
+}
+
 let compiled: Promise<(html: string) => string> | undefined
 
 /** Loaded with the first mail: a start does not wait for it. */

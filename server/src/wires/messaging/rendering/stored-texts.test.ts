@@ -152,6 +152,7 @@ eachEngine((engine) => {
         await preview(`{{#list}}{{${'z.'.repeat(10_000)}z}}{{/list}}`),
         /longer than 200 characters/,
       )
+      assert.match(await preview('{{#list}}<br><div>{{/list}}'), /too many elements of the HTML have no end/)
       assert.match(await preview('<div>'.repeat(10_001)), /more than 50000 characters/)
     })
 

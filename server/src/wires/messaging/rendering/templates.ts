@@ -5,7 +5,7 @@ import { StartError } from '../../../base/start-error.ts'
 import type { Frame, Template, TemplateValue } from './mustache-template.ts'
 import { BUILT_IN_LANGUAGE } from '../language.ts'
 import { textFault, valuesShown } from './placeholders.ts'
-import { plainText } from './plain-text.ts'
+import { hasTooManyOpen, plainText } from './plain-text.ts'
 import {
   createTemplateFiles,
   LAYOUT,
@@ -213,6 +213,8 @@ export function createTemplates(options: TemplateOptions): Templates {
             { value: { content, language: mail.language, subject: mailSubject }, at },
           ])
         : content
+      if (!text && hasTooManyOpen(mailHtml))
+        throw invalid({ path: at, message: 'with these values too many elements of the HTML have no end' })
       const mailText = text ? render(text, unescaped) : await plainText(mailHtml)
       if (issues.size > 0) throw invalid(...issues.values())
       return { subject: mailSubject, html: mailHtml, text: mailText }
