@@ -170,11 +170,7 @@ function Proof({ proven, close }: { proven: () => void; close: () => void }) {
           proven()
         }}
         submit="Confirm"
-        buttons={
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        }
+        cancel={close}
       >
         <p class="soft">Enter your password or a second factor again.</p>
         <Field name="password" label="Password" type="password" autoComplete="current-password" autoFocus />

@@ -44,6 +44,8 @@ export function Form(props: {
   children: ComponentChildren
   /** Further buttons beside that to submit. */
   buttons?: ComponentChildren
+  /** Leaves the form: it gets a button for that. */
+  cancel?: () => void
   isDangerous?: boolean
   /** Whether the button is one of several that are alike. */
   isPlain?: boolean
@@ -95,6 +97,11 @@ export function Form(props: {
             {isBusy ? 'Working…' : props.submit}
           </button>
           {props.buttons}
+          {props.cancel && (
+            <button type="button" onClick={props.cancel}>
+              Cancel
+            </button>
+          )}
         </div>
       </form>
     </Issues.Provider>

@@ -127,11 +127,7 @@ function addApp({ secret, qr }: { secret: string; qr: { svg: string } }, again: 
           again()
           showCodes(added)
         }}
-        buttons={
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        }
+        cancel={close}
       >
         <img
           class="qr"

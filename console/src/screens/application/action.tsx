@@ -73,11 +73,7 @@ const openForm = ({ action, subject, fields, send }: FormOf): void =>
         }}
         submit={action.title}
         isDangerous={action.danger !== 'none'}
-        buttons={
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        }
+        cancel={close}
       >
         {subject && (
           <p>

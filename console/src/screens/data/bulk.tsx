@@ -82,15 +82,7 @@ export default function Bulk({ collection, filter, owner, ids, again, close }: B
           back={() => setChange(undefined)}
         />
       ) : (
-        <Form
-          send={count}
-          submit="Count"
-          buttons={
-            <button type="button" onClick={finish}>
-              Cancel
-            </button>
-          }
-        >
+        <Form send={count} submit="Count" cancel={finish}>
           <p class="soft">
             {ids
               ? 'The marked documents of '

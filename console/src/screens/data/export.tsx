@@ -29,11 +29,7 @@ export default function Export({ collection, query, columns, close }: ExportProp
           close()
         }}
         submit="Export"
-        buttons={
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        }
+        cancel={close}
       >
         <p class="soft">
           {filter || owner ? 'Documents that match the filter in ' : 'All documents of '}

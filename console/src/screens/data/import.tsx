@@ -114,15 +114,7 @@ export default function Import(props: { collection: string; again: () => void; c
           {bar}
         </Form>
       ) : (
-        <Form
-          send={async (_value, all) => check(all)}
-          submit="Check"
-          buttons={
-            <button type="button" onClick={close}>
-              Cancel
-            </button>
-          }
-        >
+        <Form send={async (_value, all) => check(all)} submit="Check" cancel={close}>
           <label class="field">
             <span>File of NDJSON or CSV, or an array of JSON</span>
             <input type="file" name="file" accept=".ndjson,.jsonl,.json,.csv,.txt" required />

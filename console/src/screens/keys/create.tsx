@@ -34,15 +34,7 @@ function CreateKey({ close, again }: { close: () => void; again: () => void }) {
   }
   return (
     <Dialog title="Create a key" close={close}>
-      <Form
-        send={send}
-        submit="Create"
-        buttons={
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        }
-      >
+      <Form send={send} submit="Create" cancel={close}>
         <Field name="name" label="Name" hint="What uses it." maxLength={100} required autoFocus />
         <fieldset>
           <legend>What it may call</legend>

@@ -22,11 +22,7 @@ export function SendTest({ close, sent }: { close: () => void; sent: () => void 
           sent()
           close()
         }}
-        buttons={
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        }
+        cancel={close}
       >
         <Choice
           name="channel"

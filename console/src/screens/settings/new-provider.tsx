@@ -70,11 +70,7 @@ export default function NewProvider({
             ),
           )
         }}
-        buttons={
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        }
+        cancel={close}
       >
         <Field
           name="name"

@@ -13,11 +13,7 @@ export default function NewLanguage({ close }: { close: () => void }) {
           setQuery({ language: value('tag').trim() })
           close()
         }}
-        buttons={
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        }
+        cancel={close}
       >
         <Field
           name="tag"

@@ -24,11 +24,7 @@ export default function NewText({ close, again }: { close: () => void; again: ()
           again()
           go(href(['templates', name], { language }))
         }}
-        buttons={
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        }
+        cancel={close}
       >
         <Field
           name="name"

@@ -78,11 +78,7 @@ function EditUser({ user, changed, close }: { user: User; changed: () => void; c
     <Dialog title="Edit the user" close={close}>
       <Form
         submit="Save"
-        buttons={
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        }
+        cancel={close}
         send={async (value) => {
           const role = (value('role') || user.role) as UserRole
           const email = value('email').trim()

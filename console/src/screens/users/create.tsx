@@ -32,15 +32,7 @@ function CreateUser({ close, again }: { close: () => void; again: () => void }) 
   }
   return (
     <Dialog title="Add a user" close={close}>
-      <Form
-        send={send}
-        submit={hasPassword ? 'Create' : 'Invite'}
-        buttons={
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        }
-      >
+      <Form send={send} submit={hasPassword ? 'Create' : 'Invite'} cancel={close}>
         <Field name="email" label="Email address" type="email" required autoFocus />
         <Field name="name" label="Name" maxLength={200} />
         {user.value?.role === 'admin' && (

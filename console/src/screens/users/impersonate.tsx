@@ -22,16 +22,7 @@ function Impersonate({ user, close }: { user: User; close: () => void }) {
   }
   return (
     <Dialog title="Act as this user" close={close}>
-      <Form
-        send={send}
-        submit="Begin"
-        isDangerous
-        buttons={
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        }
-      >
+      <Form send={send} submit="Begin" isDangerous cancel={close}>
         <p>
           For 15 minutes you see what{' '}
           <strong>

@@ -33,11 +33,7 @@ export function NewWallet(props: { kind: 'create' | 'import'; close: () => void;
           close()
           go(href(['wallets', _id]))
         }}
-        buttons={
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        }
+        cancel={close}
       >
         <p class="soft">
           {isImport

@@ -32,15 +32,7 @@ export default function NewWebhook({ close, again }: { close: () => void; again:
   }
   return (
     <Dialog title="New webhook" close={close}>
-      <Form
-        send={send}
-        submit="Add"
-        buttons={
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        }
-      >
+      <Form send={send} submit="Add" cancel={close}>
         <Field
           name="name"
           label="Name"

@@ -38,15 +38,7 @@ export default function NewCollection({ again, close }: { again: () => void; clo
   }
   return (
     <Dialog title="New collection" close={close} wide>
-      <Form
-        send={send}
-        submit={chosen === '' ? 'Continue with its fields' : 'Create'}
-        buttons={
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
-        }
-      >
+      <Form send={send} submit={chosen === '' ? 'Continue with its fields' : 'Create'} cancel={close}>
         <Templates chosen={chosen} choose={setChosen} />
         {chosen === '' ? (
           <Field
