@@ -147,7 +147,10 @@ export async function readNext(
 }
 
 /** The version in force that a change is made from; 0: none. @throws PRECONDITION_FAILED */
-function baseOf({ name, ifMatch }: DefinitionChange, active: VersionRow | undefined): number {
+function baseOf(
+  { name, ifMatch }: Pick<DefinitionChange, 'name' | 'ifMatch'>,
+  active: VersionRow | undefined,
+): number {
   const base = active?.version ?? 0
   if (versionsOf(ifMatch)?.includes(base) === false || (ifMatch === '*' && base === 0))
     throw errors.precondition_failed({
@@ -235,14 +238,15 @@ const hasStopped = (name: string, { reason }: ChangeRow): ApiError =>
  * Takes a version back that is not in force yet, with what it has changed in documents, and waits for that for 10 seconds at most.
  * Those that were sent with it are refused.
  *
- * @throws CONFLICT if it has just been decided
+ * @throws PRECONDITION_FAILED; CONFLICT if it has just been decided
  */
 export async function takeBack(
   context: DefinitionContext,
   { collection, version }: VersionRow,
-  actor: Actor,
+  { actor, ifMatch }: { actor: Actor; ifMatch: string | undefined },
 ): Promise<Decided> {
   const { db, clock, audit, jobs } = context
+  baseOf({ name: collection, ifMatch }, (await readNow(context, collection)).active)
   const change = await readChange(context, collection)
   const hasBegun = change !== undefined && change.state !== 'waiting'
   if (change?.state !== 'undoing')

@@ -205,7 +205,7 @@ export function definitionEndpoints(context: DefinitionContext) {
       async ({ params: { name }, headers, actor }) => {
         const { active, newest } = await readNow(context, name)
         if (newest?.state === 'pending') {
-          const { row, underWay } = await takeBack(context, newest, actor)
+          const { row, underWay } = await takeBack(context, newest, { actor, ifMatch: headers['if-match'] })
           if (underWay?.state === 'failed') throw stopped(underWay)
           await context.stored.refresh()
           return answerNow(context, name, row.state === 'pending' ? 202 : 200)
