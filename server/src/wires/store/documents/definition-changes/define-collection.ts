@@ -20,7 +20,7 @@ import {
 import { checkChanges, type FieldMigration } from './field-changes.ts'
 import { interimDefinition, protectedBy } from './interim-definition.ts'
 import {
-  checkSchemaSize,
+  checkSchemaCompiles,
   faultOfRequest,
   isFaultOf,
   readChanged,
@@ -135,7 +135,7 @@ export async function readNext(
         ])
           read([{ name, definition: interim }])
       }
-      checkSchemaSize(set.declared.get(name)!, at)
+      checkSchemaCompiles(set.declared.get(name)!, at)
     }
     return set
   } catch (error) {
