@@ -59,6 +59,12 @@ export async function nextSet(
   rows: readonly VersionRow[],
   change?: ChangeRow,
 ): Promise<CollectionSet> {
+  const fixed = rows.find(({ collection }) => Object.hasOwn(configured.options.collections, collection))
+  // Its rules know nothing of documents that are being changed.
+  if (fixed)
+    throw new RefusedVersion(fixed.collection, {
+      reason: `${fixed.collection} is defined in the configuration`,
+    })
   const changes = change
     ? [await interimOf(db, change)]
     : rows.map((row) => ({ collection: row.collection, definition: definitionIn(row) }))
