@@ -15,7 +15,7 @@ import {
   type ChangeRow,
   type DocumentToVisit,
 } from './change-rows.ts'
-import { moveSteps, movesOf, type Move } from './moved-references.ts'
+import { moveSteps, movesOf, type MovedField } from './moved-references.ts'
 import { changeFields, undoFields, type FieldMigration, type KeptFields } from './field-changes.ts'
 import type { DocumentCheck } from '../language/schema/compile-schema.ts'
 
@@ -52,7 +52,7 @@ type Visit = DocumentToVisit & {
 type Pass = {
   readonly context: ChangeContext
   readonly change: ChangeRow
-  readonly moves: readonly Move[]
+  readonly moves: readonly MovedField[]
   /** Reads the next documents: so many of them, behind the last one. */
   readonly page: (limit: number) => Promise<readonly DocumentToVisit[]>
   /** What becomes of the fields; undefined: they stay. @throws UnchangeableDocument */

@@ -8,9 +8,9 @@ import { lockAllSql } from '../storage/sql/document-rows.ts'
 import type { FieldMigration } from './field-changes.ts'
 
 /** A field, and the one that its value goes to. */
-export type Move = { readonly from: string; readonly to: string }
+export type MovedField = { readonly from: string; readonly to: string }
 
-export const movesOf = (changes: readonly FieldMigration[]): Move[] =>
+export const movesOf = (changes: readonly FieldMigration[]): MovedField[] =>
   changes.flatMap((one) => ('rename' in one ? [one.rename] : []))
 
 /**
@@ -22,7 +22,7 @@ export const movesOf = (changes: readonly FieldMigration[]): Move[] =>
  */
 export function moveSteps(
   { relations, fileFields }: Pick<CollectionDefinition, 'relations' | 'fileFields'>,
-  moves: readonly Move[],
+  moves: readonly MovedField[],
   documents: readonly Fields[],
 ): Step[] {
   const idsIn = (field: Pick<Relation, 'path'>): string[] =>
@@ -42,7 +42,7 @@ export function moveSteps(
 
 function fieldBefore(
   { path: [first, ...rest] }: FileField,
-  moves: readonly Move[],
+  moves: readonly MovedField[],
   fileFields: readonly FileField[],
 ): FileField | undefined {
   const names = moves.filter(({ to }) => to === first).map(({ from }) => [from, ...rest].join('.'))
