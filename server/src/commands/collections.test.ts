@@ -84,6 +84,13 @@ eachEngine((engine) => {
     const push = () => runHere(['collections', 'push', '.', '--yes'], { folder, environment })
     await writeFile(join(folder, 'a.json'), '{"read": "everybody"}')
     assert.match((await push()).errors, /^a: \/read: "everybody" is no audience/)
+    for (const [text, fault] of [
+      ['{"raed": "admin"}', /^a: \/raed: is not a known field\nNo definition has changed/],
+      ['{"unique": 5}', /^a: \/unique: must be array/],
+    ] as const) {
+      await writeFile(join(folder, 'a.json'), text)
+      assert.match((await push()).errors, fault)
+    }
     await writeFile(join(folder, 'b.json'), '{')
     assert.match((await push()).errors, /b\.json: /)
     await rm(join(folder, 'b.json'))

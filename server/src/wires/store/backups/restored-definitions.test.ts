@@ -83,21 +83,36 @@ eachEngine((engine) => {
     await define(app, admin, 'removed', { read: 'admin' })
     await app.request('DELETE', '/store/collections/removed', { token: admin })
     const open = { read: 'public' }
+    // What no request can define.
+    const properties = Object.fromEntries(
+      Array.from({ length: 3_000 }, (_, i) => [`${i}`.padEnd(9, 'x'), { type: 'string' }]),
+    )
     const unread = { read: 'public', relations: { to: { to: 'nowhere' } } }
     const file = await fileOf(
       t,
       await archiveOf(
         entriesOf({ fixed: [documentOf('')], kept: [documentOf('"a":1')], unread: [documentOf('')] }, [], {
           fixed: open,
+          huge: { ...open, schema: { properties } },
           kept: open,
+          misspelt: { raed: 'admin' },
           removed: open,
+          shapeless: { ...open, unique: 7 },
           unread,
         }),
       ),
     )
     assert.deepEqual(
       (await restores.preview({ file })).definitions.map(({ name, here }) => `${name}: ${here}`),
-      ['fixed: other', 'kept: other', 'removed: none', 'unread: none'],
+      [
+        'fixed: other',
+        'huge: none',
+        'kept: other',
+        'misspelt: none',
+        'removed: none',
+        'shapeless: none',
+        'unread: none',
+      ],
     )
     await restores.restore({ file })
     for (const [name, status] of [
@@ -105,10 +120,19 @@ eachEngine((engine) => {
       ['kept', 403],
       ['removed', 200],
       ['unread', 403],
+      ['huge', 403],
+      ['misspelt', 403],
+      ['shapeless', 403],
     ] as const)
       assert.equal((await app.request('GET', `/store/${name}`, { token: user })).status, status, name)
     assert.equal((await app.request('GET', '/store/kept', { token: admin })).body.data[0].a, 1)
-    assert.match((await definitionOf(app, admin, 'unread')).fault, /no collection nowhere/)
+    for (const [name, fault] of [
+      ['unread', /no collection nowhere/],
+      ['huge', /huge\.schema: is larger than 65536 characters/],
+      ['misspelt', /misspelt\.raed: is not a known field/],
+      ['shapeless', /shapeless\.unique: must be array/],
+    ] as const)
+      assert.match((await definitionOf(app, admin, name)).fault, fault)
     assert.deepEqual(
       (await app.request('GET', '/store/collections/removed/versions', { token: admin })).body.data.map(
         ({ version, state }: { version: number; state: string }) => `${version} ${state}`,

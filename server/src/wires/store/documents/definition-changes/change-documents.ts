@@ -3,6 +3,7 @@ import { ApiError, errors } from '../../../../base/errors.ts'
 import type { Step } from '../../../../db/database.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
 import { readDocument, writeDocument, type Fields } from '../language/document-json.ts'
+import type { Collections } from '../definition/collections.ts'
 import { replacementsOf } from '../storage/documents.ts'
 import type { WriteContext } from '../writes/write-context.ts'
 import {
@@ -14,6 +15,7 @@ import {
   type ChangeRow,
   type DocumentToVisit,
 } from './change-rows.ts'
+import { moveSteps, movesOf, type MovedField } from './moved-references.ts'
 import { changeFields, undoFields, type FieldMigration, type KeptFields } from './field-changes.ts'
 import type { DocumentCheck } from '../language/schema/compile-schema.ts'
 
@@ -33,18 +35,24 @@ export type ChangeContext = Pick<WireContext, 'clock'> & {
   /** Refuses writes during a restore. */
   readonly db: WireContext['db']
   readonly writing: Pick<WriteContext, 'documents' | 'quota'>
+  readonly collections: Collections
 }
+
+/** With the time at which the document was created: one that somebody has made anew with its id gets nothing of it. */
+type KeptOfDocument = { readonly createdAt: string; readonly fields: KeptFields }
 
 /** A document and what is to become of it. */
 type Visit = DocumentToVisit & {
   readonly body: string
-  readonly next: string | undefined
-  readonly keeps: KeptFields
+  readonly next: string
+  readonly nextFields: Fields
+  readonly keeps: KeptOfDocument
 }
 
 type Pass = {
   readonly context: ChangeContext
   readonly change: ChangeRow
+  readonly moves: readonly MovedField[]
   /** Reads the next documents: so many of them, behind the last one. */
   readonly page: (limit: number) => Promise<readonly DocumentToVisit[]>
   /** What becomes of the fields; undefined: they stay. @throws UnchangeableDocument */
@@ -54,6 +62,8 @@ type Pass = {
   ) => { fields: Fields; kept: KeptFields } | undefined
   /** Steps behind the writes. */
   readonly last: (page: readonly DocumentToVisit[], changed: readonly Visit[]) => readonly Step[]
+  /** Goes on behind a document that cannot be changed; undefined: that ends the pass. */
+  readonly skip?: ((error: UnchangeableDocument) => void) | undefined
   readonly stopping: AbortSignal
 }
 
@@ -63,7 +73,8 @@ type Pass = {
  * @param options.check what is wrong with the fields of a changed document
  * @param options.from the id behind which it begins
  * @param options.isCounted whether it notes how far it is
- * @throws UnchangeableDocument; `MOVED` if the change is not in its state any more
+ * @param options.skip called for each document that cannot be changed; it stays as it is
+ * @throws UnchangeableDocument without `skip`; `MOVED` if the change is not in its state any more
  */
 export async function changeAll(
   context: ChangeContext,
@@ -73,14 +84,23 @@ export async function changeAll(
     check,
     from,
     isCounted,
+    skip,
     stopping,
-  }: { check: DocumentCheck | undefined; from: string; isCounted: boolean; stopping: AbortSignal },
+  }: {
+    check: DocumentCheck | undefined
+    from: string
+    isCounted: boolean
+    skip?: Pass['skip']
+    stopping: AbortSignal
+  },
 ): Promise<void> {
   let after = from
   await runPass(
     {
       context,
       change,
+      moves: movesOf(changes),
+      skip,
       stopping,
       page: (limit) => context.db.all(selectPageSql(change.collection, after, limit)),
       visit({ id, fields }, old) {
@@ -117,6 +137,7 @@ export async function undoAll(
   await runPass({
     context,
     change,
+    moves: movesOf(changes).map(({ from, to }) => ({ from: to, to: from })),
     stopping,
     page: (limit) => context.db.all(selectChangedPageSql(change.collection, limit)),
     visit({ fields }, kept) {
@@ -171,7 +192,7 @@ async function writePage(
   pass: Pass,
   page: readonly DocumentToVisit[],
 ): Promise<'written' | 'read' | 'again'> {
-  const { context, change } = pass
+  const { context, change, moves } = pass
   const { documents, quota } = context.writing
   let last: string | undefined
   try {
@@ -188,8 +209,13 @@ async function writePage(
     }
     const growth = changed.map(({ owner, body, next }) => ({
       owner,
-      bytes: Buffer.byteLength(next!) - Buffer.byteLength(body),
+      bytes: Buffer.byteLength(next) - Buffer.byteLength(body),
     }))
+    const moved = moveSteps(
+      context.collections.get(change.collection),
+      moves,
+      changed.map(({ nextFields }) => nextFields),
+    )
     const rows = await quota.run(undefined, growth, (room) =>
       documents.writeAll(
         replacementsOf(
@@ -199,10 +225,10 @@ async function writePage(
             collection: change.collection,
             id,
             old: { owner, version, body },
-            body: next!,
+            body: next,
           })),
         ),
-        { first: room, last: steps },
+        { first: [...room, ...moved], last: steps },
       ),
     )
     return rows ? 'written' : 'again'
@@ -212,9 +238,11 @@ async function writePage(
       (error instanceof ApiError && error.status < 500 && !hasMoved(error))
     if (!isOfDocument) throw error
     if (page.length > 1) return 'again'
-    throw error instanceof UnchangeableDocument
-      ? error
-      : new UnchangeableDocument(`${last}: ${error.message}`)
+    const unchangeable =
+      error instanceof UnchangeableDocument ? error : new UnchangeableDocument(`${last}: ${error.message}`)
+    if (!pass.skip) throw unchangeable
+    pass.skip(unchangeable)
+    return 'read'
   }
 }
 
@@ -222,8 +250,15 @@ function visited({ context, visit }: Pass, document: DocumentToVisit): Visit | u
   const { id, kept } = document
   const body = document.body!
   const { service, fields } = readDocument(body)
-  const changed = visit({ id, fields }, kept === null ? {} : (JSON.parse(kept) as KeptFields))
+  const old = kept === null ? undefined : (JSON.parse(kept) as KeptOfDocument)
+  const changed = visit({ id, fields }, old?.createdAt === service.createdAt ? old.fields : {})
   if (!changed) return undefined
   const next = writeDocument({ ...service, updatedAt: isoTime(context.clock.now()) }, changed.fields)
-  return { ...document, body, next, keeps: changed.kept }
+  return {
+    ...document,
+    body,
+    next,
+    nextFields: changed.fields,
+    keeps: { createdAt: service.createdAt, fields: changed.kept },
+  }
 }

@@ -123,7 +123,7 @@ export const keepSql = (
       postgres: sql`json_to_recordset(${lines}::json)`,
     })} as line ${sql.either({ sqlite: sql``, postgres: sql`(id text, owner text, kept text)` })}
     where true
-    on conflict (collection, id) do update set kept = excluded.kept`
+    on conflict (collection, id) do update set owner = excluded.owner, kept = excluded.kept`
 }
 
 export const forgetKeptSql = (collection: string, ids: readonly string[]): Sql => sql`

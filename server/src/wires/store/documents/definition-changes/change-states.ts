@@ -66,6 +66,7 @@ export async function goOn(
   const { version, state } = change
   const row = (await db.all(selectVersionSql(collection, version)))[0]!
   const changes = fieldChangesIn(row)
+  await context.stored.refresh()
   // Once all servers know that documents may have either fields.
   if (state === 'changing') await clock.sleep(SETTLE_MS, { signal: stopping })
   const next = versions.enqueueSql({ versions: [{ collection, version }] })
@@ -113,16 +114,16 @@ export async function failChange(
 /**
  * Changes what was written since documents were changed, and checks all of them.
  *
- * @param check what is wrong with a document under the new definition
- * @throws UnchangeableDocument
+ * @param options.check what is wrong with a document under the new definition
+ * @throws UnchangeableDocument without `options.skip`
  */
 export async function changeStragglers(
   context: VersionContext,
   row: VersionRow,
   change: ChangeRow,
-  { check, stopping }: Pick<Parameters<typeof changeAll>[3], 'check' | 'stopping'>,
+  options: Pick<Parameters<typeof changeAll>[3], 'check' | 'skip' | 'stopping'>,
 ): Promise<VersionReport> {
-  await changeAll(context, change, fieldChangesIn(row), { check, from: '', isCounted: false, stopping })
+  await changeAll(context, change, fieldChangesIn(row), { ...options, from: '', isCounted: false })
   return reportIn(row) ?? {}
 }
 
@@ -135,16 +136,16 @@ export async function settle(
 ): Promise<void> {
   const { db, log, collections, indexes, stored } = context
   const { collection } = row
-  try {
-    await changeStragglers(context, row, change, { check: undefined, stopping })
-  } catch (error) {
-    if (!(error instanceof UnchangeableDocument)) throw error
+  await changeStragglers(context, row, change, {
+    check: undefined,
     // As with every definition: it stays as it is, and its next write must fit.
-    log.warn(
-      { collection },
-      `a document was written as its fields were changed, and keeps the old ones: ${error.message}`,
-    )
-  }
+    skip: ({ message }) =>
+      log.warn(
+        { collection },
+        `a document was written as its fields were changed, and keeps the old ones: ${message}`,
+      ),
+    stopping,
+  })
   await db.batch([deleteChangeSql(change, 'settling'), deleteKeptSql(collection)])
   await stored.refresh()
   await indexes.declare(collections.set.indexes)

@@ -184,4 +184,29 @@ eachEngine((engine) => {
       where collection = 'books' and body ->> 'name' is not null group by version`)
     assert.deepEqual(versions, [{ version: 2, documents: 900 }])
   })
+
+  test('documents of a collection that the configuration has come to define are changed no further', async (t) => {
+    const databaseUrl = await engine.migratedUrl()
+    const first = await startApp(t, engine, { databaseUrl })
+    const { token } = await registerAs(first, 'admin')
+    const made = (await collectionOf(first, token).create([{ title: 'a' }, { title: 'b' }])).data
+    await first.app.db.batch([
+      sql`insert into store_collection_versions (collection, version, state, definition, documents, created_by, created_at)
+          values ('books', 1, 'pending', '{}', '[{"rename":{"from":"title","to":"name"}}]', 'somebody', 1)`,
+      sql`insert into store_document_changes (collection, version, base, state) values ('books', 1, 0, 'changing')`,
+    ])
+    await first.stop()
+    const rules = { read: [{ title: 'a' }], create: 'admin', update: 'admin', delete: 'admin' } as const
+    const config = { store: { collections: { books: rules } } }
+    const second = await startApp(t, engine, { databaseUrl, config })
+    await second.app.db.write(sql`
+      insert into sixwire_jobs (id, kind, payload, run_at, attempts, state, created_at)
+      values ('one', 'store.document-changes', '{"collection":"books"}', 0, 0, 'ready', 0)`)
+    const books = collectionOf(second, token)
+    await until(async () => (await books.get()).change.state === 'failed')
+    assert.match((await books.get()).change.reason, /defined in the configuration/)
+    assert.deepEqual(await books.list(), made)
+    assert.equal((await books.remove()).status, 200)
+    assert.equal((await books.get()).change, undefined)
+  })
 })

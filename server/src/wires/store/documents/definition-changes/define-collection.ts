@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 import { errors, type ApiError } from '../../../../base/errors.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import type { Step } from '../../../../db/database.ts'
@@ -20,7 +22,7 @@ import {
 import { checkChanges, type FieldMigration } from './field-changes.ts'
 import { interimDefinition, protectedBy } from './interim-definition.ts'
 import {
-  checkSchemaSize,
+  checkSchemaCompiles,
   faultOfRequest,
   isFaultOf,
   readChanged,
@@ -135,7 +137,9 @@ export async function readNext(
         ])
           read([{ name, definition: interim }])
       }
-      checkSchemaSize(set.declared.get(name)!, at)
+      checkSchemaCompiles(set.declared.get(name)!, at)
+      // Each may take half a second: others are answered in between.
+      await nextTurn()
     }
     return set
   } catch (error) {
@@ -147,7 +151,10 @@ export async function readNext(
 }
 
 /** The version in force that a change is made from; 0: none. @throws PRECONDITION_FAILED */
-function baseOf({ name, ifMatch }: DefinitionChange, active: VersionRow | undefined): number {
+function baseOf(
+  { name, ifMatch }: Pick<DefinitionChange, 'name' | 'ifMatch'>,
+  active: VersionRow | undefined,
+): number {
   const base = active?.version ?? 0
   if (versionsOf(ifMatch)?.includes(base) === false || (ifMatch === '*' && base === 0))
     throw errors.precondition_failed({
@@ -235,14 +242,15 @@ const hasStopped = (name: string, { reason }: ChangeRow): ApiError =>
  * Takes a version back that is not in force yet, with what it has changed in documents, and waits for that for 10 seconds at most.
  * Those that were sent with it are refused.
  *
- * @throws CONFLICT if it has just been decided
+ * @throws PRECONDITION_FAILED; CONFLICT if it has just been decided
  */
 export async function takeBack(
   context: DefinitionContext,
   { collection, version }: VersionRow,
-  actor: Actor,
+  { actor, ifMatch }: { actor: Actor; ifMatch: string | undefined },
 ): Promise<Decided> {
   const { db, clock, audit, jobs } = context
+  baseOf({ name: collection, ifMatch }, (await readNow(context, collection)).active)
   const change = await readChange(context, collection)
   const hasBegun = change !== undefined && change.state !== 'waiting'
   if (change?.state !== 'undoing')

@@ -22,7 +22,7 @@ const Paths = (description: string) =>
 const { types: _, ...fileField } = FileFieldOption.properties
 
 /** A definition as it is sent: what `store.collections` of the configuration takes, but hooks, which are functions. */
-const DefinitionFields = Type.Object(
+export const DefinitionFields = Type.Object(
   {
     read: Rule('Who may read a document.'),
     create: Rule('Who may create one.'),

@@ -205,7 +205,7 @@ export function definitionEndpoints(context: DefinitionContext) {
       async ({ params: { name }, headers, actor }) => {
         const { active, newest } = await readNow(context, name)
         if (newest?.state === 'pending') {
-          const { row, underWay } = await takeBack(context, newest, actor)
+          const { row, underWay } = await takeBack(context, newest, { actor, ifMatch: headers['if-match'] })
           if (underWay?.state === 'failed') throw stopped(underWay)
           await context.stored.refresh()
           return answerNow(context, name, row.state === 'pending' ? 202 : 200)
@@ -275,12 +275,13 @@ async function answerNow(context: DefinitionContext, name: string, status: 200 |
 /** The definition of a collection as it is in force, and what waits. */
 async function shownNow(context: DefinitionContext, name: string): Promise<Static<typeof Definition>> {
   const { configured, configFile } = context
+  const underWay = await readChange(context, name)
+  const change = underWay && { change: shownChange(underWay) }
   const option = isConfigured(context, name) ? configured.options.collections[name] : undefined
   if (option !== undefined) {
     const { hooks: _, ...definition } = declarationOf(option, name)
-    return { name, source: 'configuration', file: configFile, definition }
+    return { name, source: 'configuration', file: configFile, definition, ...change }
   }
-  const underWay = await readChange(context, name)
   const { active, newest } = await readNow(context, name)
   const definition = definitionOf(active)
   const fault = context.stored.faultOf(name)
@@ -290,7 +291,7 @@ async function shownNow(context: DefinitionContext, name: string): Promise<Stati
     definition,
     ...(active && { version: active.version }),
     ...(newest && newest.state !== 'active' && { newest: shownVersion(newest) }),
-    ...(underWay && { change: shownChange(underWay) }),
+    ...change,
     ...(fault !== undefined && { fault }),
   }
 }

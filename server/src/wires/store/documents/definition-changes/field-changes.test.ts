@@ -6,6 +6,7 @@ import { sql } from '../../../../db/sql.ts'
 import { registerAs } from '../../../../testing/administration.ts'
 import { startApp } from '../../../../testing/app.ts'
 import { eachEngine } from '../../../../testing/engines.ts'
+import { until } from '../../../../testing/until.ts'
 import { collectionOf, fieldsOf } from './field-changes.fixture.ts'
 
 const RENAMED = {
@@ -128,5 +129,54 @@ eachEngine((engine) => {
     const removed = await books.remove()
     assert.equal(removed.status, 200)
     assert.deepEqual((await books.list()).length, 3, 'what is done stays')
+  })
+
+  test('an undo gives a document nothing of another one that had its id before', async (t) => {
+    const app = await startApp(t, engine)
+    const { token } = await registerAs(app, 'admin')
+    const [ann, ben] = [await registerAs(app, 'user'), await registerAs(app, 'user')]
+    const books = collectionOf(app, token)
+    const rules = { read: 'owner', create: 'user', update: 'owner', delete: 'owner', ids: 'client' }
+    assert.equal((await books.put(rules)).status, 200)
+    const post = (body: unknown, by = ann) => app.request('POST', '/store/books', { token: by.token, body })
+    assert.equal((await post({ _id: 'a', title: 'by Ann', name: 'Ann', isbn: 1 })).status, 201)
+    await books.create([
+      { _id: 'b', code: 1 },
+      { _id: 'c', slug: 1 },
+    ])
+    const documents = [
+      { drop: 'isbn' },
+      { rename: { from: 'title', to: 'name' } },
+      { rename: { from: 'slug', to: 'code' } },
+    ]
+    const body = { ...rules, unique: ['code'], documents }
+    assert.equal((await books.put(body)).status, 409)
+    const document = { token: ben.token }
+    assert.equal((await app.request('DELETE', '/store/books/a', { token: ann.token })).status, 200)
+    assert.equal((await post({ _id: 'a', title: 'by Ben' }, ben)).status, 201)
+    // It goes on, and changes the new document too.
+    assert.equal((await books.put(body)).status, 409)
+    assert.equal((await app.request('GET', '/store/books/a', document)).body.name, 'by Ben')
+    assert.equal((await books.remove('"7"')).status, 412, 'somebody has read another definition')
+    assert.equal((await books.get()).change.state, 'failed')
+    assert.equal((await books.remove('"1"')).status, 200)
+    const undone = await app.request('GET', '/store/books/a', document)
+    assert.deepEqual(fieldsOf(undone.body), { title: 'by Ben' })
+  })
+
+  test('a document that cannot be changed at the end keeps none behind it from being changed', async (t) => {
+    const app = await startApp(t, engine)
+    const { token } = await registerAs(app, 'admin')
+    const books = collectionOf(app, token)
+    await books.create({ code: 1 })
+    const documents = [{ rename: { from: 'cost', to: 'price' } }, { rename: { from: 'slug', to: 'code' } }]
+    assert.equal((await books.put({ hidden: ['cost'] })).status, 200)
+    const put = books.put({ hidden: ['price'], unique: ['code'], documents })
+    await until(async () => (await books.get()).change?.state === 'settling')
+    // Written by somebody who knows the fields from before.
+    await books.create({ slug: 1 })
+    await books.create({ cost: 5 })
+    assert.equal((await put).status, 200)
+    assert.deepEqual((await books.list()).map(fieldsOf), [{ code: 1 }, { slug: 1 }, { price: 5 }])
   })
 })

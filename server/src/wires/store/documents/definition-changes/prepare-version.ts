@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { StartError } from '../../../../base/start-error.ts'
 import { SYSTEM, type Actor } from '../../../../http/actor.ts'
 import type { WireContext } from '../../../../kernel/wire/wire.ts'
-import type { Collections, CollectionSet } from '../definition/collections.ts'
+import type { CollectionSet } from '../definition/collections.ts'
 import { hasAll } from '../storage/entries/index-definition.ts'
 import type { Indexes } from '../storage/indexes/indexes.ts'
 import { UnfitIndex } from '../storage/indexes/required-indexes.ts'
@@ -39,7 +39,6 @@ export class RefusedVersion extends Error {
 /** What versions of definitions are put into force with. */
 export type VersionContext = Pick<WireContext, 'log' | 'audit'> &
   ChangeContext & {
-    readonly collections: Collections
     readonly indexes: Indexes
     readonly stored: StoredDefinitions
     readonly configured: Configured
@@ -60,6 +59,12 @@ export async function nextSet(
   rows: readonly VersionRow[],
   change?: ChangeRow,
 ): Promise<CollectionSet> {
+  const fixed = rows.find(({ collection }) => Object.hasOwn(configured.options.collections, collection))
+  // Its rules know nothing of documents that are being changed.
+  if (fixed)
+    throw new RefusedVersion(fixed.collection, {
+      reason: `${fixed.collection} is defined in the configuration`,
+    })
   const changes = change
     ? [await interimOf(db, change)]
     : rows.map((row) => ({ collection: row.collection, definition: definitionIn(row) }))

@@ -1,11 +1,14 @@
-import { invalid, type ApiError } from '../../../../base/errors.ts'
+import { invalid, type ApiError, type Issue } from '../../../../base/errors.ts'
 import { boundedPointer } from '../../../../base/json-pointer.ts'
+import { once } from '../../../../base/once.ts'
 import { StartError } from '../../../../base/start-error.ts'
+import { createValidation } from '../../../../http/validation.ts'
 import type { PolicyName } from '../../../../kernel/policy/policy.ts'
 import type { CollectionDefinition } from '../definition/collection.ts'
 import { readCollections, type CollectionSet, type CollectionsOptions } from '../definition/collections.ts'
 import type { CollectionDeclaration } from '../definition/collection-option.ts'
 import { compileSchema } from '../language/schema/compile-schema.ts'
+import { DefinitionFields } from './definition-body.ts'
 import type { StoredDefinition } from './version-rows.ts'
 
 /** For a definition that cannot be read any more: nobody but an administrator gets what it protects. */
@@ -40,6 +43,8 @@ export function readTogether(
   for (;;)
     try {
       const { policy, options } = configured
+      for (const [name, definition] of definitions)
+        if (!Object.hasOwn(options.collections, name)) checkDefinition(name, definition)
       const collections = { ...Object.fromEntries(definitions), ...options.collections }
       const set = readCollections(policy, { ...options, collections })
       return { set: takingBoth(set, stored, faults), faults }
@@ -52,6 +57,20 @@ export function readTogether(
       if (definition === CLOSED) definitions.delete(collection)
       else definitions.set(collection, closeRules(definition, option))
     }
+}
+
+const checkFields = once(() => createValidation()('body', DefinitionFields))
+
+/** Those of files and archives may have what no request can send. @throws StartError */
+function checkDefinition(name: string, definition: CollectionDeclaration): void {
+  const at = `store.collections.${name}`
+  const checked = checkFields()(definition)
+  if ('error' in checked) {
+    const { path, message } = ((checked.error as ApiError).details!['issues'] as [Issue])[0]
+    throw new StartError(`${at}${path.replace('/body', '').replaceAll('/', '.')}: ${message}`)
+  }
+  if (definition.schema && JSON.stringify(definition.schema).length > SCHEMA_MAX)
+    throw new StartError(`${at}.schema: is larger than ${SCHEMA_MAX} characters`)
 }
 
 /** The collections of which documents may fit another schema instead. */
@@ -128,18 +147,15 @@ export const isFaultOf = (error: StartError, collection: string): boolean =>
  * @param at where the definition is in the request
  * @throws VALIDATION_ERROR
  */
-export function checkSchemaSize(
-  { schema, validate }: Pick<CollectionDefinition, 'schema' | 'validate'>,
-  at: string,
-): void {
-  const path = `${at}/schema`
-  if (schema && JSON.stringify(schema).length > SCHEMA_MAX)
-    throw invalid({ path, message: `is larger than ${SCHEMA_MAX} characters` })
+export function checkSchemaCompiles({ validate }: Pick<CollectionDefinition, 'validate'>, at: string): void {
   try {
     validate?.({})
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw invalid({ path, message: 'has too many properties in one object, or too many levels' })
+    throw invalid({
+      path: `${at}/schema`,
+      message: 'has too many properties in one object, or too many levels',
+    })
   }
 }
 

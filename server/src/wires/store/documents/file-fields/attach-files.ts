@@ -41,14 +41,20 @@ const takeSteps = (attachments: readonly Attachment[]): Step[] =>
     ),
   )
 
+/** Files that go from one field of documents to another. */
+type MovedFiles = { readonly from: FileField; readonly to: FileField; readonly ids: readonly string[] }
+
+/** Likewise of files that the field before has taken. */
+export const moveFilesSteps = (moved: readonly MovedFiles[]): Step[] => {
+  const ids = [...new Set(moved.flatMap((one) => one.ids))]
+  if (ids.length === 0) return []
+  return [lockFilesSql(ids), ...moved.map((one) => takeSql(one.to, one.ids, isNotedSql(one.from)))]
+}
+
 /** Notes that a field takes files. All fields that ever did are kept: one of them may not be declared any more. */
-function takeSql({ name }: FileField, ids: readonly string[]): Sql {
-  const line = `\n${name}\n`
-  const lines = sql`(cast(${'\n'} as text) || attached_by || cast(${'\n'} as text))`
-  const isNoted = sql.either({
-    sqlite: sql`instr(${lines}, ${line}) > 0`,
-    postgres: sql`strpos(${lines}, cast(${line} as text)) > 0`,
-  })
+function takeSql(field: FileField, ids: readonly string[], condition: Sql = sql`true`): Sql {
+  const { name } = field
+  const isNoted = isNotedSql(field)
   return sql`
     update store_files set
       attached_by = case
@@ -56,5 +62,15 @@ function takeSql({ name }: FileField, ids: readonly string[]): Sql {
         when ${isNoted} then attached_by
         else attached_by || cast(${`\n${name}`} as text) end,
       released_at = null
-    where ${isOneOf('id', ids)} and (attached_by is null or released_at is not null or not (${isNoted}))`
+    where ${isOneOf('id', ids)} and ${condition} and (attached_by is null or released_at is not null or not (${isNoted}))`
+}
+
+/** Whether a field is noted of a file. */
+function isNotedSql({ name }: FileField): Sql {
+  const line = `\n${name}\n`
+  const lines = sql`(cast(${'\n'} as text) || attached_by || cast(${'\n'} as text))`
+  return sql`${sql.either({
+    sqlite: sql`instr(${lines}, ${line}) > 0`,
+    postgres: sql`strpos(${lines}, cast(${line} as text)) > 0`,
+  })}`
 }
