@@ -259,7 +259,7 @@ const shownChange = ({ version, state, documents, done, reason }: ChangeRow) => 
 /** A document does not let itself be changed. */
 const stopped = ({ reason, documents, done }: ChangeRow) =>
   storeErrors.definition_refused({
-    message: `The documents could not all be changed: ${reason}. Correct this one and send the same again, or DELETE to take the change back.`,
+    message: `The documents could not all be changed: ${(reason ?? '').replace(/\.$/, '')}. Correct this one and send the same again, or DELETE to take the change back.`,
     details: { reason, documents, done },
   })
 
