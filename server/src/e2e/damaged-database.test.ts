@@ -61,10 +61,8 @@ test('a read of a damaged page fails alone, and /health and doctor tell of it', 
   assert.equal(doctor.code, 1)
   assert.match(doctor.output, /^fault +database file: .*damaged.*\n +.*docs\/backups\.md/m)
 
-  await damage(
-    file,
-    pagesOf(file, "pagetype <> 'overflow' and pageno > 1").filter((one) => one % 10 === 0),
-  )
+  // The first table that a start reads.
+  await damage(file, pagesOf(file, "name = 'sixwire_migrations'"))
   const started = await runProgram(t, ['start'], { folder, environment })
   assert.equal(started.code, 1)
   assert.match(
