@@ -1,5 +1,4 @@
-// Definitions of collections that somebody made to break the page: thousands of fields, circular relations, rules of 100 KB, names of
-// every alphabet.
+// Definitions that could break the page: thousands of fields, circular relations, rules of 100 KB, field names in many alphabets.
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 

@@ -1,4 +1,4 @@
-// What somebody does in the console who has no mouse.
+// Steps in the console by keyboard alone.
 import type { Page } from 'playwright-core'
 
 const TABS_MAX = 80

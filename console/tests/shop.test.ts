@@ -1,4 +1,4 @@
-// Somebody who writes no code makes a shop in the console, with the keyboard alone: collections, mail, a viewer, a sale, a refund,
+// A shop is made in the console without code, by keyboard alone: collections, mail, a viewer, a sale, a refund,
 // a customer's payments. Meanwhile a second administrator works at a second replica.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

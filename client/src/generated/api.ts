@@ -4042,6 +4042,7 @@ export interface Api {
   /** Create a note about a user */
   'POST /auth/users/:id/notes': {
     body: {
+      /** What the staff should know of this user. */
       text: string
     }
     reply: StaffNote

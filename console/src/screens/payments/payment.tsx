@@ -132,7 +132,7 @@ function Refunds({ of: one }: { of: PaymentDetails }) {
   return (
     <>
       <h3>Refunds</h3>
-      <table class="refunds">
+      <table class="amounts">
         <thead>
           <tr>
             <th scope="col" class="number">

@@ -27,7 +27,7 @@ export const Purchase = ({ of: { items, buyer, currency } }: { of: PaymentDetail
     {items && (
       <>
         <h3>Items</h3>
-        <table class="refunds">
+        <table class="amounts">
           <thead>
             <tr>
               <th scope="col">Item</th>

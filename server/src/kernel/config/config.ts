@@ -2,14 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 
-import type { TSchema } from 'typebox'
-
 import { COLOR } from '../../base/color.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { isLoopback } from '../../base/loopback.ts'
 import { networkFilter } from '../../base/ip-address.ts'
 import { isPrivateHost } from '../../base/private-host.ts'
-import { Type } from '../../base/schema.ts'
 import { isPlain } from './fields.ts'
 import type { PolicyName } from '../policy/policy.ts'
 import {
@@ -288,36 +285,6 @@ export const frameVariables: Readonly<
   ...Object.fromEntries(
     Object.entries(VARIABLES).map(([name, { key, parse: _, ...words }]) => [name, { option: key, ...words }]),
   ),
-}
-
-/** The settings that administrators may set while the server runs, with what a form needs to know of each. */
-export const FRAME_SETTABLE: Readonly<Record<string, TSchema>> = {
-  name: Type.String({
-    minLength: 1,
-    maxLength: 100,
-    pattern: '^[^\\x00-\\x1f\\x7f]*$',
-    description: 'The name of the application, in mails and pages.',
-  }),
-  color: Type.String({
-    pattern: COLOR,
-    description: 'The colour of the application, in the console and in buttons of mails: #3b4cf0.',
-  }),
-  appUrl: Type.String({ minLength: 1, maxLength: 2_000, description: VARIABLES['APP_URL']!.description }),
-  publicUrl: Type.String({
-    minLength: 1,
-    maxLength: 2_000,
-    description: VARIABLES['PUBLIC_URL']!.description,
-  }),
-  origins: Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
-    maxItems: 100,
-    description: VARIABLES['SIXWIRE_ORIGINS']!.description,
-  }),
-  rateLimits: Type.Boolean({ description: VARIABLES['SIXWIRE_RATE_LIMITS']!.description }),
-  auditDays: Type.Integer({
-    minimum: 1,
-    maximum: 36_500,
-    description: VARIABLES['SIXWIRE_AUDIT_DAYS']!.description,
-  }),
 }
 
 /** Set by `sixwire dev` for the server that it runs. */

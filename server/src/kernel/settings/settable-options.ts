@@ -1,13 +1,14 @@
 import type { TSchema } from 'typebox'
 
 import { Type } from '../../base/schema.ts'
-import { FRAME_SETTABLE, frameVariables, type Variables } from '../config/config.ts'
+import { frameVariables, type Variables } from '../config/config.ts'
 import { placeOf, type SettingPlace } from '../config/masked.ts'
 import { isPlain } from '../config/fields.ts'
 import { schemaAt, valueAt } from '../config/option-path.ts'
 import { isConfigured } from '../wire/options.ts'
 import { API_BASE, type WireProvider } from '../wire/provider-options.ts'
 import type { ConfiguredWire } from '../wire/wire.ts'
+import { FRAME_SETTABLE } from './frame-settable.ts'
 import type { StoredOptions } from './stored-settings.ts'
 
 /** An option that administrators may set while the server runs. */
@@ -60,7 +61,7 @@ export type Settable = {
   list(stored: StoredOptions): SettableOption[]
 }
 
-/** Stands for any name in a path of options: `providers.*`. */
+/** A wildcard in the path of an option, for any name: `providers.*`. */
 const ANY = '*'
 /** A name that an administrator gives: no path leads by it to what objects inherit. */
 const ENTRY_NAME = /^[a-z\d][a-z\d-]{0,99}$/i

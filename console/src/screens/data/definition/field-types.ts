@@ -122,7 +122,7 @@ export function typeOf({
   return shapes.find((type) => hasShape(schema, type)) ?? 'json'
 }
 
-/** Whether a value of the type has no input of its own: it is edited as any JSON. */
+/** Whether values of the type are edited as JSON. */
 export const isJson = (type: FieldType): boolean => ['json', 'object', 'objects'].includes(type)
 
 /** The details of a type that are keywords of its schema. */

@@ -312,6 +312,11 @@ eachEngine((engine) => {
       const refused = await change(app, admin, 0, idpa(app.url))
       assert.equal(codeOf(refused), 'SETTINGS_REFUSED')
       assert.match(refused.body.error.details.checks[0].check, /^auth: sign-in by /)
+      for (const [url, why] of [
+        [app.url, /^its discovery document cannot be read: the answer is HTTP 404/],
+        ['http://127.0.0.1:1', /^its discovery document cannot be read: .*(?:bad port|ECONNREFUSED)/],
+      ] as const)
+        assert.match((await change(app, admin, 0, idpa(url))).body.error.details.checks[0].fault, why)
       const issuer = await startOidcIssuer(t, {
         redirectUris: [`${app.url}/auth/idpa/callback`],
         clientId: 'shop',

@@ -53,9 +53,9 @@ export const noteEndpoints = ({ notes }: { notes: Notes }) => ({
         Type.Object(
           {
             text: Type.String({
-              minLength: 1,
               maxLength: TEXT_MAX,
               pattern: '\\S',
+              description: 'What the staff should know of this user.',
               examples: ['Called about order-1042: wants it sent to the new address.'],
             }),
           },

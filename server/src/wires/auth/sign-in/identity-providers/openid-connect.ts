@@ -80,7 +80,9 @@ export function createOpenidProvider(
     },
 
     async check() {
-      await configured()
+      await configured().catch((error: unknown) => {
+        throw new Error(`its discovery document cannot be read: ${reasonOf(error)}`, { cause: error })
+      })
     },
 
     async start({ redirectUri, state, nonce, codeChallenge }) {
@@ -121,6 +123,14 @@ export function createOpenidProvider(
       return refine ? refine(identity, { idToken, source, returned }) : identity
     },
   }
+}
+
+/** The library says that something went wrong; its innermost cause says what: `connect ECONNREFUSED 127.0.0.1:9`. */
+function reasonOf(error: unknown): string {
+  const { cause, message, code } = error as { cause?: unknown; message?: string; code?: string }
+  if (cause instanceof Error) return reasonOf(cause)
+  if (cause instanceof Response) return `the answer is HTTP ${cause.status}`
+  return message || code || 'it does not answer'
 }
 
 /** Many issuers tell the address only there. Of one source both are taken, the address and whether it is verified. */

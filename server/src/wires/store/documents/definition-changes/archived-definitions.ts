@@ -21,8 +21,8 @@ type Archived = { readonly id: string; readonly definition: string }
 export type ComparedDefinition = { name: string; here: 'none' | 'same' | 'other' }
 
 /**
- * What a backup does with definitions. A collection that has one here keeps it: whoever has closed a collection since must not
- * find it open after a restore. One that has none gets that of the archive, with the documents.
+ * The definitions of a backup: written into it, compared, restored. A restore keeps a definition that is in force here, so it
+ * opens no collection that was closed since the backup. A collection without one gets that of the archive, with its documents.
  */
 export function createArchivedDefinitions(
   { db, clock, audit }: Pick<WireContext, 'db' | 'clock' | 'audit'>,

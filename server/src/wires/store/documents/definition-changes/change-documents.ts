@@ -27,7 +27,7 @@ const LONGEST_REST_MS = 50
 /** A document cannot be changed. */
 export class UnchangeableDocument extends Error {}
 
-/** The change is in another state: somebody takes it back, or another process goes on with it. */
+/** The change has another state by now: it is being undone, or another process works on it. */
 const MOVED = errors.conflict({ message: 'The change of the documents goes on elsewhere.' })
 export const hasMoved = (error: unknown): boolean => error === MOVED
 
