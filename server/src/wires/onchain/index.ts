@@ -15,6 +15,7 @@ import { onchainExport } from './table-exports.ts'
 import { createConfirmations } from './transactions/confirmations.ts'
 import { createFees, type CurrentFees } from './transactions/fees.ts'
 import type { Submit } from './transactions/intent.ts'
+import { forgetOldDays } from './transactions/limits.ts'
 import { createNonceQueues } from './transactions/nonce-queue.ts'
 import { createReplacements } from './transactions/replacement.ts'
 import { createRevisions, type Revisions } from './transactions/revisions.ts'
@@ -24,6 +25,8 @@ import { createTransactions, type OnchainTransactions } from './transactions/tra
 import { LOCAL_KEYS_SEALED } from './wallets/local-keys.ts'
 import { createSigners, type Signers } from './wallets/signers.ts'
 import { createWallets, type Wallets } from './wallets/wallets.ts'
+
+const HOUR_MS = 3_600_000
 
 export { logsOf, quantity, type Block, type BlockTransaction, type EventLog } from './chains/blocks.ts'
 export { headOf } from './chains/chain.ts'
@@ -86,6 +89,7 @@ export const onchain = defineWire({
     const revisions = createRevisions(context, { chains, replacements, queues })
     const health = createHealth(context, { chains })
     const followers: Follower[] = [confirmations]
+    context.jobs.every('onchain.clean', HOUR_MS, () => forgetOldDays(context))
     const service: Onchain = {
       chains,
       tokens,

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../../base/bounded-map.ts'
 import { isoTime } from '../../../base/clock.ts'
 import { randomToken, sha256 } from '../../../base/crypto.ts'
 import { errors, invalid } from '../../../base/errors.ts'
@@ -17,6 +18,8 @@ const PREFIX = 'sk_'
 const NAME_MAX = 100
 // The last use is stored to the minute, so that a busy key writes once a minute, and no call waits for it.
 const LAST_USE_MS = 60_000
+/** Of so many keys a process knows when their last use was stored; the database knows of the others. */
+const KEYS_MAX = 10_000
 
 /** A service key as the operator sees it. The key itself is shown once, when it is created. */
 export type ServiceKey = {
@@ -200,7 +203,7 @@ async function revokeKey({ db, clock, audit, record }: Parts, id: string, actor:
 
 /** Stores when keys were used last, at most once a minute and key in each process. */
 function createLastUses({ db, clock, log }: Parts) {
-  const storedAt = new Map<string, number>()
+  const storedAt = new BoundedMap<string, number>(KEYS_MAX)
   const pending = new PendingPromises()
   return {
     store(id: string): void {

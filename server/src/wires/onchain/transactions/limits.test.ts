@@ -6,6 +6,7 @@ import { encodeFunctionData, getAddress, parseAbi, parseEther } from 'viem'
 import type { Address } from '../../../base/hex.ts'
 import { sql } from '../../../db/sql.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { until } from '../../../testing/until.ts'
 import { refusalOf, RECIPIENT, startSending, type Sending } from './submit.fixture.ts'
 
 const OTHER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
@@ -67,6 +68,12 @@ eachEngine((engine) => {
     await one.submit(await funded(), { on: 'per-wallet', value: parseEther('0.5') })
     clock.advance(86_400_000)
     await send(0, '0.7')
+    clock.advance(86_400_000)
+    // What was sent on a day is not read any more the day after, and deleted a day later.
+    await until(async () => (await spent('per-wallet')).length === 1)
+    assert.deepEqual(await spent('per-wallet'), [
+      { subject: `wallet ${signer.address}`, amount: String(parseEther('0.7')) },
+    ])
   })
 
   test('all wallets share the limit of a destination', async () => {

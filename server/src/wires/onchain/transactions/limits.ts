@@ -10,6 +10,7 @@ import { onchainErrors } from '../errors.ts'
 import type { Intent } from './intent.ts'
 
 const DAY_MS = 86_400_000
+const BATCH = 1_000
 
 /** Thrown by a batch if another process has counted something meanwhile: all is to be done again. */
 export const limitsMoved = errors.unavailable({ message: 'Another process counts against the same limits.' })
@@ -112,6 +113,18 @@ export async function readAllowance(
         )
       }),
   }
+}
+
+/** Deletes what was sent on days that are over, in batches. One more is kept, for processes whose clocks are behind. */
+export async function forgetOldDays({ db, clock }: Pick<WireContext, 'db' | 'clock'>): Promise<void> {
+  const yesterday = Math.floor(clock.now() / DAY_MS) - 1
+  for (let deleted = BATCH; deleted === BATCH;)
+    deleted = (
+      await db.write(sql`
+        delete from onchain_spent where (chain, subject, day) in (
+          select chain, subject, day from onchain_spent where day < ${yesterday} limit ${BATCH})
+        returning day`)
+    ).length
 }
 
 type Subject = readonly [subject: string, limit: string, allowed: bigint]
