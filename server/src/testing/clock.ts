@@ -71,8 +71,10 @@ function clockFrom(now: () => number, sinceStart: () => number): TestClock {
       if (signal?.aborted) return
       const { promise, resolve } = Promise.withResolvers<void>()
       const clear = wait(idle ? 'idle' : 'pause', ms, resolve)
-      signal?.addEventListener('abort', () => resolve(), { once: true })
+      const abort = () => resolve()
+      signal?.addEventListener('abort', abort, { once: true })
       await promise
+      signal?.removeEventListener('abort', abort)
       clear()
     },
     timer: (ms, call) => wait('limit', ms, call),
