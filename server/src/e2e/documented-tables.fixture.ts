@@ -12,18 +12,35 @@ export type DocumentedTables = {
   readonly deleted: string
   /** The longest time that it names, in milliseconds. */
   readonly keptMs: number | undefined
+  /** The most rows that it names as the newest ones, which are kept. */
+  readonly newest: number | undefined
   /** Whether some of it is never deleted. */
   readonly isKept: boolean
+  /** Whether it is deleted when the next row comes, and not by a job. */
+  readonly isLazy: boolean
 }
 
 export async function documentedTables(): Promise<DocumentedTables[]> {
   const [, section = ''] = SECTION.exec(await readFile(PAGE, 'utf8')) ?? []
   return section.split('\n').flatMap((line) => {
     const cells = line.split('|').map((cell) => cell.trim())
-    const tables = Array.from((cells[1] ?? '').matchAll(/`(\w+)`/g), ([, name]) => name!)
+    const tables = Array.from((cells[1] ?? '').matchAll(/`([a-z]+_\w+)`/g), ([, name]) => name!)
     if (tables.length === 0) return []
     const [writtenBy = '', deleted = ''] = cells.slice(4)
-    return [{ tables, writtenBy, deleted, keptMs: longestOf(deleted), isKept: /\bnever\b/.test(deleted) }]
+    const counts = Array.from(deleted.matchAll(/newest ([\d,]+)/g), ([, count]) =>
+      Number(count!.replaceAll(',', '')),
+    )
+    return [
+      {
+        tables,
+        writtenBy,
+        deleted,
+        keptMs: longestOf(deleted),
+        newest: counts.length === 0 ? undefined : Math.max(...counts),
+        isKept: /\bnever\b/.test(deleted),
+        isLazy: deleted.includes('when the next one'),
+      },
+    ]
   })
 }
 

@@ -28,7 +28,7 @@ import { PAY_TABLES } from './personal-tables.ts'
 import { payRoutes } from './routes.ts'
 import { PAY_EXPORT } from './table-exports.ts'
 import { paymentTimeline } from './administration/person-timeline.ts'
-import { paymentSeries } from './ledger/sums.ts'
+import { forgetSums, paymentSeries } from './ledger/sums.ts'
 import { createTransactionEvents, type TransactionEvents } from './ledger/transaction-events.ts'
 import { createTransactions, type Transactions } from './ledger/transactions.ts'
 import { createRechecks } from './operations/rechecks.ts'
@@ -117,7 +117,10 @@ export const pay = defineWire({
       listEvents: () => eventList.list(),
     }
     jobs.every('pay.handle-events', EVENTS_MS, () => providerEvents.handleDue())
-    jobs.every('pay.clean', HOUR_MS, () => providerEvents.forget())
+    jobs.every('pay.clean', HOUR_MS, async () => {
+      await providerEvents.forget()
+      await forgetSums(context)
+    })
 
     return {
       routes: payRoutes({

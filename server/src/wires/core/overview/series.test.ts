@@ -219,5 +219,18 @@ describe('what happened over time', () => {
         return row !== undefined && String(row.value) === documents.total
       })
     })
+
+    test('forgets sums of payments that no series has any more', async () => {
+      const quarterOf = (days: number) => Math.floor((app.clock.now() - days * 24 * HOUR_MS) / 900_000)
+      const [old, shown] = [quarterOf(182), quarterOf(180)]
+      for (const quarter of [old, shown])
+        await write(sql`
+          insert into pay_sums (kind, quarter, currency, exponent, limb, writer, amount)
+          values ('refunds', ${quarter}, 'JPY', 0, 0, 0, 1)`)
+      app.clock.advance(HOUR_MS)
+      const quarters = () => app.app.db.all(sql`select quarter from pay_sums where currency = 'JPY'`)
+      await until(async () => (await quarters()).length === 1)
+      assert.deepEqual(await quarters(), [{ quarter: shown }])
+    })
   })
 })

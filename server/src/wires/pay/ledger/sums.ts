@@ -1,10 +1,14 @@
+import type { Clock } from '../../../base/clock.ts'
 import { timeOfId } from '../../../base/ids.ts'
 import type { Database, Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import { slotsSql, unitsOf, type Series, type SlotValue } from '../../../kernel/wire/series.ts'
+import { SERIES_DAYS, slotsSql, unitsOf, type Series, type SlotValue } from '../../../kernel/wire/series.ts'
 import type { TransactionRow } from './transaction-rows.ts'
 
 const QUARTER_MS = 900_000
+const DAY_MS = 86_400_000
+/** Rows of one statement, so that no payment waits for long. */
+const BATCH = 1_000
 /** Rows of a sum, so that payments at the same time do not wait for one. */
 const WRITERS = 16
 /** Digits of a limb: sums of nine million of them fit 64 bits. */
@@ -58,6 +62,20 @@ export const paymentSeries = ({ db }: { db: Database }): Series[] => [
     read: (slots) => readSums(db, 'refunds', slots),
   },
 ]
+
+/** Deletes the sums that no series shows any more, in batches. */
+export async function forgetSums({ db, clock }: { db: Database; clock: Clock }): Promise<void> {
+  const before = Math.floor((clock.now() - SERIES_DAYS * DAY_MS) / QUARTER_MS)
+  for (const kind of KINDS)
+    for (let deleted = BATCH; deleted === BATCH;)
+      deleted = (
+        await db.write(sql`
+          delete from pay_sums where (kind, quarter, currency, exponent, limb, writer) in (
+            select kind, quarter, currency, exponent, limb, writer from pay_sums
+            where kind = ${kind} and quarter < ${before} order by quarter limit ${BATCH})
+          returning quarter`)
+      ).length
+}
 
 type SumRow = { slot: number; currency: string; exponent: number; limb: number; amount: string }
 
