@@ -146,8 +146,10 @@ function insteadOf(value: unknown): string {
 
 /** @throws StartError for a text that would be taken as it is, though a value of the caller is meant, or in another sense */
 function checkText(text: string, at: string, operator: string): void {
-  // There `$user` is a field, and what reads it refuses `$$user`.
-  if (operator === '$expr') return
+  if (operator === '$expr') {
+    if (isName(text)) throw new StartError(`${at}: ${text} cannot stand in $expr: ${PLACES}`)
+    return // `$user` is a field there.
+  }
   if (operator === '$regex' && /\$user\b/.test(text))
     throw new StartError(`${at}: a value of the caller cannot stand in a pattern: ${PLACES}`)
   // It would hold if any of the values is there.

@@ -49,7 +49,7 @@ function exactly(filter: FilterTree): Sql {
   if (filter.kind === 'field') return fieldExactly(sql`d.body`, filter.path, filter.test)
   if (filter.kind === 'expr') return comparisonExactly(sql`d.body`, filter)
   if (filter.kind === 'not') return sql`not ${exactly(filter.of)}`
-  if (filter.of.length === 0) return sql`true`
+  if (filter.of.length === 0) return sql.literal(String(filter.kind === 'and'))
   return sql`(${sql.join(filter.of.map(exactly), ` ${filter.kind} `)})`
 }
 
