@@ -44,9 +44,7 @@ function evaluate(document: Json, expression: Json): boolean {
     return isObject(side) && '$literal' in side ? side['$literal']! : side
   }) as [Value, Value]
   const missing = Number(right === MISSING) - Number(left === MISSING)
-  return COMPARED[operator]!(
-    left === MISSING || right === MISSING ? missing : compare(left as Json, right as Json),
-  )
+  return COMPARED[operator]!(left === MISSING || right === MISSING ? missing : compare(left, right))
 }
 
 /** Fields of the objects in an array are an array; arrays in an array have none. */
