@@ -150,6 +150,6 @@ export function* partsIn(part: FilterPart): Generator<FilterPart> {
 /** How many questions about fields a filter asks. */
 export function countConditions(filter: FilterTree): number {
   let conditions = 0
-  for (const { kind } of partsIn(filter)) if (kind === 'field' || kind === 'expr') conditions++
+  for (const { kind } of partsIn(filter)) conditions += kind === 'field' ? 1 : kind === 'expr' ? 2 : 0
   return conditions
 }
