@@ -178,9 +178,9 @@ someEngine((engine) => {
       // @ts-expect-error a title is text
       await books.update(others[0]!._id, { title: 7 })
       // @ts-expect-error a title is no number
-      await assert.rejects(books.patch(others[0]!._id, { $inc: { title: 7 } }))
+      await assert.rejects(books.patch(others[1]!._id, { $inc: { title: 7 } }))
       // @ts-expect-error no such operator
-      await assert.rejects(books.patch(others[0]!._id, { $bit: { year: 7 } }))
+      await assert.rejects(books.patch(others[1]!._id, { $bit: { year: 7 } }))
     })
 
     test('changes a document only if it is as it was read', async () => {
