@@ -159,6 +159,10 @@ someEngine((engine) => {
       const patched = await books.patch(momo._id, { author: { born: null }, year: null })
       assert.deepEqual(patched.author, { name: 'Ende' })
       assert.equal('year' in patched, false)
+      const operated = await books.patch(momo._id, { $max: { year: 1973 }, $set: { 'author.born': 1929 } })
+      assert.deepEqual([operated.year, operated.author], [1973, { name: 'Ende', born: 1929 }])
+      const filter = { $expr: { $gt: ['$author.born', 1900] }, year: { $bitsAllSet: [0] } } as const
+      assert.deepEqual((await books.list({ filter })).data, [operated])
       const headers = { 'if-match': '"1"' }
       await assert.rejects(books.remove(momo._id, { headers }), { code: 'PRECONDITION_FAILED' })
       let removed: Response | undefined
@@ -173,6 +177,10 @@ someEngine((engine) => {
       await books.list({ filter: { pages: 7 } })
       // @ts-expect-error a title is text
       await books.update(others[0]!._id, { title: 7 })
+      // @ts-expect-error a title is no number
+      await assert.rejects(books.patch(others[1]!._id, { $inc: { title: 7 } }))
+      // @ts-expect-error no such operator
+      await assert.rejects(books.patch(others[1]!._id, { $bit: { year: 7 } }))
     })
 
     test('changes a document only if it is as it was read', async () => {

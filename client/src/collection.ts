@@ -30,13 +30,29 @@ type Operators<V> = {
   $elemMatch?: object
   $size?: number
   $mod?: readonly [divisor: number, remainder: number]
+  $bitsAllSet?: Bits
+  $bitsAllClear?: Bits
+  $bitsAnySet?: Bits
+  $bitsAnyClear?: Bits
   $not?: Operators<V> | { $regex: string; $options?: string }
 }
+
+/** A mask, or the positions of bits: the lowest is 0. */
+type Bits = number | readonly number[]
+
+type Comparison = '$eq' | '$ne' | '$gt' | '$gte' | '$lt' | '$lte'
+/** A comparison of a field, such as `'$spent'`, with another one or with a value. */
+type Expression = { [O in Comparison]?: readonly [left: unknown, right: unknown] }
 
 /** A MongoDB query filter. A dotted path may compare with anything. */
 export type Filter<T> = { [K in keyof Stored<T>]?: Operand<Stored<T>[K]> | Operators<Stored<T>[K]> } & {
   [path: `${string}.${string}`]: unknown
-} & { $and?: readonly Filter<T>[]; $or?: readonly Filter<T>[]; $nor?: readonly Filter<T>[] }
+} & {
+  $and?: readonly Filter<T>[]
+  $or?: readonly Filter<T>[]
+  $nor?: readonly Filter<T>[]
+  $expr?: Expression
+}
 
 type Path<T> = (keyof Stored<T> & string) | `${string}.${string}`
 type SortField<T> = Path<T> | `-${Path<T>}`
@@ -111,6 +127,40 @@ type PatchOf<V> = V extends readonly unknown[] ? V : V extends object ? Patch<V>
 /** A JSON Merge Patch (RFC 7396): null removes a field, at any depth. */
 export type Patch<T> = { [K in keyof T]?: PatchOf<T[K]> | null }
 
+/** Operands by fields. A dotted path takes any. */
+type Operands<T, V = unknown> = { [K in keyof T]?: V } & { [path: `${string}.${string}`]: unknown }
+type ValuesOf<T> = Partial<T> & { [path: `${string}.${string}`]: unknown }
+type OfType<T, V> = { [K in keyof T as NonNullable<T[K]> extends V ? K : never]: NonNullable<T[K]> }
+type Numbers<T> = Operands<OfType<T, number>, number>
+type Arrays<T> = OfType<T, readonly unknown[]>
+type Added<T, Modifiers> = {
+  [K in keyof Arrays<T>]?: Element<Arrays<T>[K]> | ({ $each: readonly Element<Arrays<T>[K]>[] } & Modifiers)
+} & { [path: `${string}.${string}`]: unknown }
+type Direction = 1 | -1
+
+/** MongoDB's update operators: https://www.mongodb.com/docs/manual/reference/operator/update/ */
+export type UpdateOperators<T> = {
+  $set?: ValuesOf<T>
+  /** Sets only in a document that the update creates. */
+  $setOnInsert?: ValuesOf<T>
+  $unset?: Operands<T>
+  $inc?: Numbers<T>
+  $mul?: Numbers<T>
+  $min?: ValuesOf<T>
+  $max?: ValuesOf<T>
+  /** Sets the time, as text in ISO 8601. */
+  $currentDate?: Operands<T, true | { $type: 'date' }>
+  $push?: Added<T, { $position?: number; $slice?: number; $sort?: Direction | { [path: string]: Direction } }>
+  $addToSet?: Added<T, unknown>
+  /** Removes the last element, or with -1 the first. */
+  $pop?: Operands<Arrays<T>, Direction>
+  /** Removes elements that are equal to a value, or match a filter. */
+  $pull?: Operands<Arrays<T>>
+  $pullAll?: Operands<Arrays<T>, readonly unknown[]>
+  /** New names by old ones. */
+  $rename?: Operands<T, string>
+}
+
 /** What a change takes beside it. */
 export type ChangeOptions<T> = CallOptions & {
   /**
@@ -167,7 +217,8 @@ export type Collection<T extends object, FileField extends string = string> = {
   update(id: string, changes: Partial<T>, options?: ChangeOptions<T>): Promise<Stored<T>>
   /** Likewise, or creates the document if there is none with this id. It is for those who may send an `_id`. */
   upsert(id: string, document: T, options?: CallOptions): Promise<Stored<T>>
-  patch(id: string, patch: Patch<T>, options?: ChangeOptions<T>): Promise<Stored<T>>
+  /** Merges what is given, at any depth, or applies update operators: each is atomic. */
+  patch(id: string, patch: Patch<T> | UpdateOperators<T>, options?: ChangeOptions<T>): Promise<Stored<T>>
   remove(id: string, options?: ChangeOptions<T>): Promise<void>
   /**
    * Calls the handlers with each change, after any loss of the connection too, until it is closed.

@@ -18,7 +18,15 @@ export type {
 } from './auth-types.ts'
 export { CallError, isError, type ChallengeDetails, type SecondFactorKind } from './call-error.ts'
 export { createClient, type TryResult, type Client, type ClientOptions } from './client.ts'
-export type { Collection, DocumentGroup, DocumentPage, Filter, Patch, Stored } from './collection.ts'
+export type {
+  Collection,
+  DocumentGroup,
+  DocumentPage,
+  Filter,
+  Patch,
+  Stored,
+  UpdateOperators,
+} from './collection.ts'
 export type { CallOptions, CallCode, CallInput, KeyOf, CallReply } from './route-types.ts'
 export type { ChangeHandlers, ChangeResetReason } from './handlers.ts'
 export type { Live, ClientWatch } from './watch.ts'

@@ -5013,7 +5013,7 @@ export interface Api {
       offset?: number | undefined
       /** Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first; of a search, $score: the best first. */
       sort?: string | undefined
-      /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex and $elemMatch; dotted paths are allowed. */
+      /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex, $elemMatch and $expr; dotted paths are allowed. */
       filter?: string | undefined
       /** Words that documents must have in the fields that the collection declares for it: all of them, "a phrase", -word for one that must be missing, word* for its beginning. Sorted by $score unless sort says otherwise. */
       search?: string | undefined
@@ -5071,7 +5071,7 @@ export interface Api {
       offset?: number | undefined
       /** Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first; of a search, $score: the best first. */
       sort?: string | undefined
-      /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex and $elemMatch; dotted paths are allowed. */
+      /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex, $elemMatch and $expr; dotted paths are allowed. */
       filter?: string | undefined
       /** Words that documents must have in the fields that the collection declares for it: all of them, "a phrase", -word for one that must be missing, word* for its beginning. Sorted by $score unless sort says otherwise. */
       search?: string | undefined
@@ -5102,7 +5102,7 @@ export interface Api {
       max?: string | undefined
       /** The number of different values, without null. Fields joined by commas; dotted paths are allowed. */
       distinct?: string | undefined
-      /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex and $elemMatch; dotted paths are allowed. */
+      /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex, $elemMatch and $expr; dotted paths are allowed. */
       filter?: string | undefined
       /** Words that documents must have in the fields that the collection declares for it: all of them, "a phrase", -word for one that must be missing, word* for its beginning. Sorted by $score unless sort says otherwise. */
       search?: string | undefined
@@ -5129,7 +5129,7 @@ export interface Api {
       /** Only documents of this account or service key. */
       owner?: string | undefined
       action: 'delete' | 'set' | 'unset'
-      /** With set: values by dotted paths, as $set of a PATCH. */
+      /** With set: values by dotted paths, as $set of a PATCH; lines.$.price is of the first element that the filter matches. */
       set?: Record<string, unknown> | undefined
       /** With unset: the dotted paths of the fields to remove. */
       unset?: string[] | undefined
@@ -5149,7 +5149,7 @@ export interface Api {
     query: {
       /** ndjson: a document of JSON on each line; an import also takes an array of them, and values of MongoDB Extended JSON. csv: a table with headings; what is neither text nor a number is JSON in its cell. */
       format?: 'ndjson' | 'csv' | undefined
-      /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex and $elemMatch; dotted paths are allowed. */
+      /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex, $elemMatch and $expr; dotted paths are allowed. */
       filter?: string | undefined
       /** Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first; of a search, $score: the best first. */
       sort?: string | undefined

@@ -67,9 +67,9 @@ describe('a rule', () => {
     [() => true, "read: must be a filter, such as { members: '$$user._id' }"],
     [
       { n: { $greater: 1 } },
-      'read.n.$greater: The operator "$greater" is not supported here; these are: $eq $ne $gt $gte $lt $lte $in $nin $not $exists $type $regex $options $all $elemMatch $size $mod.',
+      'read.n.$greater: The operator "$greater" is not supported here; these are: $eq $ne $gt $gte $lt $lte $in $nin $not $exists $type $regex $options $all $elemMatch $size $mod $bitsAllSet $bitsAllClear $bitsAnySet $bitsAnyClear.',
     ],
-    [{ $xor: [] }, 'read.$xor: The operator "$xor" is not supported here; these are: $and $or $nor.'],
+    [{ $xor: [] }, 'read.$xor: The operator "$xor" is not supported here; these are: $and $or $nor $expr.'],
     [{ n: { $in: 'a' } }, 'read.n.$in: Give an array of values.'],
     [
       { until: { $gt: new Date(0) } },
@@ -109,6 +109,10 @@ describe('a value of the caller in a rule', () => {
       `read.name.$regex: a value of the caller cannot stand in a pattern: ${PLACES}`,
     ],
     [{ n: { $gt: '$$user._id' } }, `read: $$user._id cannot stand in a comparison: ${PLACES}`],
+    [
+      { $expr: { $eq: ['$author', '$$user._id'] } },
+      `read.$expr.$eq.1: $$user._id cannot stand in $expr: ${PLACES}`,
+    ],
     [{ author: { id: '$$user._id' } }, `read: $$user._id cannot stand in an object or list: ${PLACES}`],
     [{ $or: [{ authors: ['$$user._id'] }] }, `read: $$user._id cannot stand in an object or list: ${PLACES}`],
     [

@@ -395,7 +395,7 @@ export function documentEndpoints({
         ...CHANGE,
         summary: 'Patch a document',
         description:
-          'Applies a JSON Merge Patch (RFC 7396): null removes a field, at any depth, and an object changes the fields that it names. Or MongoDB’s update operators, if all names begin with $: $set, $unset, $inc, $push, $addToSet and $pull.',
+          'Applies a JSON Merge Patch (RFC 7396): null removes a field, at any depth, and an object changes the fields that it names. Or MongoDB’s update operators, if all names begin with $: $set, $setOnInsert, $unset, $inc, $mul, $min, $max, $currentDate, $push, $addToSet, $pop, $pull, $pullAll and $rename; $[] in a path is each element of an array.',
         body: json(Fields, { contentTypes: ['application/merge-patch+json'] }),
       },
       (call) =>

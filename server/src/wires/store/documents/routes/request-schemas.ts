@@ -132,7 +132,7 @@ export const Page = {
   filter: Type.Optional(
     Type.String({
       description:
-        'A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex and $elemMatch; dotted paths are allowed.',
+        'A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex, $elemMatch and $expr; dotted paths are allowed.',
       examples: ['{"year":{"$lt":2000}}'],
     }),
   ),

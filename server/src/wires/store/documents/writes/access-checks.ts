@@ -9,6 +9,7 @@ import {
 } from '../language/document-json.ts'
 import { refuseChanges, refuseValues, withoutConcealed } from '../language/fields/protection.ts'
 import { concealedIn, viewOf } from '../language/fields/view.ts'
+import type { UpdateContext } from '../language/operators/field-change.ts'
 import type { Json } from '../language/query/filter.ts'
 import type { Path } from '../language/query/path.ts'
 import type { Action } from '../language/rules/audience.ts'
@@ -54,7 +55,7 @@ export type Protected = {
  *
  * @throws VALIDATION_ERROR where it names what is protected, or does not fit the document
  */
-export type ApplyChange = (fields: Fields, fixed: Protected) => Fields
+export type ApplyChange = (fields: Fields, fixed: Protected, context: UpdateContext) => Fields
 
 /** A document with the fields of the server, as rules and hooks see it. */
 export const documentOf = (service: ServiceFields, fields: Fields): Fields & ServiceFields => ({
@@ -110,11 +111,16 @@ export function checkStored(
  *
  * @throws VALIDATION_ERROR for a protected field, or for a change that does not fit the document
  */
-export function changeFields(request: AccessRequest, document: DecidedDocument, apply: ApplyChange): Fields {
+export function changeFields(
+  request: AccessRequest,
+  document: DecidedDocument,
+  apply: ApplyChange,
+  context: UpdateContext,
+): Fields {
   request.enter?.('fields')
   const { fields } = document
   const fixed = protectedFields(request, document)
-  const changed = withoutServiceFields(apply(fields, fixed))
+  const changed = withoutServiceFields(apply(fields, fixed, context))
   refuseChanges(fields, changed, [...fixed.concealed, ...fixed.readOnly])
   return changed
 }

@@ -80,7 +80,7 @@ async function attemptChange(
   const { owner } = old
   const stored = { service, fields, owner }
   checkStored(request, 'update', stored, { version: old.version, expected })
-  const sent = changeFields(request, stored, apply)
+  const sent = changeFields(request, stored, apply, { isInsert: false, now: isoTime(clock.now()) })
   const before = documentOf(service, fields)
   const filterIssues = (issues: readonly Issue[]) => visibleIssues(request, stored, issues)
   const next = withoutServiceFields(

@@ -4,6 +4,7 @@ import { mergePatch } from './merge-patch.ts'
 import { applyOperators } from '../language/operators/apply-operators.ts'
 import { isOperatorPatch, parseOperators } from '../language/operators/operators.ts'
 import { refuseConcealed } from '../language/operators/protected-paths.ts'
+import type { FilterTree } from '../language/query/filter.ts'
 import type { ApplyChange, Protected } from './access-checks.ts'
 
 /** What a PUT does: it sets the given top-level fields. */
@@ -21,15 +22,16 @@ export const replaceBy =
 /**
  * What a PATCH does: it applies a merge patch, or MongoDB's update operators if all names begin with `$`.
  *
+ * @param filter by which the documents are found, for the position `$` in paths; undefined if they are named by their ids
  * @throws VALIDATION_ERROR
  */
-export function patchBy(body: Fields): ApplyChange {
+export function patchBy(body: Fields, filter?: FilterTree): ApplyChange {
   const sent = withoutServiceFields(body)
   if (!isOperatorPatch(sent)) return (fields, fixed) => mergePatch(fields, sendable(sent, fixed))
-  const operators = parseOperators(sent)
-  return (fields, { concealed }) => {
+  const operators = parseOperators(sent, '/body', filter)
+  return (fields, { concealed }, context) => {
     refuseConcealed(operators, concealed)
-    return applyOperators(fields, operators)
+    return applyOperators(fields, operators, context)
   }
 }
 

@@ -153,6 +153,59 @@ eachEngine((engine) => {
     assert.equal((await ask('PATCH', `free/${id}`, { $set: { more: 'x'.repeat(20_000) } })).status, 413)
   })
 
+  test('every operator is atomic: nothing is lost of two writers at two replicas', async () => {
+    const started = Date.now()
+    const each = 10
+    const id = await made('free', {
+      product: 1,
+      low: 0,
+      high: 0,
+      popped: Array.from({ length: 3 * each }, (_, i) => i),
+      pulled: Array.from({ length: 3 * each }, (_, i) => i),
+      elements: [0, { n: 0 }],
+      old: 'name',
+    })
+    const patchOf = (writer: number, i: number) => ({
+      $mul: { product: 2 },
+      $min: { low: -(writer * each + i) },
+      $max: { high: writer * each + i },
+      $pop: { popped: i % 2 === 0 ? 1 : -1 },
+      $pullAll: { pulled: [writer * each + i] },
+      $inc: { 'elements.$[].n': 1 },
+      $rename: { old: `new${writer}` },
+      $currentDate: { [`at${writer}`]: true },
+      $setOnInsert: { created: true },
+    })
+    assert.deepEqual(pathsOf(await ask('PATCH', `free/${id}`, patchOf(0, 0))), ['/body/$inc/elements.$[].n'])
+    assert.equal((await ask('PATCH', `free/${id}`, { $set: { 'elements.0': {} } })).status, 200)
+    const answers = await Promise.all(
+      Array.from({ length: 2 * each }, (_, i) =>
+        ask('PATCH', `free/${id}`, patchOf(i % 2, i >> 1), ann, i % 2 === 0 ? app : replica),
+      ),
+    )
+    for (const { status, text } of answers) assert.equal(status, 200, text)
+    const { new0, new1, at0, at1, _id, createdAt, updatedAt, ...document } = (await ask('GET', `free/${id}`))
+      .body
+    assert.deepEqual([_id, createdAt < updatedAt], [id, true])
+    assert.deepEqual(document, {
+      product: 2 ** (2 * each),
+      low: 1 - 2 * each,
+      high: 2 * each - 1,
+      popped: Array.from({ length: each }, (_, i) => each + i),
+      pulled: Array.from({ length: each }, (_, i) => 2 * each + i),
+      elements: [{ n: 2 * each }, { n: 2 * each }],
+    })
+    // The first of them took it.
+    assert.deepEqual(
+      [new0, new1].filter((name) => name !== undefined),
+      ['name'],
+    )
+    for (const at of [at0, at1]) {
+      assert.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+      assert.ok(Date.parse(at) >= started)
+    }
+  })
+
   test('operators write, compare and sort by nothing that is not shown', async () => {
     const lines = [
       { sku: 'a', margin: 1 },
@@ -173,6 +226,18 @@ eachEngine((engine) => {
       [{ $pull: { lines: { margin: { $gt: 1 } } } }, '/body/$pull/lines'],
       [{ $pull: { lines: { sku: 'a' } } }, '/body/$pull/lines'],
       [{ $addToSet: { lines: { sku: 'a' } } }, '/body/$addToSet/lines'],
+      [{ $pullAll: { lines: [{ sku: 'a' }] } }, '/body/$pullAll/lines'],
+      [{ $min: { cost: 9 } }, '/body/$min/cost'],
+      [{ $mul: { 'lines.$[].margin': 1 } }, '/body/$mul/lines.$[].margin'],
+      [{ $max: { 'lines.$[]': { margin: 1 } } }, '/body/$max/lines.$[]'],
+      [{ $set: { 'lines.$[]': { margin: 1 } } }, '/body/$set/lines.$[]/margin'],
+      [{ $setOnInsert: { cost: 5 } }, '/body/$setOnInsert/cost'],
+      [{ $rename: { cost: 'tags' } }, '/body/$rename/cost'],
+      [{ $rename: { tags: 'cost' } }, '/body/$rename/tags'],
+      [{ $rename: { lines: 'tags' } }, '/body/$rename/lines'],
+      [{ $rename: { tags: 'lines' } }, '/body/$rename/tags'],
+      [{ $pop: { lines: 1 } }, '/body/lines/margin'],
+      [{ $rename: { status: 'tags' } }, '/body/status'],
       [{ $set: { 'lines.0': { sku: 'a' } } }, '/body/lines/margin'],
       [{ $push: { lines: { $each: [{ sku: 'c' }], $position: 0 } } }, '/body/lines/margin'],
       [{ $unset: { lines: '' } }, '/body/lines/margin'],

@@ -33,8 +33,9 @@ export function parseValuePath(text: unknown, at: string): Path {
   return path
 }
 
-/** A path without the parts that may be indexes in arrays. */
-export const withoutIndexes = (path: Path): Path => path.filter((part) => indexOf(part) === -1)
+/** A path without the parts that may be indexes in arrays, and those that stand for some, such as `$[]`. */
+export const withoutIndexes = (path: Path): Path =>
+  path.filter((part) => indexOf(part) === -1 && !part.startsWith('$'))
 
 /** Whether a path is another one or leads to something inside of it; neither has numeric parts. */
 export const isInside = (path: Path, other: Path): boolean =>

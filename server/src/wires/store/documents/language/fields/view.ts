@@ -101,11 +101,13 @@ export function checkValues(
   use: string,
 ): void {
   if (view === undefined) return
-  for (const path of paths) {
-    const own = withoutIndexes(path)
-    // A whole object or array is compared with all that is inside of it.
-    if (view.concealed.some((one) => isInside(own, one) || isInside(one, own))) throw refused(at, path, use)
-  }
+  for (const path of paths) if (holdsConcealed(path, view.concealed)) throw refused(at, path, use)
+}
+
+/** Whether a value is, or holds, a field that is concealed: a whole object or array compares by all that is inside of it. */
+function holdsConcealed(path: Path, concealed: readonly Path[]): boolean {
+  const own = withoutIndexes(path)
+  return concealed.some((one) => isInside(own, one) || isInside(one, own))
 }
 
 /** @throws VALIDATION_ERROR at `/query/fields` */
@@ -129,8 +131,11 @@ const refused = (at: string, path: Path, use: string) =>
 /** The paths by which a filter asks for a concealed field, or compares something that holds one. */
 function* faultsIn(filter: FilterTree, outer: Path, concealed: readonly Path[]): Generator<Path> {
   if (filter.kind === 'not') yield* faultsIn(filter.of, outer, concealed)
-  else if (filter.kind !== 'field') for (const one of filter.of) yield* faultsIn(one, outer, concealed)
-  else {
+  else if ('of' in filter) for (const one of filter.of) yield* faultsIn(one, outer, concealed)
+  else if (filter.kind === 'expr') {
+    for (const side of [filter, filter.to])
+      if ('path' in side && holdsConcealed(side.path, concealed)) yield side.path
+  } else {
     const whole = [...outer, ...filter.path]
     const path = withoutIndexes(whole)
     if (concealed.some((one) => isInside(path, one))) yield whole

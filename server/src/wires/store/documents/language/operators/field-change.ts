@@ -1,5 +1,5 @@
 import { invalid, type ApiError } from '../../../../../base/errors.ts'
-import type { Json } from '../query/filter.ts'
+import type { Json, JsonObject } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
 
 /** What one operator does at one path. */
@@ -9,15 +9,29 @@ export type FieldChange = {
   readonly at: string
   readonly operator: string
   readonly operand: Json
+  /** What it adds to a document at most, for each element that a position stands for. */
+  readonly bytes: number
   /**
    * The new value of the old one; `undefined` is a missing field, before and after. Never changes the old value.
    *
    * @throws VALIDATION_ERROR if the operator does not fit the old value
    */
   readonly apply: Apply
+  /** Tells the index in the place of the position `$`, if the path has one. */
+  readonly matched?: ((fields: JsonObject) => number) | undefined
+  /** Both paths of a `$rename`: it is two changes. */
+  readonly renames?: { readonly from: Path; readonly to: Path }
 }
 
-export type Apply = (old: Json | undefined) => Json | undefined
+/** What an operator may depend on beside the value. */
+export type UpdateContext = {
+  /** Whether the document is created by this update: then `$setOnInsert` sets. */
+  readonly isInsert: boolean
+  /** The time for `$currentDate`: ISO 8601, UTC, with milliseconds. */
+  readonly now: string
+}
+
+export type Apply = (old: Json | undefined, context: UpdateContext) => Json | undefined
 
 /**
  * Reads an operand.

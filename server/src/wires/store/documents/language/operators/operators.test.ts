@@ -3,12 +3,15 @@ import { describe, test } from 'node:test'
 import { ApiError, type Issue } from '../../../../../base/errors.ts'
 import type { Fields } from '../document-json.ts'
 import { applyOperators } from './apply-operators.ts'
+import { parseFilter } from '../query/parse-filter.ts'
 import { isOperatorPatch, parseOperators } from './operators.ts'
 
+const NOW = '2026-12-01T09:20:20.000Z'
+
 /** As JSON, in which the order of fields counts. */
-const patched = (document: Fields, body: Fields): string => {
+const patched = (document: Fields, body: Fields, isInsert = false): string => {
   const before = structuredClone(document)
-  const result = applyOperators(document, parseOperators(body))
+  const result = applyOperators(document, parseOperators(body), { isInsert, now: NOW })
   assert.deepEqual(document, before)
   return JSON.stringify(result)
 }
@@ -211,6 +214,110 @@ describe('a patch changes a document as in MongoDB', () => {
     ],
     ['$pull of every object', { a: [1, {}, { b: 1 }, []] }, { $pull: { a: {} } }, { a: [1, []] }],
     ['$pull from what is missing', { a: [] }, { $pull: { b: 1, 'c.d': 1, 'a.3': 1 } }, { a: [] }],
+    ['$min takes a smaller value', { a: 5, b: 1 }, { $min: { a: 3, b: 3 } }, { a: 3, b: 1 }],
+    ['$max takes a larger value', { a: 5, b: 1 }, { $max: { a: 3, b: 3 } }, { a: 5, b: 3 }],
+    ['$min and $max of a missing field', {}, { $min: { 'a.b': 9 }, $max: { c: -9 } }, { a: { b: 9 }, c: -9 }],
+    [
+      '$min compares by type: null, numbers, text, objects, arrays, booleans',
+      { a: 5, b: 'x', c: {}, d: [], e: false, f: null },
+      { $min: { a: null, b: 9, c: 'z', d: { x: 9 }, e: [9], f: -9 } },
+      { a: null, b: 9, c: 'z', d: { x: 9 }, e: [9], f: null },
+    ],
+    [
+      '$max compares by type',
+      { a: null, b: 5, c: 'x', d: { x: 9 }, e: [9], f: false },
+      { $max: { a: -9, b: '', c: {}, d: [], e: false, f: true } },
+      { a: -9, b: '', c: {}, d: [], e: false, f: true },
+    ],
+    [
+      '$max compares objects by types, names and values of their fields, and arrays as a whole',
+      { a: { x: 1, y: 2 }, b: [1, 2, 3], c: '2026-01-02' },
+      { $max: { a: { x: 1, z: 0 }, b: [1, 3], c: '2026-01-10' } },
+      { a: { x: 1, z: 0 }, b: [1, 3], c: '2026-01-10' },
+    ],
+    ['$min of an equal value', { a: 0 }, { $min: { a: -0 } }, { a: 0 }],
+    [
+      '$mul',
+      { a: 3, b: { c: 2.5 }, d: 2 },
+      { $mul: { a: -2, 'b.c': 4, d: 0.5 } },
+      { a: -6, b: { c: 10 }, d: 1 },
+    ],
+    ['$mul of a missing field is 0', {}, { $mul: { 'a.b': 5, c: -1.5 } }, { a: { b: 0 }, c: 0 }],
+    ['$mul of a fraction beyond 2^53', { a: 0.1 }, { $mul: { a: 1e300 } }, { a: 1e299 }],
+    ['$pop of the last', { a: [8, 9, 10] }, { $pop: { a: 1 } }, { a: [8, 9] }],
+    ['$pop of the first', { a: { b: [8, 9, 10] } }, { $pop: { 'a.b': -1 } }, { a: { b: [9, 10] } }],
+    ['$pop of none', { a: [], b: [1] }, { $pop: { a: 1, b: -1 } }, { a: [], b: [] }],
+    ['$pop from what is missing', { a: [] }, { $pop: { b: 1, 'c.d': 1, 'a.3': -1 } }, { a: [] }],
+    ['$pullAll of values', { a: [0, 2, 5, 5, 1, 0] }, { $pullAll: { a: [0, 5] } }, { a: [2, 1] }],
+    [
+      '$pullAll compares objects and arrays as a whole, with the order of their fields',
+      { a: [{ x: 1, y: 2 }, { y: 2, x: 1 }, { x: 1 }, [1], 1, null] },
+      { $pullAll: { a: [{ x: 1, y: 2 }, [1], null] } },
+      { a: [{ y: 2, x: 1 }, { x: 1 }, 1] },
+    ],
+    ['$pullAll takes no conditions', { a: [9, { $gt: 5 }] }, { $pullAll: { a: [{ $gt: 5 }] } }, { a: [9] }],
+    ['$pullAll from what is missing', {}, { $pullAll: { a: [1], 'b.c': [] } }, {}],
+    ['$rename', { a: 1, b: 2 }, { $rename: { a: 'c' } }, { b: 2, c: 1 }],
+    ['$rename over another field', { a: 1, b: 2, c: 3 }, { $rename: { c: 'a' } }, { a: 3, b: 2 }],
+    [
+      '$rename into and out of objects',
+      { a: { b: 1, c: 2 }, d: 3 },
+      { $rename: { 'a.b': 'x.y', d: 'a.d' } },
+      { a: { c: 2, d: 3 }, x: { y: 1 } },
+    ],
+    ['$rename of an array', { a: [1], b: [2] }, { $rename: { a: 'b' } }, { b: [1] }],
+    ['$rename of what is missing', { b: 1 }, { $rename: { a: 'b', 'x.y': 'b2' } }, { b: 1 }],
+    ['$rename of an element that is missing', { a: [1] }, { $rename: { 'a.1.b': 'c' } }, { a: [1] }],
+    ['several $rename at once', { a: 1, b: 2 }, { $rename: { a: 'c', b: 'd' } }, { c: 1, d: 2 }],
+    [
+      '$currentDate sets the time as text',
+      { a: 'x' },
+      { $currentDate: { a: true, 'b.c': { $type: 'date' } } },
+      { a: NOW, b: { c: NOW } },
+    ],
+    [
+      '$setOnInsert of a document that is there',
+      { a: 'x' },
+      { $setOnInsert: { 'a.b': 2, c: 1 } },
+      { a: 'x' },
+    ],
+    ['$[] of values', { a: [1, 2] }, { $inc: { 'a.$[]': 10 } }, { a: [11, 12] }],
+    [
+      '$[] of fields, of which several change',
+      { a: [{ b: 1 }, { b: 2, c: 0 }] },
+      { $mul: { 'a.$[].b': 3 }, $set: { 'a.$[].c': 1 }, $unset: { 'a.$[].d': 1 } },
+      {
+        a: [
+          { b: 3, c: 1 },
+          { b: 6, c: 1 },
+        ],
+      },
+    ],
+    [
+      '$[] of arrays in arrays',
+      { a: [[1], [], [2, 3]] },
+      { $max: { 'a.$[].$[]': 2 } },
+      { a: [[2], [], [2, 3]] },
+    ],
+    ['$[] of no elements', { a: [] }, { $set: { 'a.$[].b': 1 } }, { a: [] }],
+    ['$[] with $unset makes null', { a: [1, 2] }, { $unset: { 'a.$[]': 1 } }, { a: [null, null] }],
+    [
+      '$[] and an index behind it',
+      { a: [[1], [2]] },
+      { $set: { 'a.$[].1': 0 } },
+      {
+        a: [
+          [1, 0],
+          [2, 0],
+        ],
+      },
+    ],
+    [
+      '$[] with $push',
+      { a: [{ b: [1] }, {}] },
+      { $push: { 'a.$[].b': 2 } },
+      { a: [{ b: [1, 2] }, { b: [2] }] },
+    ],
   ]
   for (const [why, document, patch, result] of cases) {
     test(why, () => {
@@ -219,14 +326,15 @@ describe('a patch changes a document as in MongoDB', () => {
   }
 })
 
+const deep = Array(63).fill('a').join('.')
+
 describe('a patch is refused where its fault is', () => {
-  const deep = Array(63).fill('a').join('.')
   const cases: [why: string, patch: Fields, path: string, message: RegExp][] = [
     [
       'another operator',
-      { $rename: { a: 'b' } },
-      '/$rename',
-      /"\$rename".*: \$set \$unset \$inc \$push \$addToSet \$pull\.$/,
+      { $bit: { a: { and: 1 } } },
+      '/$bit',
+      /"\$bit".*: \$set \$setOnInsert \$unset \$inc \$mul .* \$pullAll \$rename\.$/,
     ],
     ['an inherited name', { $constructor: {} }, '/$constructor', /not supported/],
     ['an operand that is no object', { $set: [1] }, '/$set', /\$set takes an object/],
@@ -239,9 +347,30 @@ describe('a patch is refused where its fault is', () => {
       /\$push of "a\.b"/,
     ],
     ['a path twice', { $inc: { 'a/b': 1 }, $set: { 'a/b': 2 } }, '/$set/a~1b', /\$inc of "a\/b"/],
-    ['the matched element', { $set: { 'a.$': 1 } }, '/$set/a.$', /index/],
-    ['all elements', { $inc: { 'a.$[].b': 1 } }, '/$inc/a.$[].b', /index/],
-    ['filtered elements', { $pull: { 'a.$[x]': 1 } }, '/$pull/a.$[x]', /index/],
+    ['the matched element without a filter', { $set: { 'a.$': 1 } }, '/$set/a.$', /no.*index.*bulk/],
+    ['a position at the beginning', { $set: { '$[].a': 1 } }, '/$set/$[].a', /begins with a position/],
+    ['filtered elements', { $pull: { 'a.$[x]': 1 } }, '/$pull/a.$[x]', /arrayFilters are not supported/],
+    ['an element and all', { $set: { 'a.0': 1, 'a.$[]': 2 } }, '/$set/a.$[]', /\$set of "a\.0"/],
+    ['all and a part of an element', { $inc: { 'a.$[].b': 1, 'a.c': 1 } }, '/$inc/a.c', /"a\.\$\[\]\.b"/],
+    ['an array and its elements', { $inc: { 'a.$[]': 1 }, $pop: { a: 1 } }, '/$inc/a.$[]', /\$pop of "a"/],
+    ['$mul by text', { $mul: { a: '2' } }, '/$mul/a', /takes a number/],
+    ['$pop of 2', { $pop: { a: 2 } }, '/$pop/a', /1 for the last.*-1 for the first/],
+    ['$pullAll of a value', { $pullAll: { a: 1 } }, '/$pullAll/a', /array of the values/],
+    [
+      '$currentDate of false',
+      { $currentDate: { a: false } },
+      '/$currentDate/a',
+      /true or \{"\$type": "date"\}/,
+    ],
+    ['a timestamp', { $currentDate: { a: { $type: 'timestamp' } } }, '/$currentDate/a', /as text/],
+    ['$rename to a number', { $rename: { a: 1 } }, '/$rename/a', /new path as text/],
+    ['$rename to itself', { $rename: { 'a.b': 'a.b' } }, '/$rename/a.b', /into one another/],
+    ['$rename to a part of itself', { $rename: { a: 'a.b' } }, '/$rename/a', /into one another/],
+    ['$rename of elements', { $rename: { 'a.$[].b': 'c' } }, '/$rename/a.$[].b', /has a position/],
+    ['$rename to a service field', { $rename: { a: '_id' } }, '/$rename/a', /service itself/],
+    ['$rename to what is set', { $rename: { a: 'b' }, $set: { b: 1 } }, '/$set/b', /\$rename of "b"/],
+    ['$rename of what is set', { $set: { 'a.b': 1 }, $rename: { a: 'c' } }, '/$set/a.b', /\$rename of "a"/],
+    ['$min too deep for its path', { $min: { [deep]: [[1]] } }, `/$min/${deep}`, /64 levels/],
     ['a name that begins with $', { $set: { 'a.$b': 1 } }, '/$set/a.$b', /never begins with \$/],
     ['__proto__', { $set: { 'a.__proto__.b': 1 } }, '/$set/a.__proto__.b', /"__proto__"/],
     ['constructor', { $unset: { constructor: 1 } }, '/$unset/constructor', /"constructor"/],
@@ -325,6 +454,66 @@ describe('a patch that does not fit the document is refused', () => {
     ['$inc of null', { a: null }, { $inc: { a: 1 } }, '/$inc/a', /has null here/],
     ['$inc to infinity', { a: 1e308 }, { $inc: { a: 1e308 } }, '/$inc/a', /too large/],
     ['$inc that would not count', { a: 2 ** 53 }, { $inc: { a: 1 } }, '/$inc/a', /beyond 2\^53/],
+    ['$mul of text', { a: '1' }, { $mul: { a: 1 } }, '/$mul/a', /has text here/],
+    ['$mul of null', { a: null }, { $mul: { a: 1 } }, '/$mul/a', /has null here/],
+    ['$mul to infinity', { a: 1e200 }, { $mul: { a: 1e200 } }, '/$mul/a', /too large/],
+    [
+      '$mul that would not be exact',
+      { a: 2 ** 31 + 1 },
+      { $mul: { a: 2 ** 31 + 1 } },
+      '/$mul/a',
+      /beyond 2\^53/,
+    ],
+    ['$pop from text', { a: 'x' }, { $pop: { a: 1 } }, '/$pop/a', /has text here/],
+    ['$pop through text', { a: 'x' }, { $pop: { 'a.b': 1 } }, '/$pop/a.b', /leads through text/],
+    ['$pullAll from an object', { a: {} }, { $pullAll: { a: [1] } }, '/$pullAll/a', /has an object here/],
+    ['$min in an array without an index', { a: [1] }, { $min: { 'a.b': 1 } }, '/$min/a.b', /index for "b"/],
+    [
+      '$rename of an element',
+      { a: [{ b: 1 }] },
+      { $rename: { 'a.0.b': 'c' } },
+      '/$rename/a.0.b',
+      /into an array/,
+    ],
+    [
+      '$rename into an array',
+      { a: 1, b: [] },
+      { $rename: { a: 'b.0' } },
+      '/$rename/a',
+      /"b\.0" leads into an array/,
+    ],
+    ['$rename through text', { a: 'x' }, { $rename: { 'a.b': 'c' } }, '/$rename/a.b', /leads through text/],
+    ['$rename into text', { a: 1, b: 'x' }, { $rename: { a: 'b.c' } }, '/$rename/a', /leads through text/],
+    [
+      '$rename that makes a document too deep',
+      { b: [[]] },
+      { $rename: { b: deep } },
+      '/$rename/b',
+      /64 levels/,
+    ],
+    ['$[] of what is missing', {}, { $set: { 'a.$[]': 1 } }, '/$set/a.$[]', /none at "a"/],
+    [
+      '$[] of an object',
+      { a: { b: {} } },
+      { $unset: { 'a.b.$[].c': 1 } },
+      '/$unset/a.b.$[].c',
+      /none at "a\.b"/,
+    ],
+    ['$[] of text', { a: 'x' }, { $inc: { 'a.$[]': 1 } }, '/$inc/a.$[]', /none at "a"/],
+    [
+      '$[] that does not fit an element',
+      { a: [1, 'x'] },
+      { $inc: { 'a.$[]': 1 } },
+      '/$inc/a.$[]',
+      /has text/,
+    ],
+    [
+      '$[] that would write much',
+      { a: numbers(1000) },
+      { $set: { 'a.$[]': 'x'.repeat(20_000) } },
+      '/$set/a.$[]',
+      /too many elements/,
+    ],
     ['$push to an object', { a: { b: {} } }, { $push: { 'a.b': 1 } }, '/$push/a.b', /has an object here/],
     ['$push to null', { a: null }, { $push: { a: 1 } }, '/$push/a', /has null here/],
     ['$addToSet to a number', { a: 1 }, { $addToSet: { a: 1 } }, '/$addToSet/a', /has a number here/],
@@ -377,6 +566,59 @@ describe('a patch that does not fit the document is refused', () => {
   }
 })
 
+test('$setOnInsert sets in a document that is created', () => {
+  assert.equal(patched({}, { $setOnInsert: { 'a.b': 1 }, $inc: { n: 1 } }, true), '{"a":{"b":1},"n":1}')
+})
+
+describe('$ is the first element that meets the condition of the filter', () => {
+  const lines = [
+    { sku: 'a', n: 1, tags: ['x'] },
+    { sku: 'b', n: 5 },
+    { sku: 'b', n: 9 },
+  ]
+  const document = { lines, grades: [80, 85, 90], of: { grades: [1] } }
+  const cases: [filter: object, path: string, index: number | RegExp][] = [
+    [{ 'lines.sku': 'b' }, 'lines.$.n', 1],
+    [{ 'lines.n': { $gt: 5 } }, 'lines.$.n', 2],
+    [{ lines: { $elemMatch: { sku: 'b', n: { $gte: 9 } } } }, 'lines.$.n', 2],
+    [{ 'lines.tags': 'x', open: true, grades: 90 }, 'lines.$.n', 0],
+    [{ grades: { $elemMatch: { $gt: 80, $lt: 95 } } }, 'grades.$', 1],
+    [{ grades: 80 }, 'grades.$', 0],
+    [{ $and: [{ 'of.grades': { $gte: 1 } }] }, 'of.grades.$', 0],
+    [{ 'lines.sku': 'z' }, 'lines.$.n', /No element of "lines".*meets/],
+    [{ 'none.sku': 'z' }, 'none.$.n', /No element of "none".*meets/],
+    [{ grades: 80 }, 'lines.$.n', /no condition that an element of "lines"/],
+    [{ 'lines.sku': { $ne: 'b' } }, 'lines.$.n', /no condition/],
+    [{ lines: { $size: 3 } }, 'lines.$.n', /no condition/],
+    [{ 'lines.0.sku': 'a' }, 'lines.$.n', /no condition/],
+    [{ 'lines.sku': 'b', 'lines.n': 9 }, 'lines.$.n', /several conditions.*\$elemMatch/],
+    [{ 'lines.sku': 'b' }, 'lines.$.parts.$.n', /position \$ twice/],
+  ]
+  for (const [filter, path, expected] of cases)
+    test(`${JSON.stringify(filter)} ${path}`, () => {
+      const update = () => {
+        const tree = parseFilter(JSON.stringify(filter))
+        const patch = parseOperators({ $set: { [path]: 'new' } }, '/body', tree)
+        return applyOperators(document, patch, { isInsert: false, now: NOW })
+      }
+      if (typeof expected === 'number')
+        assert.deepEqual(
+          update(),
+          JSON.parse(patched(document, { $set: { [path.replace('$', String(expected))]: 'new' } })),
+        )
+      else assert.match(refusal(update).message, expected)
+    })
+
+  test('beside the same element by its index it is refused', () => {
+    const tree = parseFilter('{"grades":85}')
+    const patch = parseOperators({ $inc: { 'grades.$': 1, 'grades.1': 1 } }, '/body', tree)
+    assert.match(
+      refusal(() => applyOperators(document, patch, { isInsert: false, now: NOW })).message,
+      /too: write/,
+    )
+  })
+})
+
 test('operators make a patch; fields, and nothing, a merge patch; both together are refused', () => {
   assert.equal(isOperatorPatch({ $set: {}, $anything: 1 }), true)
   assert.equal(isOperatorPatch({ a: 1 }), false)
@@ -419,6 +661,16 @@ describe('a large patch takes time in line with its size', () => {
     const patch = { $addToSet: { a: { $each: objects(25_000) } } }
     const { a } = JSON.parse(patched({ a: objects(0) }, patch)) as { a: unknown[] }
     assert.equal(a.length, 75_000)
+  })
+
+  test('50,000 elements by $[]', () => {
+    const { a } = JSON.parse(patched({ a: half }, { $inc: { 'a.$[]': 1 } })) as { a: number[] }
+    assert.equal(a[49_999], 50_000)
+  })
+
+  test('50,000 elements in $pullAll', () => {
+    const patch = { $pullAll: { a: half.map((i) => ({ id: i })) } }
+    assert.equal(patched({ a: half.map((i) => ({ id: i + 1 })) }, patch), '{"a":[{"id":50000}]}')
   })
 
   test('50,000 elements in $push, placed and sorted', () => {

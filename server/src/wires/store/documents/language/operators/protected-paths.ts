@@ -5,8 +5,8 @@ import type { Path } from '../query/path.ts'
 import { refused, type FieldChange } from './field-change.ts'
 import type { OperatorPatch } from './operators.ts'
 
-/** What these do depends on all that is in the elements of an array, and shows it. */
-const COMPARING = ['$pull', '$addToSet']
+/** What these do depends on all that is in a value, and shows it. */
+const COMPARING = ['$pull', '$pullAll', '$addToSet', '$min', '$max', '$rename']
 
 /**
  * Refuses operators that would write, compare or sort by fields that are not shown to the caller, whatever the document has
@@ -27,7 +27,7 @@ function refuseConcealedAt({ path, at, operator, operand }: FieldChange, conceal
   if (comparesAll)
     throw refused(
       at,
-      `${operator} cannot compare what holds ${concealed.join('.')}: change its elements one by one.`,
+      `${operator} cannot be used on what holds ${concealed.join('.')}: change its parts one by one.`,
     )
   const inside = concealed.slice(own.length)
   refuseValues(operand, [inside, ['$each', ...inside]], at)

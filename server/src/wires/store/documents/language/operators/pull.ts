@@ -21,6 +21,14 @@ export const pull =
       old === undefined ? undefined : arrayOf(old, '$pull', at).filter((element) => !matches(element))
   }
 
+/** `$pullAll`: https://www.mongodb.com/docs/manual/reference/operator/update/pullAll/ */
+export const pullAll: Operator = (operand, { at }) => {
+  if (!Array.isArray(operand)) throw refused(at, '$pullAll takes an array of the values to remove.')
+  const matches = compileMatcher({ kind: 'value', test: { kind: 'in', values: operand as readonly Json[] } })
+  return (old) =>
+    old === undefined ? undefined : arrayOf(old, '$pullAll', at).filter((element) => !matches(element))
+}
+
 function compile(operand: Json, at: string, counts: Counts): (element: Json) => boolean {
   if (!isObject(operand)) return compileMatcher({ kind: 'value', test: { kind: 'in', values: [operand] } })
   const { asks, filter } = readElementFilter(operand, at, counts)

@@ -5,19 +5,22 @@ import { refused, type FieldChange } from './field-change.ts'
 /** Names that lead to what JavaScript objects inherit. */
 const INHERITED = ['__proto__', 'constructor', 'prototype']
 
+/** The position of the element that a filter matched. https://www.mongodb.com/docs/manual/reference/operator/update/positional/ */
+export const MATCHED = '$'
+/** The position of each element. https://www.mongodb.com/docs/manual/reference/operator/update/positional-all/ */
+export const EACH = '$[]'
+
 /**
- * Takes the dotted path that an operator writes apart.
+ * Takes the dotted path that an operator writes apart. Positions are parts of it.
  *
  * @param at JSON pointer named in the error
  * @throws VALIDATION_ERROR
  */
 export function parseWritePath(text: string, at: string): Path {
-  if (/(?:^|\.)\$(?:\[[^\]]*\])?(?:\.|$)/.test(text))
-    throw refused(
-      at,
-      `${quote(text)} has a position of MongoDB's queries: name the element by its index, like "lines.0".`,
-    )
-  const path = parsePath(text, at)
+  const path = text.split('.')
+  checkPositions(path, text, at)
+  // A position stands for an index.
+  parsePath(path.map((part) => (isPosition(part) ? '0' : part)).join('.'), at)
   if (path.includes('')) throw refused(at, `A part of ${quote(text)} is empty: name a field or an index.`)
   const inherited = path.find((part) => INHERITED.includes(part))
   if (inherited !== undefined) throw refused(at, `No field can be named ${quote(inherited)}.`)
@@ -26,11 +29,25 @@ export function parseWritePath(text: string, at: string): Path {
   return path
 }
 
+const isPosition = (part: string): boolean => part === MATCHED || part === EACH
+
+function checkPositions(path: Path, text: string, at: string): void {
+  if (path.some((part) => /^\$\[.+\]$/.test(part)))
+    throw refused(
+      at,
+      `${quote(text)} has a filter of elements, and arrayFilters are not supported: name the element by its index, like "lines.0", or all by "lines.$[]".`,
+    )
+  if (isPosition(path[0]!))
+    throw refused(at, `${quote(text)} begins with a position: name the array before it.`)
+  if (path.filter((part) => part === MATCHED).length > 1)
+    throw refused(at, `${quote(text)} has the position $ twice: a filter matches one element.`)
+}
+
 /**
  * The order in which MongoDB applies changes, and so adds new fields: numbers by value, then names as text. Paths inside of
  * one another are neighbours in it.
  */
-export function comparePaths(one: Path, other: Path): number {
+function comparePaths(one: Path, other: Path): number {
   const length = Math.min(one.length, other.length)
   for (let i = 0; i < length; i++) {
     const order = compareParts(one[i]!, other[i]!)
@@ -48,16 +65,25 @@ function compareParts(one: string, other: string): number {
 }
 
 /**
- * @param changes in the order of their paths
+ * The changes in the order in which they apply.
+ *
  * @throws VALIDATION_ERROR if two changes write the same value, or one of them a part of the other's
  */
-export function refuseConflicts(changes: readonly FieldChange[]): void {
-  for (const [i, { path, at }] of changes.entries()) {
-    const before = changes[i - 1]
-    if (before?.path.every((part, depth) => part === path[depth]))
+export function inOrder(changes: readonly FieldChange[]): readonly FieldChange[] {
+  const sorted = changes.toSorted((one, other) => comparePaths(one.path, other.path))
+  for (const [i, { path, at }] of sorted.entries()) {
+    const before = sorted[i - 1]
+    if (before && isConflict(before.path, path))
       throw refused(
         at,
         `${quote(path.join('.'))} is changed by ${before.operator} of ${quote(before.path.join('.'))} too: write each part of a document once.`,
       )
   }
+  return sorted
+}
+
+/** Whether a path is within another one that is sorted before it, or an element is one of all elements. */
+function isConflict(before: Path, path: Path): boolean {
+  const other = before.findIndex((part, depth) => part !== path[depth])
+  return other === -1 || before[other] === EACH || path[other] === EACH
 }

@@ -12,7 +12,7 @@ import { listFault } from './sort.ts'
 export type Document = Record<string, unknown>
 
 const migrationsFolder = new URL('../../../migrations/', import.meta.url)
-const FUNCTIONS = /^00[67]-/
+const FUNCTIONS = /^(?:00[67]|030)-/
 
 export const cursorKey = deriveKey('a secret of the tests', 'cursor')
 /** How the engines write true and false; a function of ours answers SQLite a double. */

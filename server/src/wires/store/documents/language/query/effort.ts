@@ -16,6 +16,7 @@ export function effortOf(filter: FilterTree, { keys }: Sort): number {
   for (const part of partsIn(filter)) {
     if (part.kind === 'pattern') tests += Math.max(1, part.pattern.cost / PATTERN_COST)
     else if (part.kind === 'field') indexes += countIndexes(part.path)
+    else if (part.kind === 'expr') tests += 2 // both sides may be most of the document
     else if (!['and', 'or', 'not', 'value'].includes(part.kind)) tests++
   }
   // A number is an index or a name: the ways double.

@@ -15,6 +15,21 @@ export type FilterTree =
   | { readonly kind: 'not'; readonly of: FilterTree }
   /** Any of the values at the path passes. */
   | { readonly kind: 'field'; readonly path: Path; readonly test: Test }
+  | ExpressionFilter
+
+/**
+ * `$expr`: the value at the path compares with another one, each as a whole, in MongoDB's order of values of all types, in
+ * which "missing" comes first. Of an array on the way, the value is the array of what its elements that are objects have
+ * behind it. It is asked of whole documents only.
+ */
+export type ExpressionFilter = {
+  readonly kind: 'expr'
+  readonly path: Path
+  readonly operator: Comparison
+  readonly to: ExpressionOperand
+}
+export type Comparison = '=' | '<>' | '>' | '>=' | '<' | '<='
+export type ExpressionOperand = { readonly path: Path } | { readonly value: Json }
 
 export type FieldFilter = Extract<FilterTree, { kind: 'field' }>
 
@@ -61,6 +76,11 @@ export type ValueTest =
    * digits as JSON writes: 1152921504606847000 ends in three zeros. `divisor` (never 0) and `remainder` are such integers.
    */
   | { readonly kind: 'mod'; readonly divisor: number; readonly remainder: number }
+  /**
+   * The number is an integer, as `mod` has them, and its bits in the mask are these, or are others. Two's complement of 64
+   * bits, in decimal digits.
+   */
+  | { readonly kind: 'bits'; readonly mask: string; readonly relation: '=' | '<>'; readonly bits: string }
 
 /** What operators ask, of the values at a path, or with `$elemMatch` of an element itself. */
 export type ElementTest =
@@ -89,6 +109,9 @@ export type Pattern = {
 
 /** The filter that every document passes. */
 export const everything: FilterTree = { kind: 'and', of: [] }
+
+/** The filter that no document passes. */
+export const nothing: FilterTree = { kind: 'or', of: [] }
 
 /**
  * All of the parts. What is always true is left out: it is not counted, and SQLite takes an expression of 1000 levels at
@@ -127,6 +150,6 @@ export function* partsIn(part: FilterPart): Generator<FilterPart> {
 /** How many questions about fields a filter asks. */
 export function countConditions(filter: FilterTree): number {
   let conditions = 0
-  for (const { kind } of partsIn(filter)) if (kind === 'field') conditions++
+  for (const { kind } of partsIn(filter)) conditions += kind === 'field' ? 1 : kind === 'expr' ? 2 : 0
   return conditions
 }

@@ -138,6 +138,12 @@ const regex = fc
 const divisor = fc.constantFrom(1, 2, -2, 3, 4.9, 1000, 1000, 2 ** 53, 2 ** 60)
 const remainder = fc.constantFrom(0, 0, 1, -1, 2, 0.5)
 
+// More than 8 bits are compared in another way by PostgreSQL.
+const mask = fc.oneof(
+  fc.constantFrom(0, 1, 2, 3, 5, 2 ** 31, 2 ** 53 - 1, 2 ** 60, 2 ** 62),
+  fc.array(fc.oneof(fc.constantFrom(0, 1, 2, 63), fc.integer({ min: 0, max: 70 })), { maxLength: 10 }),
+)
+
 const holder = (operator: string, inside: fc.Arbitrary<Json>): fc.Arbitrary<JsonObject> =>
   inside.map((one) => ({ [operator]: one }))
 
@@ -154,6 +160,9 @@ const leaf: fc.Arbitrary<JsonObject> = fc.oneof(
   holder(
     '$mod',
     fc.tuple(divisor, remainder).map((pair) => [...pair]),
+  ),
+  ...['$bitsAllSet', '$bitsAllClear', '$bitsAnySet', '$bitsAnyClear'].map((operator) =>
+    holder(operator, mask),
   ),
   regex,
 )
@@ -201,5 +210,23 @@ const { filter } = fc.letrec<{ operators: JsonObject; elementMatch: JsonObject; 
   }),
 )
 
+const side: fc.Arbitrary<Json> = fc.oneof(
+  { weight: 3, arbitrary: path.filter((one) => one !== '').map((one) => `$${one}`) },
+  { weight: 1, arbitrary: operand.map(($literal) => ({ $literal })) },
+  { weight: 1, arbitrary: scalar.filter((one) => typeof one !== 'string' || !one.startsWith('$')) },
+)
+
+const expression: fc.Arbitrary<JsonObject> = fc
+  .tuple(
+    fc.constantFrom('$eq', '$ne', '$gt', '$gte', '$lt', '$lte'),
+    fc.tuple(side, side).map((pair) => [...pair]),
+  )
+  .map(([operator, sides]) => ({ $expr: { [operator]: sides } }))
+
 /** A filter as a request may hold it: of all operators, with operands that the documents hold too. */
-export const anyFilter: fc.Arbitrary<JsonObject> = filter
+export const anyFilter: fc.Arbitrary<JsonObject> = fc.oneof(
+  { weight: 8, arbitrary: filter },
+  { weight: 2, arbitrary: expression },
+  { weight: 1, arbitrary: join(fc.oneof(filter, expression)) },
+  { weight: 1, arbitrary: fc.tuple(filter, expression).map(together) },
+)

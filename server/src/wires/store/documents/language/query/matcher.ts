@@ -1,3 +1,4 @@
+import { compileExpression } from './expression.ts'
 import { asksElements, type ElementTest, type FilterTree, type Json, type Test } from './filter.ts'
 import { typeOf } from './json-types.ts'
 import { indexOf, type Path } from './path.ts'
@@ -15,6 +16,8 @@ export function compileMatcher(filter: FilterTree | ElementTest): Passes {
   switch (filter.kind) {
     case 'field':
       return compileField(filter.path, filter.test)
+    case 'expr':
+      return compileExpression(filter)
     case 'value':
       return compileTest(filter.test)
     case 'not': {
@@ -92,6 +95,8 @@ function compileTest(test: Test): Passes {
     }
     case 'mod':
       return compileMod(test.divisor, test.remainder)
+    case 'bits':
+      return compileBits(BigInt(test.mask), test.relation, BigInt(test.bits))
     case 'size':
       return (value) => Array.isArray(value) && value.length === test.size
     case 'element': {
@@ -155,6 +160,14 @@ function compileMod(divisor: number, remainder: number): Passes {
       : toWide(integer) % wideDivisor === wideRemainder
   }
 }
+
+const compileBits =
+  (mask: bigint, relation: '=' | '<>', bits: bigint): Passes =>
+  (value) =>
+    Number.isInteger(value) &&
+    (value as number) > -LIMIT &&
+    (value as number) < LIMIT &&
+    ((toWide(value as number) & mask) === bits) === (relation === '=')
 
 /** The integer that JSON writes for the number, which differs from the number itself beyond 2^53. */
 export const toWide = (integer: number): bigint => BigInt(String(integer))

@@ -9,23 +9,26 @@ const FINER = /\.\d{3}\d*[1-9]/
 /** The filter with the times of createdAt and updatedAt in the form that these are stored in, whatever their offset and fraction. */
 export function withMoments(filter: FilterTree): FilterTree {
   if (filter.kind === 'not') return { ...filter, of: withMoments(filter.of) }
-  if (filter.kind !== 'field') return { ...filter, of: filter.of.map(withMoments) }
+  if ('of' in filter) return { ...filter, of: filter.of.map(withMoments) }
   if (filter.path.length > 1 || !TIMES.includes(filter.path[0]!)) return filter
-  return { ...filter, test: atMoments(filter.test) }
+  if (filter.kind === 'field') return { ...filter, test: atMoments(filter.test) }
+  const { operator, to } = filter
+  if ('path' in to) return filter
+  const isEquality = operator === '=' || operator === '<>'
+  return { ...filter, to: { value: isEquality ? equalTime(to.value) : boundTime(to.value, operator) } }
 }
 
 function atMoments(test: Test): Test {
-  // What is finer than a stored time equals none.
-  if (test.kind === 'in')
-    return {
-      ...test,
-      values: test.values.map((one) =>
-        typeof one === 'string' && FINER.test(one) ? one : storedTime(one, false),
-      ),
-    }
-  if (test.kind !== 'range') return test
-  return { ...test, bound: storedTime(test.bound, test.operator === '>=' || test.operator === '<') }
+  if (test.kind === 'in') return { ...test, values: test.values.map(equalTime) }
+  return test.kind === 'range' ? { ...test, bound: boundTime(test.bound, test.operator) } : test
 }
+
+/** What is finer than a stored time equals none. */
+const equalTime = (value: Json): Json =>
+  typeof value === 'string' && FINER.test(value) ? value : storedTime(value, false)
+
+const boundTime = (value: Json, operator: '>' | '>=' | '<' | '<='): Json =>
+  storedTime(value, operator === '>=' || operator === '<')
 
 /** @param isRoundedUp whether what is finer than a millisecond counts as the next one */
 function storedTime(value: Json, isRoundedUp: boolean): Json {

@@ -11,7 +11,9 @@ import {
   type JsonObject,
   type Test,
 } from './filter.ts'
+import { readExpression } from './expression.ts'
 import { typeNames } from './json-types.ts'
+import { toWide } from './matcher.ts'
 import { withMoments } from './moments.ts'
 import { countIndexes, emptyPart, indexOf, MAX_INDEXES, parsePath, quote, type Path } from './path.ts'
 import { MAX_PATTERN_COST, MAX_PATTERN_LENGTH, parsePattern } from './pattern.ts'
@@ -30,11 +32,19 @@ export type Counts = {
   clauses: number
   /** In the paths that lead to where it is read: of `$elemMatch` inside of others, the ways multiply. */
   indexes: number
+  /** How many arrays are around what is read, of which elements are asked. */
+  arrays: number
   patternCost: number
   patternLength: number
 }
 
-export const NO_COUNTS: Readonly<Counts> = { clauses: 0, indexes: 0, patternCost: 0, patternLength: 0 }
+export const NO_COUNTS: Readonly<Counts> = {
+  clauses: 0,
+  indexes: 0,
+  arrays: 0,
+  patternCost: 0,
+  patternLength: 0,
+}
 
 /** Where an operator of a field stands. */
 type Place = {
@@ -82,7 +92,7 @@ export function readElementFilter(
 ): { asks: 'object' | 'value'; filter: FilterTree } {
   return isOperators(operand) && !JOINS.includes(firstKey(operand)!)
     ? { asks: 'value', filter: atPath([''], readOperators(operand, at, 0, counts)) }
-    : { asks: 'object', filter: readFilter(operand, at, 0, counts) }
+    : { asks: 'object', filter: readElement(operand, at, 0, counts) }
 }
 
 /**
@@ -117,11 +127,29 @@ function readFilter(value: unknown, at: string, depth: number, counts: Counts): 
   return and(of)
 }
 
+/** Reads what an element of an array must match as a document. */
+function readElement(value: JsonObject, at: string, depth: number, counts: Counts): FilterTree {
+  counts.arrays++
+  const filter = readFilter(value, at, depth, counts)
+  counts.arrays--
+  return filter
+}
+
 /** Operators that join whole filters. */
 const JOINS = ['$and', '$or', '$nor']
+const EXPRESSION = '$expr'
 
 function readJoin(join: string, operand: Json, at: string, depth: number, counts: Counts): FilterTree {
-  if (!JOINS.includes(join)) throw unknownOperator(join, at, JOINS)
+  if (join === EXPRESSION) {
+    if (counts.arrays > 0)
+      throw refused(
+        at,
+        '$expr compares fields of the whole document: it cannot stand in a condition on elements.',
+      )
+    countClause(counts, at, depth)
+    return readExpression(operand, at)
+  }
+  if (!JOINS.includes(join)) throw unknownOperator(join, at, [...JOINS, EXPRESSION])
   countClause(counts, at, depth)
   if (!Array.isArray(operand) || operand.length === 0)
     throw refused(at, `${join} takes an array of at least one filter.`)
@@ -212,6 +240,30 @@ function toInteger(number: Json, at: string): number {
   return Math.trunc(number) + 0 // not -0
 }
 
+/** The bits of a mask, or at positions. A number has its sign at all positions from the 63rd on. */
+function maskOf(operand: Json, at: string): bigint {
+  if (typeof operand === 'number') {
+    if (!Number.isInteger(operand) || operand < 0 || operand >= 2 ** 63)
+      throw refused(at, 'A mask is a whole number that is not negative and fits into 64 bits.')
+    return toWide(operand)
+  }
+  const isPosition = (value: Json): boolean => Number.isInteger(value) && (value as number) >= 0
+  if (!Array.isArray(operand) || !operand.every(isPosition))
+    throw refused(at, 'Give a mask, or an array of the positions of bits: the lowest is 0.')
+  const bits = valuesOf(operand, at).map((position) => 1n << BigInt(Math.min(position as number, 63)))
+  return BigInt.asIntN(
+    64,
+    bits.reduce((mask, bit) => mask | bit, 0n),
+  )
+}
+
+const bitsOf =
+  (relation: '=' | '<>', isSet: boolean): Operator =>
+  (operand, { at }) => {
+    const mask = String(maskOf(operand, at))
+    return valueTest({ kind: 'bits', mask, relation, bits: isSet ? mask : '0' })
+  }
+
 const isElementMatch = (item: Json): item is JsonObject =>
   isObject(item) && Object.keys(item).join() === '$elemMatch'
 
@@ -221,7 +273,7 @@ function elementMatch(operand: Json, { counts, at, depth }: Place): ElementTest 
   return valueTest(
     isOperators(operand) && !JOINS.includes(firstKey(operand)!)
       ? { kind: 'element', of: readOperators(operand, at, depth + 1, counts) }
-      : { kind: 'elementMatches', of: readFilter(operand, at, depth + 1, counts) },
+      : { kind: 'elementMatches', of: readElement(operand, at, depth + 1, counts) },
   )
 }
 
@@ -305,4 +357,8 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
     if (divisor === 0) throw refused(pointerTo(at, 0), 'The divisor is 0: give at least 1.')
     return valueTest({ kind: 'mod', divisor: divisor!, remainder: remainder! })
   },
+  $bitsAllSet: bitsOf('=', true),
+  $bitsAllClear: bitsOf('=', false),
+  $bitsAnySet: bitsOf('<>', false),
+  $bitsAnyClear: bitsOf('<>', true),
 }

@@ -22,8 +22,40 @@ export function matches(document: Json, filter: JsonObject): boolean {
     if (key === '$and') return filters.every((one) => matches(document, one))
     if (key === '$or') return filters.some((one) => matches(document, one))
     if (key === '$nor') return !filters.some((one) => matches(document, one))
+    if (key === '$expr') return evaluate(document, operand)
     return meets(endsIn(document, key.split('.')), isOperators(operand) ? operand : { $eq: operand })
   })
+}
+
+const COMPARED: Readonly<Record<string, (order: number) => boolean>> = {
+  $eq: (order) => order === 0,
+  $ne: (order) => order !== 0,
+  $gt: (order) => order > 0,
+  $gte: (order) => order >= 0,
+  $lt: (order) => order < 0,
+  $lte: (order) => order <= 0,
+}
+
+/** A comparison of aggregation, in which a missing field is less than null. */
+function evaluate(document: Json, expression: Json): boolean {
+  const [[operator, sides]] = Object.entries(expression as JsonObject) as [[string, [Json, Json]]]
+  const [left, right] = sides.map((side) => {
+    if (typeof side === 'string' && side.startsWith('$')) return fieldOf(document, side.slice(1).split('.'))
+    return isObject(side) && '$literal' in side ? side['$literal']! : side
+  }) as [Value, Value]
+  const missing = Number(right === MISSING) - Number(left === MISSING)
+  return COMPARED[operator]!(left === MISSING || right === MISSING ? missing : compare(left, right))
+}
+
+/** Fields of the objects in an array are an array; arrays in an array have none. */
+function fieldOf(object: Json, [name, ...rest]: readonly string[]): Value {
+  const fields = new Map(Object.entries(object as object)) as ReadonlyMap<string, Json>
+  const value = fields.get(name!) ?? (fields.has(name!) ? null : MISSING)
+  if (rest.length === 0) return value
+  if (isObject(value)) return fieldOf(value, rest)
+  if (!isArray(value)) return MISSING
+  const inner = value.filter(isObject).map((element) => fieldOf(element, rest))
+  return inner.filter((one): one is Json => one !== MISSING)
 }
 
 /** An array is asked as a document by `$elemMatch`; its elements are fields of it then. */
@@ -116,6 +148,14 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
   $elemMatch: (ends, operand) =>
     anyArray(ends, (array) => array.some((element) => isMatch(element, operand))),
   $size: (ends, operand) => anyArray(ends, ({ length }) => length === operand),
+  $bitsAllSet: (ends, operand) =>
+    any(ends, (value) => isInteger(value) && positionsOf(operand).every((i) => bitAt(value, i) === true)),
+  $bitsAllClear: (ends, operand) =>
+    any(ends, (value) => isInteger(value) && positionsOf(operand).every((i) => bitAt(value, i) === false)),
+  $bitsAnySet: (ends, operand) =>
+    any(ends, (value) => positionsOf(operand).some((i) => bitAt(value, i) === true)),
+  $bitsAnyClear: (ends, operand) =>
+    any(ends, (value) => positionsOf(operand).some((i) => bitAt(value, i) === false)),
   $mod: (ends, operand) => {
     const [divisor = 0n, remainder] = (operand as number[]).map(toInteger)
     return any(ends, (value) => {
@@ -124,6 +164,20 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
     })
   },
 }
+
+/** The bits of an integer that fits into 64 bits, the lowest first; as many as are asked for. */
+function bitAt(value: Value, position: number): boolean | undefined {
+  const integer = typeof value === 'number' && Number.isInteger(value) ? toInteger(value) : undefined
+  if (integer === undefined) return undefined
+  return ((integer >> BigInt(position)) & 1n) === 1n
+}
+
+const positionsOf = (operand: Json): readonly number[] =>
+  typeof operand === 'number'
+    ? Array.from({ length: 64 }, (_, i) => i).filter((i) => bitAt(operand, i))
+    : (operand as readonly number[])
+
+const isInteger = (value: Value): boolean => bitAt(value, 0) !== undefined
 
 const JOINS = ['$and', '$or', '$nor']
 

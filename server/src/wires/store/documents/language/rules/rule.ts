@@ -131,7 +131,11 @@ function checkJson(value: unknown, at: string, operator = ''): void {
     )
   if (typeof value === 'object' && value !== null)
     for (const [key, inner] of Object.entries(value))
-      checkJson(inner, `${at}${pointerTo('', key).replace('/', '.')}`, Array.isArray(value) ? operator : key)
+      checkJson(
+        inner,
+        `${at}${pointerTo('', key).replace('/', '.')}`,
+        Array.isArray(value) || operator === '$expr' ? operator : key,
+      )
 }
 
 function insteadOf(value: unknown): string {
@@ -142,6 +146,10 @@ function insteadOf(value: unknown): string {
 
 /** @throws StartError for a text that would be taken as it is, though a value of the caller is meant, or in another sense */
 function checkText(text: string, at: string, operator: string): void {
+  if (operator === '$expr') {
+    if (isName(text)) throw new StartError(`${at}: ${text} cannot stand in $expr: ${PLACES}`)
+    return // `$user` is a field there.
+  }
   if (operator === '$regex' && /\$user\b/.test(text))
     throw new StartError(`${at}: a value of the caller cannot stand in a pattern: ${PLACES}`)
   // It would hold if any of the values is there.

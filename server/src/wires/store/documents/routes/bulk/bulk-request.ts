@@ -4,7 +4,7 @@ import { invalid } from '../../../../../base/errors.ts'
 import { recordIdPattern } from '../../../../../base/ids.ts'
 import { Type } from '../../../../../base/schema.ts'
 import { readFilterOf } from '../../language/query/parse-filter.ts'
-import type { Json } from '../../language/query/filter.ts'
+import type { FilterTree, Json } from '../../language/query/filter.ts'
 import { patchBy } from '../../writes/request-body.ts'
 import type { ApplyChange } from '../../writes/access-checks.ts'
 
@@ -37,7 +37,8 @@ export const BulkBody = Type.Object(
       Type.Unsafe<Record<string, unknown>>({
         type: 'object',
         additionalProperties: true,
-        description: 'With set: values by dotted paths, as $set of a PATCH.',
+        description:
+          'With set: values by dotted paths, as $set of a PATCH; lines.$.price is of the first element that the filter matches.',
         examples: [{ shelf: 'B', 'author.born': 1929 }],
       }),
     ),
@@ -104,20 +105,20 @@ export function readBulk(body: BulkBody): { filter: string; action: BulkAction }
       path: '/body/expected',
       message: 'is required: call with dryRun first, which answers the number',
     })
-  if (filter) readFilterOf(filter as Json, '/body/filter')
+  const found = filter && readFilterOf(filter as Json, '/body/filter')
   const chosen = filter ?? { _id: { $in: ids } }
   return {
     filter: JSON.stringify(cursor === undefined ? chosen : { $and: [chosen, { _id: { $gt: cursor } }] }),
-    action: actionOf(body),
+    action: actionOf(body, found),
   }
 }
 
-function actionOf({ action, set, unset }: BulkBody): BulkAction {
+function actionOf({ action, set, unset }: BulkBody, filter: FilterTree | undefined): BulkAction {
   if ((action === 'set') !== (set !== undefined))
     throw invalid({ path: '/body/set', message: 'is for the action set, which needs it' })
   if ((action === 'unset') !== (unset !== undefined))
     throw invalid({ path: '/body/unset', message: 'is for the action unset, which needs it' })
-  if (set) return patchBy({ $set: set })
-  if (unset) return patchBy({ $unset: Object.fromEntries(unset.map((path) => [path, true])) })
+  if (set) return patchBy({ $set: set }, filter)
+  if (unset) return patchBy({ $unset: Object.fromEntries(unset.map((path) => [path, true])) }, filter)
   return 'delete'
 }

@@ -112,6 +112,42 @@ someEngine((engine) => {
     assert.deepEqual((await entries('documents.changed')).at(-1)!.after.unset, ['place.row', 'shelf'])
   })
 
+  test('$ is the element that the filter matched, and $expr chooses documents', async () => {
+    const lines = [
+      { sku: 'a', count: 1 },
+      { sku: 'b', count: 2 },
+    ]
+    await create('books', [
+      { n: 1, kind: 'lined', lines },
+      { n: 2, kind: 'lined', lines: lines.toReversed() },
+      { n: 5, kind: 'lined', most: 4, lines },
+    ])
+    const filter = { kind: 'lined', 'lines.sku': 'b', $expr: { $gt: ['$n', '$most'] } }
+    const set = await bulk({ filter, action: 'set', set: { 'lines.$.count': 9 }, expected: 3 })
+    assert.equal(set.body.changed, 3, set.text)
+    const counts = async () =>
+      (await books({ kind: 'lined' })).map(({ lines: of }) => of.map(({ count = 0 }: Loose) => count))
+    assert.deepEqual(await counts(), [
+      [1, 9],
+      [9, 1],
+      [1, 9],
+    ])
+    const over = { 'lines.count': 9, kind: 'lined', $expr: { $lt: ['$most', '$n'] }, most: { $exists: true } }
+    const unset = await bulk({ filter: over, action: 'unset', unset: ['lines.$.count'], expected: 1 })
+    assert.equal(unset.body.changed, 1, unset.text)
+    assert.deepEqual((await counts())[2], [1, 0])
+    for (const [body, at, message] of [
+      [{ filter: { kind: 'lined' } }, '/body/$set/lines.$.count', /no condition/],
+      [{ ids: ['01hzzzzzzzzzzzzzzzzzzzzzzz'] }, '/body/$set/lines.$.count', /no.*filter|here is none/],
+    ] as const) {
+      const answered = await bulk({ ...body, action: 'set', set: { 'lines.$.count': 9 }, expected: 0 })
+      assert.equal(answered.status, 400, answered.text)
+      const [issue] = answered.body.error.details.issues
+      assert.equal(issue.path, at)
+      assert.match(issue.message, message)
+    }
+  })
+
   test('what schema, unique fields, hooks and relations refuse stays, and is told', async () => {
     const { data } = await twenty()
     const wrong = await bulk({ filter: {}, action: 'set', set: { n: 'text' }, expected: 20 })

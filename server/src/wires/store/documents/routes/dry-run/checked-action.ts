@@ -53,6 +53,7 @@ export function checkWanted(request: AccessRequest, wanted: WantedAction): void 
   }
   checkStored(request, wanted.action, stored, { version: 0 })
   if (wanted.action !== 'update') return
-  const fields = changeFields(request, stored, wanted.apply)
-  checkResult(request, stored, { service: { ...service, updatedAt: wanted.updatedAt }, fields, owner })
+  const { apply, updatedAt } = wanted
+  const fields = changeFields(request, stored, apply, { isInsert: false, now: updatedAt })
+  checkResult(request, stored, { service: { ...service, updatedAt }, fields, owner })
 }

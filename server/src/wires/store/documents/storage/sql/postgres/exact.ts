@@ -8,6 +8,7 @@ import {
   type Test,
 } from '../../../language/query/filter.ts'
 import type { Path } from '../../../language/query/path.ts'
+import { comparisonExactly } from './expression.ts'
 import { typeOf } from './jsonpath.ts'
 
 /**
@@ -38,6 +39,12 @@ function passes(value: Sql, test: Test, depth: number): Sql {
       return sql`store_type(${value}) = any(array[${sql.join(test.types)}]::text[])`
     case 'mod':
       return sql`store_has_remainder(${value}, ${test.divisor}, ${test.remainder})`
+    case 'bits': {
+      const number = sql`(${value} #>> '{}')::numeric`
+      const bits = sql`${number}::bigint & ${test.mask}::bigint ${sql.literal(test.relation)} ${test.bits}::bigint`
+      const isInteger = sql`${number} between -9223372036854775808 and 9223372036854775807 and ${number} % 1 = 0`
+      return whereType(value, 'number', sql`case when ${isInteger} then ${bits} else false end`)
+    }
     case 'pattern':
       return whereType(value, 'string', sql`(${value} #>> '{}') collate "C" ~ ${test.pattern.postgres}`)
     case 'exists':
@@ -76,6 +83,7 @@ function someElement(array: Sql, depth: number, condition: (element: Sql) => Sql
 /** @param value a document, or an element for a test of one */
 function matches(value: Sql, part: FilterTree | ElementTest, depth: number): Sql {
   if (part.kind === 'field') return fieldExactly(value, part.path, part.test, depth)
+  if (part.kind === 'expr') return comparisonExactly(value, part)
   if (part.kind === 'value') return passes(value, part.test, depth)
   if (part.kind === 'not') return sql`not (${matches(value, part.of, depth)})`
   if (part.of.length === 0) return sql.literal(String(part.kind === 'and'))

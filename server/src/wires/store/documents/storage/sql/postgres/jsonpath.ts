@@ -61,6 +61,8 @@ export function documentPredicate(filter: FilterTree): Predicate {
       return notDocument(documentPredicate(filter.of))
     case 'field':
       return fieldPredicate(filter.path, filter.test)
+    case 'expr':
+      return atMost(always)
   }
 }
 
@@ -146,6 +148,7 @@ function anyEnd(at: string, path: Path, test: Test, isObject: boolean): Predicat
     case 'pattern':
       return matchesPattern(end, test.pattern)
     case 'mod':
+    case 'bits':
       return each(test)
   }
 }
@@ -170,6 +173,8 @@ function passes(at: string, test: Test): Predicate {
       return hasType(at, test.types)
     case 'mod':
       return hasRemainder(at, test.divisor, test.remainder)
+    case 'bits':
+      return hasBits(at, test)
     case 'pattern':
       return all(matchesPattern(at, test.pattern), isOf(at, 'string'))
     case 'exists':
@@ -206,6 +211,8 @@ function matchesArrays(filter: FilterTree): boolean | undefined {
   switch (filter.kind) {
     case 'field':
       return isIndex(filter.path[0]!) ? undefined : passesMissing(filter.test)
+    case 'expr':
+      return undefined
     case 'not': {
       const matches = matchesArrays(filter.of)
       return matches === undefined ? undefined : !matches
@@ -288,6 +295,32 @@ function hasType(at: string, types: readonly TypeName[]): Predicate {
     if (type === 'int' || type === 'long' || type === 'double') inNumbers.push(numbers[type])
     else others.push(isOf(at, type === 'bool' ? 'boolean' : type))
   return any(...others, inNumbers.length === 3 ? number : all(any(...inNumbers), number))
+}
+
+/** Of more bits, the rest is compared elsewhere. */
+const MAX_BITS = 8
+
+function hasBits(at: string, { mask, relation, bits }: Extract<Test, { kind: 'bits' }>): Predicate {
+  const isInteger = all(within(at, LONG), exactly(`${at} % 1 == 0`), isOf(at, 'number'))
+  const isIn = (number: string, position: number): boolean =>
+    ((BigInt(number) >> BigInt(position)) & 1n) === 1n
+  const positions = Array.from({ length: 64 }, (_, i) => i).filter((position) => isIn(mask, position))
+  if (positions.length > MAX_BITS) return atMost(isInteger)
+  const equal = all(
+    ...positions.map((position) => {
+      const isSet = hasBit(at, position)
+      return isIn(bits, position) ? isSet : not(isSet)
+    }),
+  )
+  return all(relation === '=' ? equal : not(equal), isInteger)
+}
+
+/** Of two's complement. */
+function hasBit(at: string, position: number): Predicate {
+  if (position === 63) return exactly(`${at} < 0`)
+  const [bit, next] = [2n ** BigInt(position), 2n ** BigInt(position + 1)]
+  const left = `${at} % ${next}`
+  return exactly(`(${left} >= ${bit} || (${left} < 0 && ${left} >= -${bit}))`)
 }
 
 function hasRemainder(at: string, divisor: number, remainder: number): Predicate {

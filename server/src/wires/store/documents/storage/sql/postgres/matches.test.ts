@@ -10,6 +10,7 @@ import { anyDocument, anyFilter } from '../../../language/query/filters.fixture.
 import { parseFilter } from '../../../language/query/parse-filter.ts'
 import { matches } from '../../../language/query/reference.fixture.ts'
 import { fieldExactly } from './exact.ts'
+import { comparisonExactly } from './expression.ts'
 import { postgresMatches } from './matches.ts'
 
 const printed = (filter: unknown): { text: string; params: readonly unknown[] } =>
@@ -46,8 +47,9 @@ test('the largest filters are short in SQL', () => {
 /** As the filter is asked of a document where no jsonpath can say it. */
 function exactly(filter: FilterTree): Sql {
   if (filter.kind === 'field') return fieldExactly(sql`d.body`, filter.path, filter.test)
+  if (filter.kind === 'expr') return comparisonExactly(sql`d.body`, filter)
   if (filter.kind === 'not') return sql`not ${exactly(filter.of)}`
-  if (filter.of.length === 0) return sql`true`
+  if (filter.of.length === 0) return sql.literal(String(filter.kind === 'and'))
   return sql`(${sql.join(filter.of.map(exactly), ` ${filter.kind} `)})`
 }
 

@@ -3,6 +3,7 @@ import { isScalar, type FilterTree, type Test } from '../../../language/query/fi
 import type { Path } from '../../../language/query/path.ts'
 import { idMatches } from '../document-rows.ts'
 import { fieldExactly } from './exact.ts'
+import { comparisonSql } from './expression.ts'
 import { FEW, fieldPredicate, hasIndexes, notDocument } from './jsonpath.ts'
 import { isNull, isOneOf } from './operators.ts'
 import { all, any, holds, type Predicate } from './predicate.ts'
@@ -38,6 +39,8 @@ function matches(filter: FilterTree): Condition {
       const of = matches(filter.of)
       return isPredicate(of) ? notDocument(of) : sql`not ${toSql(of)}`
     }
+    case 'expr':
+      return comparisonSql(filter)
     case 'field':
       return idMatches(filter) ?? fieldMatches(filter.path, filter.test)
   }

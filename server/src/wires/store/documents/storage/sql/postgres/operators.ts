@@ -7,7 +7,7 @@ import { holds } from './predicate.ts'
 const jsonList = (values: readonly Json[]): Sql => sql`${JSON.stringify(values)}::jsonb`
 
 /** The value at a path without indexes, if it leads through objects only. */
-const plainValue = (path: Path): Sql =>
+export const plainValue = (path: Path): Sql =>
   sql.join([sql`d.doc`, ...path.map((part) => sql`${part}::text`)], ' -> ')
 
 /** Looks values up in a hash table, where a jsonpath would compare with one after the other. The path is without indexes. */

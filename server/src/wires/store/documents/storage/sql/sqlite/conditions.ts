@@ -82,6 +82,10 @@ export function conditionsOf(test: Test, value: Sql, container: Sql): SqlConditi
       const remainder = sql`cast(${value} as integer) % ${bind(test.divisor)} = ${bind(test.remainder)}`
       return [[NUMBER, sql`(${value} > ${-LIMIT_64} and ${value} < ${LIMIT_64} and ${remainder})`]]
     }
+    case 'bits': {
+      const bits = sql`${value} & ${BigInt(test.mask)} ${sql.literal(test.relation)} ${BigInt(test.bits)}`
+      return [[['integer'], sql`(${value} > ${-LIMIT_64} and ${value} < ${LIMIT_64} and ${bits})`]]
+    }
     case 'exists':
     case 'size':
     case 'element':
@@ -113,6 +117,7 @@ export const COSTS: Readonly<Record<Test['kind'], number>> = {
   in: 2,
   size: 2,
   mod: 3,
+  bits: 3,
   range: 3,
   exists: 4,
   type: 4,

@@ -3,6 +3,7 @@ import {
   countConditions,
   isOfId,
   type ElementTest,
+  type ExpressionFilter,
   type FieldFilter,
   type FilterTree,
 } from '../../../language/query/filter.ts'
@@ -10,6 +11,7 @@ import { compileMatcher } from '../../../language/query/matcher.ts'
 import { indexOf, type Path } from '../../../language/query/path.ts'
 import { idMatches } from '../document-rows.ts'
 import { conditionsOf, COSTS, elementMeets, FEW } from './conditions.ts'
+import { comparisonSql } from './expression.ts'
 import { bind, jsonPath } from './json.ts'
 
 /** A document, or an object in an array of one, in JSONB. */
@@ -56,6 +58,7 @@ const inElements = (of: FilterTree): FieldFilter => ({
 
 function matches(filter: FilterTree, place: Place): Sql {
   if (filter.kind === 'field') return fieldMatches(filter, place)
+  if (filter.kind === 'expr') return expressionMatches(filter)
   if (filter.kind === 'not') return sql`not (${matches(filter.of, place)})`
   const cheapFirst = filter.of.toSorted((a, b) => costOf(a) - costOf(b))
   return joined(
@@ -69,8 +72,17 @@ function joined(kind: 'and' | 'or', parts: readonly Sql[]): Sql {
   return sql`(${sql.join(parts, ` ${kind} `)})`
 }
 
+/** It is asked of whole documents only. */
+function expressionMatches(filter: ExpressionFilter): Sql {
+  const byFunction = computed(sql`json_array(json(d.doc))`, inElements(filter))
+  const paths = [filter, filter.to].flatMap((side) => ('path' in side ? [side.path] : []))
+  if (paths.some((path) => path.length > PARTS_MAX)) return byFunction
+  return comparisonSql(filter, WHOLE.document, byFunction)
+}
+
 function costOf(filter: FilterTree): number {
   if (filter.kind === 'not') return costOf(filter.of)
+  if (filter.kind === 'expr') return 2 * COSTS.range
   if (filter.kind !== 'field') return filter.of.reduce((sum, part) => sum + costOf(part), 0)
   if (filter.path.length > PARTS_MAX) return COSTS.element
   const { test } = filter
