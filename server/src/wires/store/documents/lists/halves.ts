@@ -6,6 +6,7 @@ import { middleOf } from './middles.ts'
 
 /** As many are examined by one thread in a few milliseconds. */
 const FEW_DOCUMENTS = 20_000
+
 /**
  * The two halves of a list in the order of ids, the first one first, if all documents of a large collection must be looked into:
  * the page of the list is the beginning of both pages behind each other, and its total the sum of both.
@@ -26,11 +27,15 @@ export async function halvesOf(
   return list.order.idDescending ? [behind, before] : [before, behind]
 }
 
-const isDivisible = ({ list, knownTotal, limit, offset, reads }: ListSource, path: AccessPath): boolean =>
+const isDivisible = (
+  { list, cursor, knownTotal, limit, offset, reads }: ListSource,
+  path: AccessPath,
+): boolean =>
   path.kind === 'scan' &&
   path.from === allDocuments &&
   list.order.keys.length === 0 &&
   !list.callsFunctions &&
+  cursor === undefined &&
   knownTotal === undefined &&
   limit <= SHORT_LIMIT &&
   offset === 0 &&
