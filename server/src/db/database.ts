@@ -159,6 +159,18 @@ export type Database = {
    */
   scan<R = Row>(query: Sql<R>, options?: ScanOptions): Promise<R[]>
 
+  /**
+   * Scans with two queries at once, which see the same moment, if no other scan runs or waits. Only on SQLite: PostgreSQL has
+   * workers of its own.
+   *
+   * @returns undefined if they can't run at once: then scan in another way
+   * @throws as `scan`
+   */
+  scanTogether?<R = Row>(
+    queries: readonly [Sql<R>, Sql<R>],
+    options?: ScanOptions,
+  ): Promise<R[][] | undefined>
+
   /** Runs one statement and returns the rows of its `returning`. Once this resolves, the write survives a power cut. */
   write<R = Row>(query: Sql<R>): Promise<R[]>
 

@@ -156,3 +156,32 @@ test('where processors are scarce, a caller has one place while further scans wa
   for (const name of ['a4', 'a5']) await end(name)
   await Promise.all([...alone, ...all])
 })
+
+test('a scan takes two places only if nothing else scans, and leaves the last one to other callers', async () => {
+  const { queue, scan, started, end } = watched()
+  const ended = Promise.withResolvers<string>()
+  const both = queue.runIfIdle({ caller: 'a' }, () => ended.promise)
+  assert.ok(both)
+  assert.equal(
+    queue.runIfIdle({ caller: 'b' }, () => ended.promise),
+    undefined,
+  )
+  const others = [scan('a1'), scan('b1')]
+  await turn()
+  assert.deepEqual(started.splice(0), ['b1'])
+  ended.resolve('both')
+  assert.equal(await both, 'both')
+  await turn()
+  assert.deepEqual(started.splice(0), ['a1'])
+  assert.equal(
+    queue.runIfIdle({ caller: 'b' }, () => ended.promise),
+    undefined,
+  )
+  for (const name of ['a1', 'b1']) await end(name)
+  await Promise.all(others)
+  assert.equal(await queue.runIfIdle({ caller: 'b' }, () => ended.promise), 'both')
+  await assert.rejects(
+    queue.runIfIdle({ limitMs: 1 }, () => new Promise(() => {}))!,
+    unavailable,
+  )
+})

@@ -51,19 +51,41 @@ export class ScanQueue {
     return this.#pending.add(this.#run(options, scan))
   }
 
+  /**
+   * Runs a scan that takes two places, if no other scan runs or waits; else it does not run.
+   *
+   * @param scan as of `run`
+   * @throws as `run`
+   */
+  runIfIdle<T>(options: ScanOptions, scan: (stop: AbortSignal) => Promise<T>): Promise<T> | undefined {
+    const caller = this.#nameOf(options)
+    if (this.#places.total > 0 || !this.#places.tryTake(caller, 2)) return undefined
+    return this.#pending.add(this.#runTaken(options, scan, () => this.#places.give(caller, 2)))
+  }
+
   /** Resolves when no scan runs or waits. */
   idle(): Promise<void> {
     return this.#pending.idle()
   }
 
-  async #run<T>(
-    { caller, limitMs = SCAN_LIMIT_MS, signal }: ScanOptions,
+  /** Without a caller, it competes with nobody of the same name. */
+  #nameOf({ caller }: ScanOptions): string {
+    return caller ?? `unnamed ${this.#unnamed++}`
+  }
+
+  async #run<T>(options: ScanOptions, scan: (stop: AbortSignal) => Promise<T>): Promise<T> {
+    options.signal?.throwIfAborted()
+    const caller = this.#nameOf(options)
+    await this.#places.take(caller, 1, options.signal)
+    return this.#runTaken(options, scan, () => this.#places.give(caller, 1))
+  }
+
+  /** @param give gives back the places of the scan */
+  async #runTaken<T>(
+    { limitMs = SCAN_LIMIT_MS, signal }: ScanOptions,
     scan: (stop: AbortSignal) => Promise<T>,
+    give: () => void,
   ): Promise<T> {
-    signal?.throwIfAborted()
-    // Without a caller, it competes with nobody of the same name.
-    const counted = caller ?? `unnamed ${this.#unnamed++}`
-    await this.#places.take(counted, 1, signal)
     const stop = new AbortController()
     const timer = setTimeout(() => stop.abort(tookTooLong(limitMs)), limitMs)
     const leave = (): void => stop.abort(signal!.reason)
@@ -71,7 +93,7 @@ export class ScanQueue {
     const stopped = new Promise<never>((_, reject) => {
       stop.signal.addEventListener('abort', () => reject(stop.signal.reason as Error))
     })
-    const ended = this.#pending.add(scan(stop.signal).finally(() => this.#places.give(counted, 1)))
+    const ended = this.#pending.add(scan(stop.signal).finally(give))
     try {
       // How a scan ends that was stopped is of no interest.
       return await Promise.race([ended, stopped])

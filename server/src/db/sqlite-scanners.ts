@@ -31,6 +31,41 @@ export class SqliteScanners {
 
   /** @param stop ends the statement at its next row of `sql.stoppable` */
   async run(statement: Statement, stop: AbortSignal): Promise<Row[]> {
+    const scanner = this.#take(stop)
+    try {
+      return await scanner.askOne({ kind: 'single', statement })
+    } finally {
+      this.#give(scanner)
+    }
+  }
+
+  /**
+   * Runs statements at once, each in a thread, which see the same moment.
+   *
+   * @param stop as of `run`
+   * @returns undefined if a thread has to be started first, which it is for the next time, or if something was committed while
+   *   the snapshots of the threads began
+   */
+  async runTogether(statements: readonly Statement[], stop: AbortSignal): Promise<Row[][] | undefined> {
+    if (this.#idle.length < statements.length) {
+      this.#idle.push(this.#start())
+      return undefined
+    }
+    const scanners = statements.map(() => this.#take(stop))
+    try {
+      const isOneMoment = await beginTogether(scanners)
+      stop.throwIfAborted()
+      if (!isOneMoment) return undefined
+      return await Promise.all(
+        scanners.map((scanner, i) => scanner.askOne({ kind: 'single', statement: statements[i]! })),
+      )
+    } finally {
+      await Promise.all(scanners.map(endSnapshot))
+      for (const scanner of scanners) this.#give(scanner)
+    }
+  }
+
+  #take(stop: AbortSignal): SqliteWorker {
     let scanner = this.#idle.pop()
     while (scanner?.brokenBy) scanner = this.#idle.pop()
     scanner ??= this.#start()
@@ -40,12 +75,12 @@ export class SqliteScanners {
     this.#unused = Math.min(this.#unused, this.#idle.length)
     this.#timer ??= setInterval(() => this.#endUnused(), this.#unusedMs).unref()
     stop.addEventListener('abort', () => scanner.stop())
-    try {
-      return await scanner.askOne({ kind: 'single', statement })
-    } finally {
-      this.#busy--
-      if (!scanner.brokenBy) this.#idle.push(scanner)
-    }
+    return scanner
+  }
+
+  #give(scanner: SqliteWorker): void {
+    this.#busy--
+    if (!scanner.brokenBy) this.#idle.push(scanner)
   }
 
   #endUnused(): void {
@@ -63,3 +98,38 @@ export class SqliteScanners {
     await Promise.all([this.#closing.idle(), ...this.#idle.map((scanner) => scanner.close())])
   }
 }
+
+/**
+ * Begins a snapshot in each thread. The revision of a connection changes when another one commits, so if that of the first
+ * thread is the same before and after the others began, all of them see the same.
+ *
+ * @returns whether they see the same moment
+ */
+async function beginTogether([first, ...others]: readonly SqliteWorker[]): Promise<boolean> {
+  const before = await revisionOf(first!)
+  await Promise.all(others.map(beginSnapshot))
+  return (await beginSnapshot(first!)) === before
+}
+
+/** @returns the revision that it sees */
+async function beginSnapshot(scanner: SqliteWorker): Promise<unknown> {
+  // A transaction sees what is committed when it reads first.
+  const [, revision] = await Promise.all([
+    scanner.askOne({ kind: 'exec', text: 'begin' }),
+    revisionOf(scanner),
+  ])
+  return revision
+}
+
+/** https://www.sqlite.org/pragma.html#pragma_data_version */
+async function revisionOf(scanner: SqliteWorker): Promise<unknown> {
+  const [row] = await scanner.askOne({
+    kind: 'single',
+    statement: { text: 'pragma data_version', params: [] },
+  })
+  return row!['data_version']
+}
+
+/** There may be none, after a fault; a thread that has ended has none either. */
+const endSnapshot = (scanner: SqliteWorker): Promise<unknown> =>
+  scanner.ask({ kind: 'exec', text: 'commit' }).catch(() => undefined)

@@ -1,5 +1,6 @@
 import { chmodSync, realpathSync, statSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
 
 import { ApiError, errors } from '../base/errors.ts'
@@ -33,6 +34,8 @@ import { errorOf, SqliteWorker } from './sqlite-worker.ts'
 import { isLarge, SqliteWriter } from './sqlite-writer.ts'
 import { Sql, type Row } from './sql.ts'
 import { refuseInside, runWork } from './transaction.ts'
+
+const PROCESSORS = availableParallelism()
 
 /** The revision in this iteration of the event loop, after a number of finished writes. */
 type Iteration = { finished: number; revision: number }
@@ -159,6 +162,17 @@ export class SqliteDatabase implements Database {
     // Written when it has a place: those that wait would fill memory with texts.
     const rows = this.#scans.run(options, async (stop) => this.#scanners.run(query.render('sqlite'), stop))
     return (await rows.catch(this.#fail)) as R[]
+  }
+
+  async scanTogether<R = Row>(
+    queries: readonly [Sql<R>, Sql<R>],
+    options: ScanOptions = {},
+  ): Promise<R[][] | undefined> {
+    this.#refuseWhenClosed()
+    if (PROCESSORS < queries.length) return undefined
+    const statements = queries.map((query) => query.render('sqlite'))
+    const rows = this.#scans.runIfIdle(options, (stop) => this.#scanners.runTogether(statements, stop))
+    return (await rows?.catch(this.#fail)) as R[][] | undefined
   }
 
   async write<R = Row>(query: Sql<R>): Promise<R[]> {

@@ -8,6 +8,7 @@ import type { MakeRoom } from '../../../../http/route.ts'
 import type { Documents } from '../storage/documents.ts'
 import type { Indexes } from '../storage/indexes/indexes.ts'
 import type { AutomaticIndexes } from './automatic-indexes.ts'
+import type { Middles } from './middles.ts'
 import {
   parsedListOf,
   whereAfterSql,
@@ -80,6 +81,7 @@ export type ListContext = {
   /** Authenticates cursors. */
   readonly key: Key
   readonly parsed: ParsedLists
+  readonly middles: Middles
   /** The fields of a collection that searches look into. */
   readonly searchFieldsOf: (collection: string) => readonly Path[]
 }
@@ -88,6 +90,7 @@ export type ListContext = {
 export type ListSource = {
   readonly db: Database
   readonly documents: Pick<Documents, 'count'>
+  readonly middles: Middles
   readonly list: ParsedList
   /** Tells the list from others that the same filter and sort may be asked of. */
   readonly name: string
@@ -133,7 +136,7 @@ export function listSourceOf(
   request: ListRequest,
   { isIdOrdered }: Pick<IndexSet, 'isIdOrdered'>,
 ): ListSource {
-  const { db, documents, limitMs, key, parsed, searchFieldsOf } = context
+  const { db, documents, middles, limitMs, key, parsed, searchFieldsOf } = context
   const { collection, access, parameters, reads = 'bodies', readsAll = false, options, makeRoom } = request
   const { rowFilter, view } = access
   const owner = rowFilter.rows === 'own' ? rowFilter.owner : undefined
@@ -157,6 +160,7 @@ export function listSourceOf(
   return {
     db,
     documents,
+    middles,
     list,
     name,
     cursor,

@@ -6,6 +6,7 @@ import { isSearchable } from '../storage/sql/search-sql.ts'
 import { PREVIEW_BYTES } from '../storage/preview/preview.ts'
 import { previewSql } from '../storage/preview/preview-sql.ts'
 import { FEW_ENTRIES, type AccessPath } from './access-path.ts'
+import { halvesOf } from './halves.ts'
 import { SHORT_LIMIT, type ListSource, type PageReads } from './list-source.ts'
 import { rowsOf, type PageRows } from './page-rows.ts'
 
@@ -49,7 +50,7 @@ export async function readPage(source: ListSource, path: AccessPath): Promise<Li
   const rows = await rowsOf(source, path)
   let page: ListPage
   try {
-    const documents = await readRows(source, rows, isQuick)
+    const documents = (await readHalves(source, path)) ?? (await readRows(source, rows, isQuick))
     const { total } = rows
     page = {
       documents,
@@ -70,6 +71,23 @@ export async function readPage(source: ListSource, path: AccessPath): Promise<Li
   if (kind === 'search') conditions.push(isSearchable(path.search.index))
   const ready = await db.get(sql`select 1 as ready where ${sql.join(conditions, ' and ')}`)
   return ready && page
+}
+
+/** Both halves of the list at once, if it can be read so. */
+async function readHalves(source: ListSource, path: AccessPath): Promise<readonly WholeRow[] | undefined> {
+  const { db, limit, options } = source
+  const halves = await halvesOf(source, path)
+  if (!halves) return undefined
+  const queries = halves.map(async (half) => pageSql(half, await rowsOf(half, path), PAGE_BYTES))
+  const [first, second] = (await Promise.all(queries)) as [Sql<PageRow>, Sql<PageRow>]
+  const read = await db.scanTogether!([first, second], options)
+  if (!read) return undefined
+  const total = read.reduce((sum, [row]) => sum + (row?.total ?? 0), 0)
+  const documents = read
+    .flat()
+    .slice(0, limit + 1)
+    .map((row) => ({ ...row, total }))
+  return areWhole(documents) ? documents : undefined
 }
 
 /** In one statement, unless the documents are large. */

@@ -248,3 +248,8 @@ export const documentsInOrder = sql`store_documents d`
 
 /** Those of an owner. SQLite would choose the primary key and read the documents of all. */
 export const documentsOfOwner = sql`store_documents d ${sql.either({ sqlite: sql`indexed by store_documents_owner`, postgres: sql`` })}`
+
+/** The id behind so many others of a collection. */
+export const middleSql = (collection: string, before: number): Sql<{ id: string }> => sql`
+  select d.id from ${allDocuments} where d.collection = ${collection} and ${sql.stoppable(sql`true`)}
+  order by d.id limit 1 offset ${before}`
