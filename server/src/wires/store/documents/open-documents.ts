@@ -18,7 +18,6 @@ import type { SystemDocuments } from './definition/system-api.ts'
 import { createIndexes } from './storage/indexes/indexes.ts'
 import { createAggregates } from './aggregates/aggregate.ts'
 import { createAutomaticIndexes } from './lists/automatic-indexes.ts'
-import { createMiddles } from './lists/middles.ts'
 import { createLists } from './lists/list.ts'
 import type { DeletionContext } from './writes/relations/relation-deletion.ts'
 import { createSystemDocuments } from './writes/system-documents.ts'
@@ -62,7 +61,6 @@ export function openDocuments(
     documents,
     indexes,
     automaticIndexes,
-    middles: createMiddles(),
     limitMs: options.queryLimitSeconds * 1000,
     key: deriveKey(settings.secret, 'store.cursors'),
     searchFieldsOf: (name: string) => collections.get(name).search,

@@ -18,6 +18,7 @@ import {
 import { choosePath, TRIES_MAX, wordsNotReady, type AccessPath } from '../lists/access-path.ts'
 import { listSourceOf, type ListContext, type ListSource } from '../lists/list-source.ts'
 import { gatheredRows } from '../lists/page-rows.ts'
+import { createMiddles } from '../lists/middles.ts'
 import { createParsedLists, type ListAccess } from '../lists/parsed-list.ts'
 import type { Json } from '../language/query/filter.ts'
 import type { IndexSet } from '../storage/entries/index-definition.ts'
@@ -79,8 +80,8 @@ export type DocumentAggregate = {
 
 export type DocumentAggregates = Aggregates<Json> & { data: DocumentAggregate[] }
 
-export function createAggregates(context: Omit<ListContext, 'parsed'>) {
-  const lists: ListContext = { ...context, parsed: createParsedLists() }
+export function createAggregates(context: Omit<ListContext, 'parsed' | 'middles'>) {
+  const lists: ListContext = { ...context, parsed: createParsedLists(), middles: createMiddles() }
   return {
     /**
      * Groups the documents of a collection that a filter finds, and computes with their values.

@@ -5,6 +5,7 @@ import { explanationOf, type Explanation, type ReadList } from './explain.ts'
 import { selectIndexesSql } from '../storage/sql/index-rows.ts'
 import { countHitsSql } from '../storage/sql/search-sql.ts'
 import { listSourceOf, type ListContext, type ListRequest, type ListSource } from './list-source.ts'
+import { createMiddles } from './middles.ts'
 import { readPage, type ListPage } from './page.ts'
 import { scoreOf } from '../language/search/search-query.ts'
 import { wordsOf } from '../language/search/words.ts'
@@ -28,8 +29,8 @@ export type DocumentList = {
   nextCursor: string | undefined
 }
 
-export function createLists(context: Omit<ListContext, 'parsed'>) {
-  const lists: ListContext = { ...context, parsed: createParsedLists() }
+export function createLists(context: Omit<ListContext, 'parsed' | 'middles'>) {
+  const lists: ListContext = { ...context, parsed: createParsedLists(), middles: createMiddles() }
   const { automaticIndexes } = lists
   return {
     /**

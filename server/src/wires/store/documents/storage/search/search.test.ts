@@ -10,7 +10,6 @@ import { matchingRows } from '../../language/rules/rule.ts'
 import { startApp, type TestApp } from '../../../../../testing/app.ts'
 import { anyEngine, eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
 import { isLongRun } from '../../../../../testing/long-run.ts'
-import { createMiddles } from '../../lists/middles.ts'
 import { createLists } from '../../lists/list.ts'
 import { parseFilter } from '../../language/query/parse-filter.ts'
 import { assertWords } from './search.fixture.ts'
@@ -335,7 +334,6 @@ eachEngine((engine) => {
         documents,
         indexes,
         automaticIndexes,
-        middles: createMiddles(),
         limitMs: 10_000,
         key,
         searchFieldsOf,
