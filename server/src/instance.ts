@@ -1,6 +1,14 @@
 import { systemClock, type Clock } from './base/clock.ts'
+import { NO_SIBLINGS, type Siblings } from './base/siblings.ts'
 import { configFileName } from './kernel/config/config-file.ts'
-import { checkVariables, loadSettings, type Settings, type Variables } from './kernel/config/config.ts'
+import { StartError } from './base/start-error.ts'
+import {
+  checkVariables,
+  loadSettings,
+  WORKERS_VARIABLE,
+  type Settings,
+  type Variables,
+} from './kernel/config/config.ts'
 import type { Database } from './db/database.ts'
 import { openDatabase } from './db/open.ts'
 import { createPort } from './http/port.ts'
@@ -42,6 +50,8 @@ export type AppOptions = {
   standIns?: boolean
   /** Whether what administrators have set does not count: to rotate the secret that it may be encrypted under. */
   withoutStored?: boolean
+  /** The other processes that answer the port. Default: none. @internal */
+  siblings?: Siblings
   /** The destination of log lines. Default: standard output. */
   logTo?: { write(line: string): void }
 }
@@ -68,6 +78,7 @@ export async function createInstance(options: AppOptions, context: InstanceConte
     folder = process.cwd(),
     clock = systemClock,
     config: file = {},
+    siblings = NO_SIBLINGS,
   } = options
   const written = await configure(file, { environment, folder, clock })
   const log = await createLog(written.settings, options.logTo)
@@ -98,6 +109,10 @@ export async function createInstance(options: AppOptions, context: InstanceConte
     const configured = inForce.size === 0 ? written : await configure(config, { environment, folder, clock })
     const { all, chosen, webhooks, schedules } = configured
     const settings = { ...configured.settings, secret, audience: written.settings.audience }
+    if (settings.sandbox && siblings.count > 1)
+      throw new StartError(
+        `${WORKERS_VARIABLE}: the sandbox is one process: set SIXWIRE_SANDBOX=off, or run one worker`,
+      )
     if (settings.sandbox && context.standIns)
       standIns = await openStandIns(
         {
@@ -127,6 +142,7 @@ export async function createInstance(options: AppOptions, context: InstanceConte
         db,
         port,
         startedAt,
+        siblings,
         jobs,
         processes,
         wires: standIns ? [standIns.wire, ...chosen] : chosen,

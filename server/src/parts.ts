@@ -1,4 +1,5 @@
 import type { Clock } from './base/clock.ts'
+import type { Siblings } from './base/siblings.ts'
 import type { Database } from './db/database.ts'
 import type { Port } from './http/port.ts'
 import type { Settings, Variables } from './kernel/config/config.ts'
@@ -31,6 +32,8 @@ export type ServerParts = {
   port: Port
   /** When the server was created, as `performance.now()` has it: before this instance, if it took the place of another. */
   startedAt: number
+  /** The other processes that answer the port. */
+  siblings: Siblings
   jobs: JobRunner
   processes: ProcessWatch
   wires: readonly ConfiguredWire[]

@@ -47,7 +47,7 @@ async function startWires(
   { migrations, hasMigrated }: Awaited<ReturnType<typeof migrate>>,
 ): Promise<void> {
   const { parts, frame, life, warnings } = assembled
-  for (const line of warnings) parts.log.log.warn(line)
+  if (parts.siblings.index === 0) for (const line of warnings) parts.log.log.warn(line)
   await parts.processes.start(async () => {
     await followSettings(assembled)
     return endIfOutdated(assembled, migrations)

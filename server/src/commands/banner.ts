@@ -7,14 +7,19 @@ const POLICIES = {
   guarded: 'guarded: users read and change only their own records',
 }
 
-/** The line of the log once the server runs in production: its fields, and its text. */
-export const runningLine = (app: App, address: string): [object, string] => [
+/**
+ * The line of the log once the server runs in production: its fields, and its text.
+ *
+ * @param workers how many processes answer; undefined: this one alone
+ */
+export const runningLine = (app: App, address: string, workers?: number): [object, string] => [
   {
     publicUrl: app.settings.publicUrl,
     policy: app.settings.policy,
     wires: app.wires,
     database: databaseOf(app.settings),
     notConfigured: app.notConfigured,
+    ...(workers !== undefined && { workers }),
   },
   `${app.settings.name} ${app.settings.version} runs at ${localUrl(address)}, publicly at ${app.settings.publicUrl}`,
 ]
@@ -28,8 +33,8 @@ const databaseOf = ({ databaseUrl }: App['settings']): string =>
     ? `SQLite in ${relative(process.cwd(), databaseUrl.slice('sqlite:'.length)) || '.'}`
     : `PostgreSQL at ${new URL(databaseUrl).host}${new URL(databaseUrl).pathname}`
 
-/** The text that the terminal shows once the server runs. */
-export function banner(app: App, address: string): string {
+/** The text that the terminal shows once the server runs; `workers` as of the line. */
+export function banner(app: App, address: string, workers?: number): string {
   const { settings } = app
   const url = localUrl(address)
   const example = app.wires.includes('auth')
@@ -48,7 +53,7 @@ export function banner(app: App, address: string): string {
 
   policy   ${POLICIES[settings.policy]}
   wires    ${app.wires.join(', ')}
-  data     ${databaseOf(settings)}${page}${sandbox}
+  data     ${databaseOf(settings)}${workers === undefined ? '' : `\n  workers  ${workers} processes`}${page}${sandbox}
 
   Try it in the browser:  ${url}/docs
   Or from a shell:        ${example}

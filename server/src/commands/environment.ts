@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 
 import { StartError } from '../base/start-error.ts'
+import { WORKER_VARIABLE } from '../kernel/config/config.ts'
 import { port, text } from '../kernel/config/setting-parsers.ts'
 import type { Values } from './option.ts'
 
@@ -61,7 +62,8 @@ const ignoredLines = (text: string): number[] =>
 function readEnvironmentFile(file: string): NodeJS.Dict<string> {
   try {
     const text = readFileSync(file, 'utf8')
-    for (const line of ignoredLines(text))
+    // The process that has started a worker has said so.
+    for (const line of process.env[WORKER_VARIABLE] === undefined ? ignoredLines(text) : [])
       console.error(`sixwire: line ${line} of .env is ignored: write NAME=value`)
     return parseEnv(text)
   } catch (error) {
@@ -70,7 +72,7 @@ function readEnvironmentFile(file: string): NodeJS.Dict<string> {
   }
 }
 
-type SettingValues = Values<typeof SETTING_OPTIONS>
+export type SettingValues = Values<typeof SETTING_OPTIONS>
 
 /** The environment with the settings of the command line over it. */
 export function withSettings(environment: Environment, options: SettingValues): Environment {

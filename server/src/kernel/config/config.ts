@@ -282,6 +282,11 @@ export const frameVariables: Readonly<
       'At least 32 characters; everything encrypted and signed depends on it. Required in production.',
   },
   SIXWIRE_NEW_SECRET: { description: 'The secret to which sixwire secret rotate changes.' },
+  SIXWIRE_WORKERS: {
+    default: '1',
+    description:
+      'How many processes of sixwire start answer at the port, auto for as many as there are cores. Not with the sandbox.',
+  },
   ...Object.fromEntries(
     Object.entries(VARIABLES).map(([name, { key, parse: _, ...words }]) => [name, { option: key, ...words }]),
   ),
@@ -289,6 +294,12 @@ export const frameVariables: Readonly<
 
 /** Set by `sixwire dev` for the server that it runs. */
 export const DEV_VARIABLE = 'SIXWIRE_DEV'
+
+/** How many processes answer, for `sixwire start`, whose process that starts them reads no configuration file. */
+export const WORKERS_VARIABLE = 'SIXWIRE_WORKERS'
+
+/** Set for each of them: `0/4` for the first of four. */
+export const WORKER_VARIABLE = 'SIXWIRE_WORKER'
 
 /** The secret that `sixwire secret rotate` changes to. */
 export const NEW_SECRET_VARIABLE = 'SIXWIRE_NEW_SECRET'
@@ -300,6 +311,8 @@ const OTHER_VARIABLES = [
   'SIXWIRE_SECRET',
   NEW_SECRET_VARIABLE,
   DEV_VARIABLE,
+  WORKERS_VARIABLE,
+  WORKER_VARIABLE,
   'SIXWIRE_TEST_POSTGRES',
   'SIXWIRE_TEST_S3',
   'SIXWIRE_TEST_TEMPLATES',

@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net'
+import { availableParallelism } from 'node:os'
 
 import { isIpNetwork } from '../../base/ip-address.ts'
 import { StartError } from '../../base/start-error.ts'
@@ -35,6 +36,14 @@ export function port(value: string, name: string): number {
 export function streamCount(value: string, name: string): number {
   if (!/^\d{1,6}$/.test(value))
     throw settingError(name, `"${value}" is not a number of streams: a whole number from 0 to 999999`)
+  return Number(value)
+}
+
+/** `auto` for as many as there are cores. */
+export function workerCount(value: string, name: string): number {
+  if (value === 'auto') return availableParallelism()
+  if (!/^[1-9]\d{0,2}$/.test(value))
+    throw settingError(name, `"${value}" is not a number of workers: a whole number from 1 to 999, or auto`)
   return Number(value)
 }
 

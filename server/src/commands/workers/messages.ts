@@ -1,0 +1,29 @@
+/** What a worker sends to the process that has started it. */
+export type FromWorker =
+  /** It answers requests. */
+  | { readonly is: 'ready' }
+  /** A newer version has brought the database up to date: all must end. */
+  | { readonly is: 'outdated' }
+  | { readonly is: 'tell'; readonly topic: string; readonly content: unknown }
+  | { readonly is: 'ask'; readonly id: number; readonly topic: string; readonly content: unknown }
+  | { readonly is: 'answer'; readonly id: number; readonly to: number; readonly content: unknown }
+
+/** What it is sent. */
+export type ToWorker =
+  /** All answer requests: it says so for all of them. */
+  | { readonly is: 'announce' }
+  /** It finishes what is under way, and ends. */
+  | { readonly is: 'end' }
+  /** It writes a warning into the log. */
+  | { readonly is: 'warn'; readonly fields: object; readonly text: string }
+  | { readonly is: 'tell'; readonly topic: string; readonly content: unknown }
+  | {
+      readonly is: 'ask'
+      readonly id: number
+      readonly from: number
+      readonly topic: string
+      readonly content: unknown
+    }
+  /** So many others were asked. */
+  | { readonly is: 'asked'; readonly id: number; readonly of: number }
+  | { readonly is: 'answer'; readonly id: number; readonly content: unknown }
