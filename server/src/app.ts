@@ -22,6 +22,8 @@ const LEAVING_MS = 3_600_000
 /** The same with the sandbox, which is one, and is closed before it opens again. */
 const SANDBOX_LEAVING_MS = 5_000
 const CHECK_MS = 10_000
+/** How long a change waits for the other workers of the server. */
+const SIBLINGS_MS = 5_000
 /** After which time a version that could not be put into force is tried again. */
 const AGAIN_MS = 60_000
 
@@ -76,13 +78,19 @@ class LiveApp {
     promise.catch(() => undefined) // only `sixwire start` asks for it
     this.outdated = promise
     this.#end = reject
+    const follow = async (): Promise<void> => {
+      const reloaded = this.#reloads.call(undefined)
+      // The request that asks for it is waited for by the sandbox.
+      if (!this.current.settings.sandbox) await reloaded
+      else reloaded.catch(() => undefined) // it is logged
+    }
     this.#changes = {
       tryOut: (stored, changed) => this.#tryOut(stored, changed),
+      follow,
       reload: async () => {
-        const reloaded = this.#reloads.call(undefined)
-        // The request that asks for it is waited for by the sandbox.
-        if (!this.current.settings.sandbox) await reloaded
-        else reloaded.catch(() => undefined) // it is logged
+        const others = options.siblings?.ask('settings', null, SIBLINGS_MS)
+        await follow()
+        await others
       },
       inForce: () => this.current.stored.version,
       fault: () => this.#failed,

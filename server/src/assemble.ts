@@ -53,6 +53,9 @@ import type { ServerParts } from './parts.ts'
 import { end, listen, migrate, start, takeOver, type AssembledServer } from './start.ts'
 import type { BuiltIn } from './wires.ts'
 
+/** How long an event stream waits to be counted by the other workers. */
+const STREAMS_MS = 250
+
 /** A server; see `createApp`. */
 export type App = {
   readonly settings: Settings
@@ -197,6 +200,10 @@ export async function assemble(parts: ServerParts, changes: SettingChanges): Pro
     authenticate: accounts?.authenticate ?? (() => undefined),
     callers: accounts?.callers,
     maxStreams: settings.streams,
+    async streamsElsewhere(owner) {
+      if (parts.siblings.count === 1) return []
+      return (await parts.siblings.ask('streams', owner, STREAMS_MS)).answers as number[]
+    },
     onStreamEnd: countStreamEnd,
     clock,
     // On SQLite a session is read without a round trip.

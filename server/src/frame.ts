@@ -34,18 +34,22 @@ export function createFrame({
   db,
   jobs,
   processes,
+  siblings,
   webhooks,
   running,
 }: ServerParts) {
-  const metrics = createMetrics()
+  const metrics = createMetrics(siblings)
   declareJobMetrics(metrics, db, clock)
   declareStorageMetrics(metrics, db, settings)
   const requestLog: RequestLog = settings.requestLog
-    ? createRequestLog({ db, clock, log, process: processes.id, settings: settings.requestLog })
+    ? createRequestLog({ db, clock, log, process: processes.id, settings: settings.requestLog, siblings })
     : NO_REQUEST_LOG
   onProblem((line) => requestLog.problem(line))
   const audit = createAudit(clock)
-  const limiters = { database: createRateLimiter({ db, clock }), process: createProcessRateLimiter(clock) }
+  const limiters = {
+    database: createRateLimiter({ db, clock }),
+    process: createProcessRateLimiter({ clock, siblings }),
+  }
   const idempotency = createIdempotencyStore({ db, clock, processes }, { secret: settings.secret })
   defineAuditRetention({ db, clock, jobs }, settings.auditDays)
   if (settings.requestLog) defineLogRetention({ db, clock, jobs }, settings.requestLog)
@@ -88,7 +92,7 @@ export type DeferredStatus = Pick<
 
 /** What each wire is set up with, beside the services of the wires that it needs. */
 export function contextOf(
-  { settings, clock, log: { log }, db, jobs, processes }: ServerParts,
+  { settings, clock, log: { log }, db, jobs, processes, siblings }: ServerParts,
   { metrics, audit, personalData, delivery, limiters }: ServerFrame,
   policy: Policy,
   { state, health, screens, scopes }: DeferredStatus,
@@ -101,6 +105,7 @@ export function contextOf(
     audit,
     personalData,
     processes,
+    siblings,
     log,
     record: eventLog({ log, countEvent: metrics.countEvent }),
     metrics,

@@ -86,7 +86,7 @@ async function endIfOutdated(
 async function followSettings({ parts: { db, stored }, changes }: AssembledServer): Promise<void> {
   if ((await newestVersion(db)) === stored.version) return
   // Not awaited: it ends what calls this.
-  changes.reload().catch(() => undefined) // it is logged
+  changes.follow().catch(() => undefined) // it is logged
 }
 
 /** Starts without a port: enough for the command line. */
@@ -122,6 +122,15 @@ async function startAll(assembled: AssembledServer): Promise<void> {
   await parts.jobs.start()
   for (const one of parts.running) await one.ready?.(() => life.goOn())
   life.ready()
+  joinSiblings(assembled)
+}
+
+/** What the other workers tell and ask is for this instance from now on. */
+function joinSiblings({ parts: { siblings }, frame, server, changes }: AssembledServer): void {
+  frame.metrics.join()
+  frame.limiters.process.join()
+  siblings.on('streams', (owner) => server.streamsOf(owner as string))
+  siblings.on('settings', () => changes.follow())
 }
 
 /** Releases everything but what outlasts it, in the other order. `isQuiet` is false if work was still in progress. */

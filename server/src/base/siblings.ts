@@ -1,36 +1,37 @@
 /**
- * The processes that answer one port: the workers of `sixwire start --workers`. What they tell each other is only a matter of
- * speed and of figures: what must be right is in the database, as for servers on several machines.
+ * The processes that answer one port: the workers of `sixwire start --workers`. What they tell each other is a matter of
+ * speed and of figures only: what must be right is in the database, as for servers on several machines.
  *
- * A topic has one handler, the one that was set last: an instance with new settings takes over those of the one before.
+ * All contents are JSON. A topic has one handler, the one that was set last: an instance with new settings takes over from
+ * the one before.
  */
 export type Siblings = {
   /** How many processes there are, this one included. */
   readonly count: number
   /** Which of them this one is, from 0. What concerns all is logged by 0. */
   readonly index: number
-  /**
-   * Tells all others. A process that is starting or ending does not hear it, and nobody knows.
-   *
-   * @param content JSON
-   */
+  /** Tells all others. A process that is starting or ending does not hear it, and nobody knows. */
   tell(topic: string, content?: unknown): void
-  /**
-   * Asks all others. Resolves once they have answered, or after `limitMs`.
-   *
-   * @param content JSON
-   * @returns the answers, in any order, and how many did not answer
-   */
-  ask(topic: string, content?: unknown, limitMs?: number): Promise<{ answers: unknown[]; missing: number }>
-  /** Sets what is called when another one tells or asks; `ask` answers what it returns, which is JSON. */
+  /** Asks all others. Resolves once they have answered, or after `limitMs`; default 1000. */
+  ask(topic: string, content?: unknown, limitMs?: number): Promise<Answers>
+  /** Sets what is called when another one tells or asks; `ask` answers what it returns. */
   on(topic: string, handle: (content: unknown) => unknown): void
+  /** Has something kept that stands in for answers of this process, and that its successor inherits if it dies. */
+  keep(topic: string, content: unknown): void
+  /** What the process whose place this one took had kept; undefined if there is nothing. */
+  inherited(topic: string): unknown
 }
+
+/** What the others answered, in any order, and what those have kept that did not answer; undefined for nothing. */
+export type Answers = { readonly answers: readonly unknown[]; readonly missing: readonly unknown[] }
 
 /** A server that is one process. */
 export const NO_SIBLINGS: Siblings = {
   count: 1,
   index: 0,
   tell: () => undefined,
-  ask: async () => ({ answers: [], missing: 0 }),
+  ask: async () => ({ answers: [], missing: [] }),
   on: () => undefined,
+  keep: () => undefined,
+  inherited: () => undefined,
 }

@@ -6,6 +6,7 @@ import { errors } from '../base/errors.ts'
 import { checkStreams, checkTimes, timesOf } from './event-stream-checks.ts'
 import type { EventStream } from './event-stream.ts'
 import { OpenStream, type StreamContext, type StreamOptions, type StreamOwner } from './open-event-stream.ts'
+import { countedFor } from './limits.ts'
 import type { SendingLimit } from './sending.ts'
 
 /** Open streams of one user, one service key, or the strangers of one client address. */
@@ -46,6 +47,17 @@ export class EventStreams {
     return this.#open.has(response)
   }
 
+  /** How many are open of one that they are counted for. */
+  countOf(owner: string): number {
+    return this.#ofOwner.get(owner) ?? 0
+  }
+
+  /** How many of the same owner the other workers have. */
+  async countElsewhere(owner: StreamOwner): Promise<number> {
+    const counts = await this.#options.streamsElsewhere(countedFor(owner))
+    return counts.reduce((sum, one) => sum + one, 0)
+  }
+
   /** When a token ends, in milliseconds since 1970; undefined if it does not. */
   async tokenExpiry(token: string): Promise<number | undefined> {
     return this.#options.callers?.tokenExpiry(token)
@@ -54,12 +66,13 @@ export class EventStreams {
   /**
    * Sends the head of a stream and opens it.
    *
+   * @param elsewhere see `countElsewhere`
    * @throws TOO_MANY_STREAMS, UNAVAILABLE, and what `open` of the stream throws
    */
-  open(stream: EventStream, reply: FastifyReply, owner: StreamOwner): void {
+  open(stream: EventStream, reply: FastifyReply, owner: StreamOwner, elsewhere: number): void {
     const { raw: response } = reply
     const one = new OpenStream(this.#context, reply, stream.contentType, owner)
-    this.#refuseIfFull(one.countedFor)
+    this.#refuseIfFull(one.countedFor, elsewhere)
     this.#add(response, one)
     try {
       one.begin(stream.open)
@@ -86,13 +99,13 @@ export class EventStreams {
   }
 
   /** @throws TOO_MANY_STREAMS, UNAVAILABLE */
-  #refuseIfFull(owner: string): void {
+  #refuseIfFull(owner: string, elsewhere: number): void {
     if (this.#stopping.signal.aborted)
       throw errors.unavailable({
         message: 'The server is shutting down: connect again shortly.',
         retryAfter: 1,
       })
-    if ((this.#ofOwner.get(owner) ?? 0) >= OF_OWNER_MAX)
+    if (this.countOf(owner) + elsewhere >= OF_OWNER_MAX)
       throw errors.too_many_streams({ retryAfter: RETRY_SECONDS })
     if (this.#open.size >= this.#options.maxStreams)
       throw errors.unavailable({

@@ -24,6 +24,8 @@ export type StreamOptions = {
   log: Logger
   /** Follows the callers of streams; undefined if no wire has accounts. */
   callers: CallerWatch | undefined
+  /** How many streams each other worker has of one that they are counted for. */
+  streamsElsewhere: (owner: string) => Promise<readonly number[]>
   /** Called once for each stream that was open. */
   onStreamEnd: (reason: StreamEnd) => void
 }

@@ -135,8 +135,10 @@ export async function openStream({ route, request, reply }: Exchange, stream: Ev
     throw errors.validation_error({ message: 'An event stream must be the last request on its connection.' })
   const token = bearerToken(request.headers.authorization ?? '')
   const expiresAt = request.caller && token ? await streams.tokenExpiry(token) : undefined
+  const owner = { caller: request.caller, ip: request.ip, expiresAt }
+  const elsewhere = await streams.countElsewhere(owner)
   if (reply.raw.closed) signalOf(reply.raw, undefined).throwIfAborted()
-  streams.open(stream, reply, { caller: request.caller, ip: request.ip, expiresAt })
+  streams.open(stream, reply, owner, elsewhere)
   request.flight.settle(200)
   forgetHeaders(request.raw)
 }

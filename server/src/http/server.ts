@@ -93,6 +93,8 @@ export type Server = {
   isListening(): boolean
   /** How many event streams are open. */
   streams(): number
+  /** How many of them are counted for one owner. */
+  streamsOf(owner: string): number
   /** How many requests wait for a share of a limit. */
   waiting(): ReturnType<Traffic['waiting']>
   /** Ends all event streams, and opens no more. */
@@ -293,6 +295,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     },
     isListening: () => port.isListening(),
     streams: () => streams.count,
+    streamsOf: (owner) => streams.countOf(owner),
     waiting: () => traffic.waiting(),
     endStreams: () => streams.stop(),
     idle: () => traffic.idle(),

@@ -7,6 +7,7 @@ export type FromWorker =
   | { readonly is: 'tell'; readonly topic: string; readonly content: unknown }
   | { readonly is: 'ask'; readonly id: number; readonly topic: string; readonly content: unknown }
   | { readonly is: 'answer'; readonly id: number; readonly to: number; readonly content: unknown }
+  | { readonly is: 'keep'; readonly topic: string; readonly content: unknown }
 
 /** What it is sent. */
 export type ToWorker =
@@ -24,6 +25,8 @@ export type ToWorker =
       readonly topic: string
       readonly content: unknown
     }
-  /** So many others were asked. */
-  | { readonly is: 'asked'; readonly id: number; readonly of: number }
-  | { readonly is: 'answer'; readonly id: number; readonly content: unknown }
+  /** So many others were asked; the rest answers no requests now. With what each place has kept of the topic. */
+  | { readonly is: 'asked'; readonly id: number; readonly of: number; readonly kept: readonly unknown[] }
+  | { readonly is: 'answer'; readonly id: number; readonly from: number; readonly content: unknown }
+  /** What the one before it in its place had kept. */
+  | { readonly is: 'inherit'; readonly kept: Readonly<Record<string, unknown>> }

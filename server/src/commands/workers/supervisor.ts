@@ -19,7 +19,14 @@ const PAUSE_MS = 1_000
 const PAUSE_MAX_MS = 30_000
 
 /** The place of a worker, which another one takes when it has ended. */
-type Place = { readonly index: number; worker: Worker | undefined; isReady: boolean; deaths: number[] }
+type Place = {
+  readonly index: number
+  worker: Worker | undefined
+  isReady: boolean
+  deaths: number[]
+  /** By topics. */
+  readonly kept: Map<string, unknown>
+}
 
 /** What its workers are started with. */
 export type WorkerProgram = {
@@ -56,6 +63,7 @@ class Supervisor {
       worker: undefined,
       isReady: false,
       deaths: [],
+      kept: new Map(),
     }))
     this.#program = program
   }
@@ -99,15 +107,16 @@ class Supervisor {
   #take(place: Place, message: FromWorker): void {
     if (message.is === 'ready') return this.#isReady(place)
     if (message.is === 'outdated') return this.#end(1)
+    if (message.is === 'keep') return void place.kept.set(message.topic, message.content)
     if (message.is === 'answer') {
       const { id, to, content } = message
-      return send(this.#places[to], { is: 'answer', id, content })
+      return send(this.#places[to], { is: 'answer', id, from: place.index, content })
     }
     const others = this.#ready.filter((one) => one !== place)
     if (message.is === 'tell') return others.forEach((one) => send(one, message))
-    const { id } = message
-    send(place, { is: 'asked', id, of: others.length })
     for (const one of others) send(one, { ...message, from: place.index })
+    const kept = this.#places.map((one) => one.kept.get(message.topic) ?? null)
+    send(place, { is: 'asked', id: message.id, of: others.length, kept })
   }
 
   get #ready(): Place[] {
@@ -116,6 +125,7 @@ class Supervisor {
 
   #isReady(place: Place): void {
     place.isReady = true
+    if (place.kept.size > 0) send(place, { is: 'inherit', kept: Object.fromEntries(place.kept) })
     for (const message of this.#unwritten.splice(0)) send(place, message)
     if (this.#isRunning || this.#isEnding) return
     // The first one has brought the database up to date, and the others find it so.

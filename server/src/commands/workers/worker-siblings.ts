@@ -1,11 +1,13 @@
-import type { Siblings } from '../../base/siblings.ts'
+import type { Answers, Siblings } from '../../base/siblings.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 
 const ASK_LIMIT_MS = 1_000
 
 type Question = {
-  readonly answers: unknown[]
+  /** By the places of those that answered. */
+  readonly answers: Map<number, unknown>
   of: number
+  kept: readonly unknown[]
   readonly done: () => void
 }
 
@@ -16,6 +18,7 @@ export class WorkerSiblings implements Siblings {
   readonly #send: (message: FromWorker) => void
   readonly #handlers = new Map<string, (content: unknown) => unknown>()
   readonly #questions = new Map<number, Question>()
+  #inherited: Readonly<Record<string, unknown>> = {}
   #asked = 0
 
   constructor({ index, count }: { index: number; count: number }, send: (message: FromWorker) => void) {
@@ -28,28 +31,40 @@ export class WorkerSiblings implements Siblings {
     this.#send({ is: 'tell', topic, content })
   }
 
-  async ask(topic: string, content: unknown = null, limitMs = ASK_LIMIT_MS) {
+  async ask(topic: string, content: unknown = null, limitMs = ASK_LIMIT_MS): Promise<Answers> {
     const id = ++this.#asked
-    const others = this.count - 1
     const { promise, resolve } = Promise.withResolvers<void>()
-    const question: Question = { answers: [], of: others, done: resolve }
+    const question: Question = { answers: new Map(), of: this.count - 1, kept: [], done: resolve }
     this.#questions.set(id, question)
     const timer = setTimeout(resolve, limitMs)
     this.#send({ is: 'ask', id, topic, content })
     await promise
     clearTimeout(timer)
     this.#questions.delete(id)
-    return { answers: question.answers, missing: others - question.answers.length }
+    const { answers, kept } = question
+    const missing = Array.from({ length: this.count }, (_, at) => at).filter(
+      (at) => at !== this.index && !answers.has(at),
+    )
+    return { answers: [...answers.values()], missing: missing.map((at) => kept[at] ?? undefined) }
   }
 
   on(topic: string, handle: (content: unknown) => unknown): void {
     this.#handlers.set(topic, handle)
   }
 
+  keep(topic: string, content: unknown): void {
+    this.#send({ is: 'keep', topic, content })
+  }
+
+  inherited(topic: string): unknown {
+    return this.#inherited[topic]
+  }
+
   /** Takes a message of the others. */
   take(message: ToWorker): void {
     if (message.is === 'tell') void this.#handlers.get(message.topic)?.(message.content)
     else if (message.is === 'ask') void this.#answer(message)
+    else if (message.is === 'inherit') this.#inherited = message.kept
     else if (message.is === 'asked' || message.is === 'answer') this.#count(message)
   }
 
@@ -68,8 +83,8 @@ export class WorkerSiblings implements Siblings {
     const question = this.#questions.get(message.id)
     // Its time may be over.
     if (!question) return
-    if (message.is === 'asked') question.of = message.of
-    else question.answers.push(message.content)
-    if (question.answers.length >= question.of) question.done()
+    if (message.is === 'asked') Object.assign(question, { of: message.of, kept: message.kept })
+    else question.answers.set(message.from, message.content)
+    if (question.answers.size >= question.of) question.done()
   }
 }

@@ -8,6 +8,7 @@ import { sql } from '../../db/sql.ts'
 import { openFrame } from '../frame.fixture.ts'
 import { stillClock } from '../../testing/clock.ts'
 import { createProcessRateLimiter, createRateLimiter } from './rate-limits.ts'
+import { NO_SIBLINGS } from '../../base/siblings.ts'
 import { eachEngine } from '../../testing/engines.ts'
 
 const MINUTE = 60_000
@@ -237,7 +238,7 @@ describe('in the process', () => {
 
   test('of a burst exactly as many pass, and again once the bucket is full', async () => {
     const clock = stillClock()
-    const limiter = createProcessRateLimiter(clock)
+    const limiter = createProcessRateLimiter({ clock, siblings: NO_SIBLINGS })
     for (const count of [1, 7, 30, 600]) {
       const bucket = `GET /somewhere ${count}`
       assert.equal(await burst(limiter, bucket, count), count)
@@ -248,7 +249,7 @@ describe('in the process', () => {
 
   test('after the wait that it names the next call passes, and no sooner', async () => {
     const clock = stillClock()
-    const limiter = createProcessRateLimiter(clock)
+    const limiter = createProcessRateLimiter({ clock, siblings: NO_SIBLINGS })
     await burst(limiter, 'a')
     assert.equal(await limiter.take('a', 30, MINUTE), 2000)
     clock.advance(1999)
@@ -260,7 +261,7 @@ describe('in the process', () => {
 
   test('a clock that is set back makes nobody wait longer than two periods', async () => {
     const clock = stillClock()
-    const limiter = createProcessRateLimiter(clock)
+    const limiter = createProcessRateLimiter({ clock, siblings: NO_SIBLINGS })
     await burst(limiter, 'a')
     clock.advance(-10 * HOUR)
     assert.equal(await burst(limiter, 'a'), 30)

@@ -1,11 +1,14 @@
 import { BoundedMap } from '../../base/bounded-map.ts'
 import type { Clock } from '../../base/clock.ts'
 import { errors, type ApiError } from '../../base/errors.ts'
+import type { Siblings } from '../../base/siblings.ts'
 import { requireRow, type Database, type StepWith } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import type { RateLimiter } from '../../http/limits.ts'
 
 const BUCKETS_MAX = 100_000
+const TOPIC = 'rate-limits'
+const TELL_MS = 50
 
 // Microseconds keep the interval exact for every rate that a route may have.
 const nowMicros = (clock: Clock): number => clock.now() * 1000
@@ -93,10 +96,45 @@ export function createRateLimiter({ db, clock }: { db: Database; clock: Clock })
   }
 }
 
-/** The same buckets in this process alone: for routes that must answer while the database is unavailable. */
-export function createProcessRateLimiter(clock: Clock): RateLimiter {
+export type ProcessRateLimiter = RateLimiter & {
+  /** From now on what the siblings count is counted here, too. */
+  join(): void
+}
+
+/**
+ * The same buckets in memory, of this process and its siblings: for routes that must answer while the database is unavailable.
+ * What a sibling counts is known here within 50 ms.
+ */
+export function createProcessRateLimiter({
+  clock,
+  siblings,
+}: {
+  clock: Clock
+  siblings: Siblings
+}): ProcessRateLimiter {
   const buckets = new BoundedMap<string, number>(BUCKETS_MAX)
+  /** For how long each bucket was taken from since the siblings were told, in microseconds. */
+  const untold = new Map<string, number>()
+
+  function tellLater(bucket: string, interval: number): void {
+    if (siblings.count === 1) return
+    if (untold.size === 0) setTimeout(tell, TELL_MS).unref()
+    untold.set(bucket, (untold.get(bucket) ?? 0) + interval)
+  }
+
+  function tell(): void {
+    siblings.tell(TOPIC, [...untold])
+    untold.clear()
+  }
+
   return {
+    join() {
+      siblings.on(TOPIC, (told) => {
+        const now = nowMicros(clock)
+        for (const [bucket, micros] of told as [string, number][])
+          buckets.set(bucket, Math.max(buckets.get(bucket) ?? 0, now) + micros)
+      })
+    },
     async take(bucket, count, periodMs) {
       const now = nowMicros(clock)
       const { interval, latest, absurd } = boundsOf(now, count, periodMs)
@@ -104,6 +142,7 @@ export function createProcessRateLimiter(clock: Clock): RateLimiter {
       const fullAt = stored >= now && stored <= absurd ? stored : now
       if (fullAt > latest) return waitMs(fullAt, latest)
       buckets.set(bucket, fullAt + interval)
+      tellLater(bucket, interval)
       return undefined
     },
   }

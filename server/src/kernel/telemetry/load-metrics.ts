@@ -17,7 +17,7 @@ const gaugeOf = (
   label: string,
   read: () => Readonly<Record<string, number>>,
 ): void =>
-  metrics.gauge<string>({ name, help, labels: [label] }, async () =>
+  metrics.gauge<string>({ name, help, labels: [label], ofProcess: 'sum' }, async () =>
     Object.entries(read()).map(([key, value]) => ({ labels: { [label]: key }, value })),
   )
 
@@ -49,7 +49,12 @@ export function declareLoadMetrics(
     () => db.load().connections ?? {},
   )
   metrics.gauge(
-    { name: 'sixwire_streams_open', help: 'Event streams of this process that are open', labels: [] },
+    {
+      name: 'sixwire_streams_open',
+      help: 'Event streams of this process that are open',
+      labels: [],
+      ofProcess: 'sum',
+    },
     async () => [{ labels: {}, value: server.streams() }],
   )
   const count = metrics.counter({

@@ -1,4 +1,7 @@
+import type { MetricObject, Registry } from 'prom-client'
+
 import { once } from '../../base/once.ts'
+import { NO_SIBLINGS, type Siblings } from '../../base/siblings.ts'
 import { errors } from '../../base/errors.ts'
 import { StartError } from '../../base/start-error.ts'
 import { within } from '../../base/within.ts'
@@ -26,6 +29,9 @@ const REFUSALS: readonly string[] = [
   errors.unavailable.code,
 ]
 const REQUESTS = 'http_request_duration_seconds'
+const COUNTED = ['counter', 'histogram']
+/** What workers ask each other for. */
+const TOPIC = 'metrics'
 
 type Labels<L extends string> = Readonly<Record<L, string>>
 type Sample<L extends string> = { labels: Labels<L>; value: number }
@@ -42,6 +48,8 @@ export type MetricDefinition<L extends string> = {
   help: string
   labels: readonly L[]
 }
+
+type OfProcess = 'sum' | 'max'
 
 /** Declares the metrics of a wire, in its setup. */
 export type WireMetrics = {
@@ -67,9 +75,12 @@ export type WireMetrics = {
   /**
    * A gauge that is read at each scrape: one indexed query at most. It is left out of the answer if that takes longer than
    * 2 seconds or fails.
+   *
+   * @param definition `ofProcess` if each process has a figure of its own: how the answer puts those of several workers
+   *   together. Without it the figure is from the database, and one of them reads it for all
    */
   gauge<const L extends string>(
-    definition: MetricDefinition<L>,
+    definition: MetricDefinition<L> & { ofProcess?: OfProcess },
     read: () => Promise<readonly Sample<L>[]>,
   ): void
   /**
@@ -89,7 +100,10 @@ export type Metrics = WireMetrics & {
   countEvent: RecordEvent
   /** All metrics but those of Node. */
   declared(): readonly DeclaredMetric[]
+  /** Of all workers. */
   read(): Promise<{ text: string; contentType: string }>
+  /** From now on the siblings are answered what this process has counted. */
+  join(): void
 }
 
 /** A metric that is declared, and its type. */
@@ -98,7 +112,11 @@ export type DeclaredMetric = MetricDefinition<string> & { type: 'counter' | 'gau
 type RecordValue = (labels: Labels<string>, value: number) => void
 
 type Declared =
-  | (DeclaredMetric & { type: 'counter' | 'gauge'; read: () => Promise<readonly Sample<string>[]> })
+  | (DeclaredMetric & {
+      type: 'counter' | 'gauge'
+      ofProcess?: OfProcess
+      read: () => Promise<readonly Sample<string>[]>
+    })
   | (DeclaredMetric & {
       type: 'histogram'
       buckets: readonly number[]
@@ -111,10 +129,11 @@ type Declared =
  * nor a command waits for it. Metrics of the process (garbage collection, delays of the event loop) have a constant cost,
  * so they are collected from the first scrape on.
  */
-export function createMetrics(): Metrics {
+export function createMetrics(siblings: Siblings = NO_SIBLINGS): Metrics {
   const metrics = new Map<string, Declared>()
   const listeners = new Map<string, ((ids: Event[1]) => void)[]>()
   let registry: ReturnType<typeof openRegistry> | undefined
+  let missing = 0
   const open = () => (registry ??= openRegistry([...metrics.values()]))
 
   function declare(metric: Declared): void {
@@ -134,7 +153,7 @@ export function createMetrics(): Metrics {
     const samples = new Map<string, Sample<string>>(
       known.map((labels) => [keyOf(labels), { labels, value: 0 }]),
     )
-    declare({ ...definition, type: 'counter', read: async () => [...samples.values()] })
+    declare({ ...definition, type: 'counter', ofProcess: 'sum', read: async () => [...samples.values()] })
     return (labels: Labels<string>): void => {
       const key = keyOf(labels)
       const sample = samples.get(key) ?? { labels, value: 0 }
@@ -181,6 +200,21 @@ export function createMetrics(): Metrics {
     labels: ['event'],
   })
 
+  const gauge: Metrics['gauge'] = (definition, read) =>
+    declare({ ...definition, type: 'gauge', read: shared(() => within(READ_LIMIT_MS, read)) })
+
+  gauge(
+    {
+      name: 'sixwire_workers',
+      help: 'Processes of this server, by whether their figures are in this answer: answered or missing, whose counters are as of an earlier answer',
+      labels: ['state'],
+    },
+    async () => [
+      { labels: { state: 'answered' }, value: siblings.count - missing },
+      { labels: { state: 'missing' }, value: missing },
+    ],
+  )
+
   return {
     counter,
     eventCounter(definition, events) {
@@ -188,8 +222,7 @@ export function createMetrics(): Metrics {
       for (const [event, labelsOf] of Object.entries(events))
         listeners.set(event, [...(listeners.get(event) ?? []), (ids) => add(labelsOf(ids))])
     },
-    gauge: (definition, read) =>
-      declare({ ...definition, type: 'gauge', read: shared(() => within(READ_LIMIT_MS, read)) }),
+    gauge,
     histogram,
     countEvent(event, ids) {
       countAll({ event })
@@ -200,8 +233,45 @@ export function createMetrics(): Metrics {
       recordRequest({ method, path: route, status: String(status) }, ms / 1000)
       if (REFUSALS.includes(code)) countRefused({ code })
     },
-    read: async () => (await open()).read(),
+    async read() {
+      const { ofProcess, common, contentType } = await open()
+      if (siblings.count === 1) {
+        const all = [ofProcess, common, await openNodeMetrics()]
+        return { text: (await Promise.all(all.map((one) => one.metrics()))).join(''), contentType }
+      }
+      const others = await siblings.ask(TOPIC)
+      missing = others.missing.length
+      const figures = await readFigures(ofProcess, siblings)
+      const text = await sumOf([figures, ...(others.answers as Figures[]), ...counted(others.missing)])
+      return { text: `${text}${await common.metrics()}`, contentType }
+    },
+    join: () => siblings.on(TOPIC, async () => readFigures((await open()).ofProcess, siblings)),
   }
+}
+
+/** What one process has counted and measured. */
+type Figures = readonly MetricObject[]
+
+/** Of this process, and what those had counted that it has succeeded. */
+async function readFigures(ofProcess: Registry, siblings: Siblings): Promise<Figures> {
+  const { AggregatorRegistry } = await import('prom-client')
+  const ofNode = await openNodeMetrics()
+  const own = [...(await ofProcess.getMetricsAsJSON()), ...(await ofNode.getMetricsAsJSON())]
+  const before = counted([siblings.inherited(TOPIC)])
+  const all = await AggregatorRegistry.aggregate([own, ...before] as never).getMetricsAsJSON()
+  siblings.keep(TOPIC, all)
+  return all
+}
+
+/** What must not fall when a process ends: a counter that does counts as one that began again, and all of it as new. */
+const counted = (all: readonly unknown[]): Figures[] =>
+  (all as (Figures | undefined)[]).flatMap((figures) =>
+    figures ? [figures.filter(({ type }) => COUNTED.includes(String(type)))] : [],
+  )
+
+async function sumOf(all: readonly Figures[]): Promise<string> {
+  const { AggregatorRegistry } = await import('prom-client')
+  return AggregatorRegistry.aggregate(all as never).metrics()
 }
 
 /** All names of the metric in the answer. */
@@ -245,17 +315,19 @@ function shared<T>(read: () => Promise<T>): () => Promise<T> {
 
 async function openRegistry(declared: readonly Declared[]) {
   const { Counter, Gauge, Histogram, Registry } = await import('prom-client')
-  const registry = new Registry()
+  const [ofProcess, common] = [new Registry(), new Registry()]
   for (const one of declared) {
     const { name, help, labels } = one
-    const definition = { name, help, labelNames: labels, registers: [registry] }
+    const definition = { name, help, labelNames: labels }
     if (one.type === 'histogram') {
-      const metric = new Histogram({ ...definition, buckets: [...one.buckets] })
+      const metric = new Histogram({ ...definition, registers: [ofProcess], buckets: [...one.buckets] })
       one.open((values, value) => metric.observe(values, value))
       continue
     }
     const metric = new (one.type === 'counter' ? Counter : Gauge)({
       ...definition,
+      registers: [one.ofProcess ? ofProcess : common],
+      aggregator: one.ofProcess ?? 'first',
       async collect() {
         const samples = await one.read().catch(() => [])
         metric.reset()
@@ -265,15 +337,7 @@ async function openRegistry(declared: readonly Declared[]) {
       },
     })
   }
-  return {
-    async read() {
-      const ofNode = await openNodeMetrics()
-      return {
-        text: `${await registry.metrics()}${await ofNode.metrics()}`,
-        contentType: registry.contentType,
-      }
-    },
-  }
+  return { ofProcess, common, contentType: common.contentType }
 }
 
 /** Of the process, from the first read on: they watch it until it ends, whatever settings change meanwhile. */

@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox'
 
 import type { Logger } from '../../base/logger.ts'
 import type { Clock } from '../../base/clock.ts'
+import type { Siblings } from '../../base/siblings.ts'
 import type { Audit } from '../audit/audit.ts'
 import { StartError } from '../../base/start-error.ts'
 import type { Settings } from '../config/config.ts'
@@ -74,6 +75,8 @@ export type WireContext = {
   personalData: PersonalData
   /** Which process holds a claim, and what frees those of one that was killed. */
   processes: Processes
+  /** The other workers of this server. */
+  siblings: Siblings
   log: Logger
   /** Writes a line to the log for what happens to an account outside of calls; a call has its own `record`. */
   record: RecordEvent

@@ -113,10 +113,10 @@ async function createFirst(
 
 /** Writes the link to the log of a server in production that has no administrator. */
 export async function showFirstAdminLink(
-  { log, settings }: Pick<WireContext, 'log' | 'settings'>,
+  { log, settings, siblings }: Pick<WireContext, 'log' | 'settings' | 'siblings'>,
   firstAdmin: FirstAdmin,
 ): Promise<void> {
-  if (!settings.production) return
+  if (!settings.production || siblings.index > 0) return
   const token = await firstAdmin.issueToken()
   if (token === undefined) return
   const how = settings.console

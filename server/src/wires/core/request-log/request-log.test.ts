@@ -13,6 +13,7 @@ import { until } from '../../../testing/until.ts'
 import { openFrame } from '../../../kernel/frame.fixture.ts'
 import { isProblemLine } from '../../../kernel/telemetry/log.ts'
 import { REQUEST_LOG } from '../../../kernel/config/request-log-option.ts'
+import { NO_SIBLINGS } from '../../../base/siblings.ts'
 import { createRequestLog } from './request-log.ts'
 
 const ROUNDS = 12
@@ -40,6 +41,7 @@ eachEngine((engine) => {
     const clock = testClock()
     const lines: string[] = []
     const requestLog = createRequestLog({
+      siblings: NO_SIBLINGS,
       db,
       clock,
       process: 'p1',

@@ -2,6 +2,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { isPassing } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
 import type { Logger } from '../../../base/logger.ts'
+import type { Siblings } from '../../../base/siblings.ts'
 import { succeedsWithin } from '../../../base/within.ts'
 import type { Database, Step } from '../../../db/database.ts'
 import type { AnswerRecord } from '../../../http/answer-record.ts'
@@ -22,7 +23,7 @@ import { scrub, scrubPath } from './scrub.ts'
 
 const FLUSH_MS = 1_000
 const STOP_MS = 2_000
-/** In a second, each process. */
+/** In a second, each server with its workers. */
 const NOTABLE_MAX = 200
 const PROBLEMS_MAX = 50
 /** That wait in memory while the database does not take them. */
@@ -71,15 +72,21 @@ type Context = {
   /** The id of this process. */
   readonly process: string
   readonly settings: RequestLogSettings
+  /** Those with which it shares what is written in a second. */
+  readonly siblings: Pick<Siblings, 'index' | 'count'>
 }
 
 const noTotals = (): HourTotals => ({ requests: 0, refusals: 0, failures: 0, us: 0, omitted: 0 })
 
-const roomOf = ({ perSecond }: RequestLogSettings): Unwritten['room'] => ({
-  plain: perSecond,
-  notable: NOTABLE_MAX,
-  problems: PROBLEMS_MAX,
+const roomOf = ({ settings: { perSecond }, siblings }: Context): Unwritten['room'] => ({
+  plain: partOf(perSecond, siblings),
+  notable: partOf(NOTABLE_MAX, siblings),
+  problems: partOf(PROBLEMS_MAX, siblings),
 })
+
+/** What can't be divided goes to the first ones. */
+const partOf = (all: number, { index, count }: Context['siblings']): number =>
+  Math.floor(all / count) + (index < all % count ? 1 : 0)
 
 /** The log of a server whose requests are not kept. */
 export const NO_REQUEST_LOG: RequestLog = {
@@ -98,7 +105,7 @@ export function createRequestLog(context: Context): RequestLog {
     hours: new Map(),
     last: { hour: 0, totals: noTotals() },
     recent: noTotals(),
-    room: roomOf(context.settings),
+    room: roomOf(context),
   }
   const stopping = new AbortController()
   let writing: Promise<void> | undefined
@@ -196,7 +203,7 @@ async function writeOn(context: Context, unwritten: Unwritten, stopping: AbortSi
   let isAway = false
   while (!stopping.aborted) {
     await context.clock.sleep(FLUSH_MS, { signal: stopping, idle: true })
-    unwritten.room = roomOf(context.settings)
+    unwritten.room = roomOf(context)
     try {
       await write(context, unwritten)
       isAway = false

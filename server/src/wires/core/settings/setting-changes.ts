@@ -19,6 +19,8 @@ export type SettingChanges = {
    *
    * @throws what kept them from it; the ones before stay in force
    */
+  follow(): Promise<void>
+  /** The same in this process and in the other workers of the server. @throws likewise */
   reload(): Promise<void>
   /** The version that is in force in this process. */
   inForce(): number

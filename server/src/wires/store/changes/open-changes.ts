@@ -20,14 +20,22 @@ export function openChanges(
   scheduleKeeping(context, options)
   events.declare(DOCUMENT_EVENTS)
   const publisher = new ChangePublisher({ db, events, log })
-  const gauge = (name: string, help: string, read: (state: ReturnType<Feed['state']>) => number) =>
-    metrics.gauge({ name, help, labels: [] }, async () => [{ labels: {}, value: read(feed.state()) }])
+  const gauge = (
+    name: string,
+    help: string,
+    read: (state: ReturnType<Feed['state']>) => number,
+    ofProcess: 'sum' | 'max' = 'sum',
+  ) =>
+    metrics.gauge({ name, help, labels: [], ofProcess }, async () => [
+      { labels: {}, value: read(feed.state()) },
+    ])
   gauge('sixwire_changes_followers', 'Open streams and polls of changes', ({ followers }) => followers)
   gauge('sixwire_changes_behind', 'Those of them that are behind, and read the log', ({ behind }) => behind)
   gauge(
     'sixwire_changes_lag_seconds',
     'How long after it happened the last change was passed on, or for how long changes wait for an open transaction',
     ({ lagMs }) => lagMs / 1000,
+    'max',
   )
   gauge('sixwire_changes_resets', 'Followers that had to list again, since the start', ({ resets }) => resets)
   const served: ChangesContext = { collections, cursors, feed }

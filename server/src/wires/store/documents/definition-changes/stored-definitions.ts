@@ -17,6 +17,9 @@ import {
 
 /** How often a process looks for definitions that another one has changed. A connection that listens would cost more. */
 const LOOK_MS = 500
+/** How long a change waits for the other workers of the server. */
+const SIBLINGS_MS = 2_000
+const TOPIC = 'store.definitions'
 
 export const definitionIn = ({ definition }: Pick<VersionRow, 'definition'>): CollectionDeclaration | null =>
   definition === null ? null : (JSON.parse(definition) as CollectionDeclaration)
@@ -30,7 +33,7 @@ export const fieldChangesIn = ({ documents }: Pick<VersionRow, 'documents'>): re
  * @param nouns.follow called when they have changed: what was decided by the ones before is to be decided again
  */
 export function createStoredDefinitions(
-  { db, log }: Pick<WireContext, 'db' | 'log'>,
+  { db, log, siblings }: Pick<WireContext, 'db' | 'log' | 'siblings'>,
   {
     collections,
     indexes,
@@ -43,8 +46,10 @@ export function createStoredDefinitions(
   /** The revision of the database when it was last looked at. */
   let seen: number | undefined
   let looking: NodeJS.Timeout | undefined
+  let spreading: Promise<unknown> | undefined
 
-  async function load(): Promise<void> {
+  /** @param isNews whether the other workers may not know of it */
+  async function load(isNews: boolean): Promise<void> {
     const { revision: newest } = (await db.get(selectRevisionSql))!
     if (newest === revision) return
     const read = readTogether(options, await readInForce(db))
@@ -59,15 +64,21 @@ export function createStoredDefinitions(
     // What is committed meanwhile is found by the next load: the revision was read before.
     revision = newest
     follow()
+    if (isNews) spreading = siblings.ask(TOPIC, null, SIBLINGS_MS)
   }
 
-  const loads = new Coalescer<undefined, undefined>({
+  const loads = new Coalescer<{ isNews: boolean }, undefined>({
     answer: async (calls) => {
-      await load()
+      await load(calls.some(({ isNews }) => isNews))
       return calls.map(() => undefined)
     },
   })
-  const refresh = (): Promise<undefined> => loads.call(undefined)
+
+  async function refresh(): Promise<void> {
+    await loads.call({ isNews: true })
+    // The next request of this client may be another worker's.
+    await spreading
+  }
 
   /** Looks for changes of other processes, unless nothing was committed. */
   function look(): void {
@@ -86,7 +97,8 @@ export function createStoredDefinitions(
     /** Why a collection is closed whose definition cannot be read. */
     faultOf: (collection: string): string | undefined => faults.get(collection),
     async start(): Promise<void> {
-      await load()
+      await load(false)
+      siblings.on(TOPIC, () => loads.call({ isNews: false }))
       looking = setInterval(look, LOOK_MS).unref()
     },
     async close(): Promise<void> {
