@@ -47,7 +47,7 @@ async function startWires(
   { migrations, hasMigrated }: Awaited<ReturnType<typeof migrate>>,
 ): Promise<void> {
   const { parts, frame, life, warnings } = assembled
-  if (parts.siblings.index === 0) for (const line of warnings) parts.log.log.warn(line)
+  if (parts.siblings.isFirst) for (const line of warnings) parts.log.log.warn(line)
   await parts.processes.start(async () => {
     await followSettings(assembled)
     return endIfOutdated(assembled, migrations)
@@ -96,12 +96,19 @@ export async function start(assembled: AssembledServer): Promise<void> {
   await startWires(assembled, migrated)
 }
 
-/** Opens the port, which answers that the server is starting, and starts all that there is. Returns the address. */
+/** Opens the port, which answers until then that the server is starting, and starts all that there is. Returns the address. */
 export async function listen(assembled: AssembledServer): Promise<string> {
   const { host, port } = assembled.parts.settings
-  const address = await assembled.server.listen({ host, port }).catch((error: unknown) => {
-    throw listenError(error, host, port)
-  })
+  const open = () =>
+    assembled.server.listen({ host, port }).catch((error: unknown) => {
+      throw listenError(error, host, port)
+    })
+  if (!assembled.parts.siblings.isFirst) {
+    // Others answer: this one would say that the server is starting.
+    await startAll(assembled)
+    return open()
+  }
+  const address = await open()
   await startAll(assembled)
   return address
 }

@@ -8,8 +8,13 @@
 export type Siblings = {
   /** How many processes there are, this one included. */
   readonly count: number
-  /** Which of them this one is, from 0. What concerns all is logged by 0. */
+  /** Which of them this one is, from 0. */
   readonly index: number
+  /**
+   * Whether this one starts the server. It says what is said at a start, and its port is open from the beginning. The others
+   * start when it answers, or take the place of one that has ended.
+   */
+  readonly isFirst: boolean
   /** Tells all others. A process that is starting or ending does not hear it, and nobody knows. */
   tell(topic: string, content?: unknown): void
   /** Asks all others. Resolves once they have answered, or after `limitMs`; default 1000. */
@@ -29,6 +34,7 @@ export type Answers = { readonly answers: readonly unknown[]; readonly missing: 
 export const NO_SIBLINGS: Siblings = {
   count: 1,
   index: 0,
+  isFirst: true,
   tell: () => undefined,
   ask: async () => ({ answers: [], missing: [] }),
   on: () => undefined,

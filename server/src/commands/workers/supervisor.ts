@@ -76,19 +76,20 @@ class Supervisor {
     const end = () => this.#end(0)
     onPackageManagerEnd(end)
     onSignals(['SIGTERM', 'SIGINT'], end, () => this.#endByForce())
-    this.#start(this.#places[0]!, this.#program.firstArgs)
+    this.#start(this.#places[0]!, true)
     return this.#over.promise
   }
 
-  #start(place: Place, more: readonly string[] = []): void {
+  #start(place: Place, isFirst = false): void {
+    const { args, firstArgs, fromFile } = this.#program
     cluster.setupPrimary({
-      ...programOf([...this.#program.args, ...more]),
+      ...programOf(isFirst ? [...args, ...firstArgs] : args),
       // At a terminal its lines are texts, and the system writes each as a whole.
       stdio: ['ignore', process.stdout.isTTY ? 'inherit' : 'pipe', 'inherit', 'ipc'],
     })
     const worker = cluster.fork({
-      ...Object.fromEntries(this.#program.fromFile.map((name) => [name, undefined])),
-      [WORKER_VARIABLE]: `${place.index}/${this.#places.length}`,
+      ...Object.fromEntries(fromFile.map((name) => [name, undefined])),
+      [WORKER_VARIABLE]: `${place.index} ${this.#places.length}${isFirst ? ' first' : ''}`,
     })
     place.worker = worker
     const { stdout } = worker.process

@@ -15,15 +15,19 @@ type Question = {
 export class WorkerSiblings implements Siblings {
   readonly count: number
   readonly index: number
+  readonly isFirst: boolean
   readonly #send: (message: FromWorker) => void
   readonly #handlers = new Map<string, (content: unknown) => unknown>()
   readonly #questions = new Map<number, Question>()
   #inherited: Readonly<Record<string, unknown>> = {}
   #asked = 0
 
-  constructor({ index, count }: { index: number; count: number }, send: (message: FromWorker) => void) {
-    this.index = index
-    this.count = count
+  /** @param place its number, of how many, and whether it is the first one: `0 2 first` */
+  constructor(place: string, send: (message: FromWorker) => void) {
+    const [index, count, first] = place.split(' ')
+    this.index = Number(index)
+    this.isFirst = first !== undefined
+    this.count = Number(count)
     this.#send = send
   }
 

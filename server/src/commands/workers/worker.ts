@@ -22,8 +22,7 @@ export type Worker = {
 export function joinWorkers(end: () => void): Worker | undefined {
   const place = process.env[WORKER_VARIABLE]
   if (place === undefined || !process.send) return undefined
-  const [index, count] = place.split('/').map(Number) as [number, number]
-  const siblings = new WorkerSiblings({ index, count }, send)
+  const siblings = new WorkerSiblings(place, send)
   let announce: () => void = () => undefined
   let warn: (fields: object, text: string) => void = () => undefined
   process.on('message', (message: ToWorker) => {

@@ -298,7 +298,7 @@ export const DEV_VARIABLE = 'SIXWIRE_DEV'
 /** How many processes answer, for `sixwire start`, whose process that starts them reads no configuration file. */
 export const WORKERS_VARIABLE = 'SIXWIRE_WORKERS'
 
-/** Set for each of them: `0/4` for the first of four. */
+/** Set for each of them: its number, and of how many. */
 export const WORKER_VARIABLE = 'SIXWIRE_WORKER'
 
 /** The secret that `sixwire secret rotate` changes to. */

@@ -116,7 +116,7 @@ export async function showFirstAdminLink(
   { log, settings, siblings }: Pick<WireContext, 'log' | 'settings' | 'siblings'>,
   firstAdmin: FirstAdmin,
 ): Promise<void> {
-  if (!settings.production || siblings.index > 0) return
+  if (!settings.production || !siblings.isFirst) return
   const token = await firstAdmin.issueToken()
   if (token === undefined) return
   const how = settings.console

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { Agent, request } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { Ending } from '../../testing/engines.ts'
+import { LIBRARY, applicationFolder, startProgram, type Program } from '../../testing/program.ts'
+
+/** A wire that tells which process answers, and that prints, waits, counts and works. */
+const CONFIG = `
+import { existsSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { defineWire, json, route, Type } from ${JSON.stringify(LIBRARY)}
+
+const pid = () => ({ pid: process.pid })
+const answer = { access: 'public', reply: { 200: Type.Object({ pid: Type.Integer() }) } }
+const probe = defineWire({
+  name: 'probe',
+  setup({ jobs, metrics }) {
+    const work = jobs.define('probe.work', { payload: Type.Null() }, async ({ id }) => console.log('job ' + id))
+    metrics.gauge({ name: 'probe_figure', help: 'One figure of the database', labels: [] }, async () => [{ labels: {}, value: 7 }])
+    return {
+      service: undefined,
+      routes: [
+        route('GET /probe/pid', { summary: 'Tell the process', ...answer }, pid),
+        route('GET /probe/limited', { summary: 'Count', limit: { rate: '100/min', countedIn: 'process', always: true }, ...answer }, pid),
+        route('GET /probe/print', { summary: 'Print', ...answer }, () => {
+          for (let line = 0; line < 50; line++) console.log('print ' + 'x'.repeat(9000 + line) + ' end')
+          return pid()
+        }),
+        route('GET /probe/job/:id', { summary: 'Work', params: Type.Object({ id: Type.String() }), ...answer }, async ({ params }) => {
+          await work.enqueue(null, { id: params.id })
+          return pid()
+        }),
+        route('GET /probe/slow', { summary: 'Wait', ...answer }, async () => {
+          console.log('slow ' + process.pid)
+          while (!existsSync('go-on')) await delay(10)
+          return pid()
+        }),
+      ],
+    }
+  },
+})
+export default { auth: { bcryptCost: 4 }, wires: [probe()] }
+`
+
+/** One connection, which the same process answers for as long as it lives. */
+export class Connection {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  readonly #url: string
+
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  send(method: string, path: string, { token, body }: { token?: string; body?: unknown } = {}) {
+    return new Promise<{ status: number; body: any; text: string }>((resolve, reject) => {
+      const sent = request(
+        this.#url + path,
+        {
+          method,
+          agent: this.#agent,
+          headers: {
+            ...(body !== undefined && { 'content-type': 'application/json' }),
+            ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          },
+        },
+        (response) => {
+          let text = ''
+          response.setEncoding('utf8').on('data', (part: string) => (text += part))
+          response.on('error', reject)
+          response.on('end', () => {
+            const isJson = response.headers['content-type']?.startsWith('application/json') ?? false
+            resolve({ status: response.statusCode!, body: isJson ? JSON.parse(text) : undefined, text })
+          })
+        },
+      )
+      sent.on('error', reject)
+      sent.end(body === undefined ? undefined : JSON.stringify(body))
+    })
+  }
+
+  async expect(status: number, ...call: Parameters<Connection['send']>) {
+    const answered = await this.send(...call)
+    assert.equal(answered.status, status, `${call[0]} ${call[1]}: ${answered.text}`)
+    return answered.body
+  }
+
+  pid = async (): Promise<number> => (await this.expect(200, 'GET', '/probe/pid')).pid
+
+  close(): void {
+    this.#agent.destroy()
+  }
+}
+
+/** Connections to as many processes, by their ids. */
+export async function connectionsToEach(ending: Ending, url: string, count: number) {
+  const found = new Map<number, Connection>()
+  while (found.size < count) {
+    const connection = new Connection(url)
+    ending.after(async () => connection.close())
+    const pid = await connection.pid()
+    if (!found.has(pid)) found.set(pid, connection)
+    else await delay(5)
+  }
+  return found
+}
+
+/** Starts two workers with the wire. */
+export async function startWorkers(
+  ending: Ending,
+  databaseUrl: string,
+): Promise<{ folder: string; program: Program }> {
+  const folder = await applicationFolder(ending, { 'sixwire.config.mjs': CONFIG })
+  const program = startProgram(ending, ['start', '--workers', '2'], {
+    folder,
+    environment: {
+      DATA_DIR: folder,
+      DATABASE_URL: databaseUrl,
+      SIXWIRE_SANDBOX: 'off',
+      SIXWIRE_REQUEST_LOG: 'perSecond=1000',
+    },
+  })
+  return { folder, program }
+}
