@@ -14,7 +14,7 @@ export const start = defineAction({
     ...SETTING_OPTIONS,
     workers: {
       value: 'N',
-      description: `how many processes answer, instead of ${WORKERS_VARIABLE}: 1, or auto for all cores`,
+      description: `how many processes answer, instead of ${WORKERS_VARIABLE}; auto for all cores`,
       read: workerCount,
     },
     'new-database': {
