@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { before as beforeAll, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 
+import { openDatabase } from '../../db/open.ts'
+import { sql } from '../../db/sql.ts'
 import { anyEngine, eachEngine, endOfSuite, temporaryFolder } from '../../testing/engines.ts'
 import { runHere } from '../../testing/command.ts'
 import { runProgram, type Program } from '../../testing/program.ts'
@@ -23,7 +25,7 @@ eachEngine((engine) => {
     let b: Connection
     let token: string
 
-    beforeAll(async () => {
+    before(async () => {
       ;({ program, folder } = await startWorkers(ending, await engine.migratedUrl()))
       url = await program.url()
       ;[a, b] = [...(await connectionsToEach(ending, url, 2)).values()] as [Connection, Connection]
@@ -158,7 +160,7 @@ eachEngine((engine) => {
         connection.close()
       })
       await until(() => acknowledged.length > 50)
-      const before = await counted(a)
+      const earlier = await counted(a)
       // One of two connections is given to the process that stands still, which never accepts it.
       process.kill(killed, 'SIGSTOP')
       const given = [new Connection(url), new Connection(url)].map((one) => one.send('GET', '/ready'))
@@ -182,7 +184,7 @@ eachEngine((engine) => {
         [],
       )
       for (const connection of after.values())
-        assert.ok((await counted(connection)) >= before, 'no counter falls')
+        assert.ok((await counted(connection)) >= earlier, 'no counter falls')
     })
 
     test('SIGTERM lets both finish what is under way', async () => {
@@ -210,6 +212,19 @@ anyEngine((engine) => {
     await Promise.all(slow)
     // The workers have its standard error, which closes with the last of them.
     assert.equal(await program.ended, 'SIGKILL')
+  })
+
+  test('all end if a newer version has changed the tables', async (t) => {
+    const databaseUrl = await engine.migratedUrl()
+    const { program } = await startWorkers(t, databaseUrl)
+    await program.url()
+    const db = await openDatabase(databaseUrl)
+    t.after(() => db.close())
+    await db.write(
+      sql`insert into sixwire_migrations (wire, name, checksum, applied_at) values ('store', '999-later', '', 0)`,
+    )
+    assert.equal(await program.ended, 1)
+    assert.doesNotMatch(program.output(), /started again/)
   })
 
   test('with the sandbox it says why it does not start, once', async (t) => {
