@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { Agent, request } from 'node:http'
+import { once } from 'node:events'
+import { Agent, request, type IncomingMessage } from 'node:http'
+import { text as textOf } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Ending } from '../../testing/engines.ts'
@@ -52,31 +54,19 @@ export class Connection {
     this.#url = url
   }
 
-  send(method: string, path: string, { token, body }: { token?: string; body?: unknown } = {}) {
-    return new Promise<{ status: number; body: any; text: string }>((resolve, reject) => {
-      const sent = request(
-        this.#url + path,
-        {
-          method,
-          agent: this.#agent,
-          headers: {
-            ...(body !== undefined && { 'content-type': 'application/json' }),
-            ...(token !== undefined && { authorization: `Bearer ${token}` }),
-          },
-        },
-        (response) => {
-          let text = ''
-          response.setEncoding('utf8').on('data', (part: string) => (text += part))
-          response.on('error', reject)
-          response.on('end', () => {
-            const isJson = response.headers['content-type']?.startsWith('application/json') ?? false
-            resolve({ status: response.statusCode!, body: isJson ? JSON.parse(text) : undefined, text })
-          })
-        },
-      )
-      sent.on('error', reject)
-      sent.end(body === undefined ? undefined : JSON.stringify(body))
-    })
+  async send(method: string, path: string, { token, body }: { token?: string; body?: unknown } = {}) {
+    const headers = {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    }
+    const sent = request(this.#url + path, { method, agent: this.#agent, headers })
+    const answered = once(sent, 'response') as Promise<[IncomingMessage]>
+    sent.on('error', () => undefined) // one that comes with the answer fails its text
+    sent.end(body === undefined ? undefined : JSON.stringify(body))
+    const [response] = await answered
+    const text = await textOf(response)
+    const isJson = response.headers['content-type']?.startsWith('application/json')
+    return { status: response.statusCode!, text, body: isJson ? JSON.parse(text) : undefined }
   }
 
   async expect(status: number, ...call: Parameters<Connection['send']>) {
