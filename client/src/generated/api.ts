@@ -270,7 +270,7 @@ type RequestLogPage = {
   keeps?: {
     days: number
     rows: number
-    /** Successful requests that one process writes in a second. */
+    /** Successful requests that one server writes in a second. */
     perSecond: number
     slowMs: number
   }

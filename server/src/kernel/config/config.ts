@@ -249,7 +249,7 @@ const VARIABLES: { [name: string]: { [K in keyof Settings]: Variable<K> }[keyof 
     parse: requestLogOption,
     default: REQUEST_LOG_TEXT,
     description:
-      'How much of the requests, warnings and errors GET /core/logs keeps: off, or limits joined by commas. perSecond: successful requests that a process writes in a second; slowMs: those that take longer are written like those that fail.',
+      'How much of the requests, warnings and errors GET /core/logs keeps: off, or limits joined by commas. perSecond: successful requests that a server writes in a second; slowMs: those that take longer are written like those that fail.',
   },
   SIXWIRE_ORIGINS: {
     key: 'origins',

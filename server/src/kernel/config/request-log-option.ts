@@ -6,7 +6,7 @@ export type RequestLogSettings = {
   days: number
   /** And at most so many of them, the newest. */
   rows: number
-  /** Successful requests that one process writes in a second; of the others it counts how many there were. */
+  /** Successful requests that one server writes in a second; of the others it counts how many there were. */
   perSecond: number
   /** Requests that take longer, in milliseconds, are written like those that fail. */
   slowMs: number

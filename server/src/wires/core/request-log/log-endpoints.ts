@@ -64,7 +64,7 @@ const Fault = Type.Object(
 const Keeps = Type.Object({
   days: Type.Integer(),
   rows: Type.Integer(),
-  perSecond: Type.Integer({ description: 'Successful requests that one process writes in a second.' }),
+  perSecond: Type.Integer({ description: 'Successful requests that one server writes in a second.' }),
   slowMs: Type.Integer(),
 })
 
