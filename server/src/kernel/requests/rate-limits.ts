@@ -117,7 +117,6 @@ export function createProcessRateLimiter({
   const untold = new Map<string, number>()
 
   function tellLater(bucket: string, interval: number): void {
-    if (siblings.count === 1) return
     if (untold.size === 0) setTimeout(tell, TELL_MS).unref()
     untold.set(bucket, (untold.get(bucket) ?? 0) + interval)
   }
@@ -142,7 +141,7 @@ export function createProcessRateLimiter({
       const fullAt = stored >= now && stored <= absurd ? stored : now
       if (fullAt > latest) return waitMs(fullAt, latest)
       buckets.set(bucket, fullAt + interval)
-      tellLater(bucket, interval)
+      if (siblings.count > 1) tellLater(bucket, interval)
       return undefined
     },
   }
