@@ -31,6 +31,13 @@ export const creates = (collection: string, documents: number): LoadRequest[] =>
     body: documentBody(at * 17, documents),
   }))
 
+/** What is asked of a server with these documents; create comes last because it changes how many there are. */
+export const documentRequests = (ids: readonly string[], documents: number): [string, LoadRequest[]][] => [
+  ['get', ids.slice(0, 20_000).map((id) => ({ path: `/store/items/${id}` }))],
+  ['list 20 with total', [{ path: '/store/items?limit=20' }]],
+  ['create', creates('items', documents)],
+]
+
 /**
  * Creates the documents from `from` up to `to`, of `of` in all, by arrays.
  *

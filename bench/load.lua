@@ -13,7 +13,7 @@ end
 function done(summary, latency)
   local e = summary.errors
   io.write(string.format(
-    'RESULT {"requests":%d,"seconds":%f,"p99":%f,"failed":%d}\n',
-    summary.requests, summary.duration / 1e6, latency:percentile(99) / 1e3,
+    'RESULT {"requests":%d,"seconds":%f,"p99":%f,"processor":%f,"failed":%d}\n',
+    summary.requests, summary.duration / 1e6, latency:percentile(99) / 1e3, os.clock(),
     e.connect + e.read + e.write + e.status + e.timeout))
 end

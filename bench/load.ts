@@ -18,8 +18,8 @@ export type LoadRequest = {
 
 export type Requests = readonly LoadRequest[]
 
-/** `failed` counts answers that are not 2xx, broken connections and timeouts. */
-type LoadResult = { requests: number; seconds: number; p99: number; failed: number }
+/** `failed` counts answers that are not 2xx, broken connections and timeouts; `processor` is the time of wrk itself in seconds. */
+type LoadResult = { requests: number; seconds: number; p99: number; processor: number; failed: number }
 
 const run = promisify(execFile)
 const SCRIPT = fileURLToPath(new URL('./load.lua', import.meta.url))
@@ -47,7 +47,13 @@ export async function sendLoad(bench: Bench, server: Server, requests: Requests,
   const before = processorMs(pid)
   const args = ['-t1', `-c${connections}`, `-d${settings.seconds}`, '--timeout', '60', '-s', SCRIPT]
   const { stdout } = await run('wrk', [...args, base, '--', file])
-  const { requests: count, seconds, p99, failed } = JSON.parse(stdout.split('RESULT')[1]!) as LoadResult
+  const {
+    requests: count,
+    seconds,
+    p99,
+    processor,
+    failed,
+  } = JSON.parse(stdout.split('RESULT')[1]!) as LoadResult
   const used = processorMs(pid) - before
   if (failed > 0) fault(`${failed} of ${count} requests such as ${requests[0]!.path.slice(0, 80)} failed`)
   const figures: Figures = {
@@ -55,7 +61,7 @@ export async function sendLoad(bench: Bench, server: Server, requests: Requests,
     'p99 ms': p99,
     'processor µs': (used * 1000) / count,
   }
-  return { requests: count - failed, figures }
+  return { requests: count - failed, figures, loadMicroseconds: (processor * 1e6) / count }
 }
 
 /** A server under that load: requests a second, their 99th percentile, and the server's processor time for each. */

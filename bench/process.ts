@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
 const START_LIMIT_MS = 300_000
 const STOP_LIMIT_MS = 10_000
 const TICK_MS = 10
+const SAMPLE_MS = 20
 
 /** A process of the bench that listens on a port. It ends with the bench. */
 export type Listener = {
@@ -55,6 +56,12 @@ export async function startListener(
   }
 }
 
+/** The process, and those that it has started: the workers of a server. */
+export const processesOf = (pid: number): number[] => [
+  pid,
+  ...(read(pid, `task/${pid}/children`).match(/\d+/g) ?? []).map(Number),
+]
+
 /** Resident memory of a process in MB: the most it ever had, and what it has now; NaN without Linux's /proc. */
 export function memoryOf(pid: number): { peak: number; now: number } {
   // https://man7.org/linux/man-pages/man5/proc_pid_status.5.html
@@ -64,12 +71,34 @@ export function memoryOf(pid: number): { peak: number; now: number } {
   return { peak: megabytes('VmHWM'), now: megabytes('VmRSS') }
 }
 
-/** Milliseconds of processor time that a process has used; NaN without Linux's /proc. */
-export function processorMs(pid: number): number {
+/** The memory of a process in MB, of which each page counts by its share if other processes have it too (PSS). */
+export const shareOfMemory = (pid: number): number =>
+  Number(/^Pss:\s+(\d+) kB$/m.exec(read(pid, 'smaps_rollup'))?.[1]) / 1024
+
+/** Milliseconds of processor time that a process and its workers have used; NaN without Linux's /proc. */
+export const processorMs = (pid: number): number =>
+  processesOf(pid).reduce((total, one) => total + ownProcessorMs(one), 0)
+
+function ownProcessorMs(pid: number): number {
   // https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html: after a name in brackets, fields 14 and 15 are the times.
   const stat = read(pid, 'stat')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS
+}
+
+/** Counts the threads of Node's pool that run or are ready to, in a process and its workers, until `ended`. @returns their mean */
+export async function busyPoolThreads(pid: number, ended: Promise<unknown>): Promise<number> {
+  let isOver = false
+  const end = () => void (isOver = true)
+  ended.then(end, end) // the caller sees a rejection
+  const stats = processesOf(pid).flatMap((one) =>
+    readdirSync(`/proc/${one}/task`).map((thread) => [one, `task/${thread}/stat`] as const),
+  )
+  const pool = stats.filter(([one, file]) => read(one, file).includes('(libuv-worker)'))
+  let [busy, samples] = [0, 0]
+  for (; !isOver; samples++, await delay(SAMPLE_MS))
+    busy += pool.filter(([one, file]) => / R /.test(read(one, file))).length
+  return busy / samples
 }
 
 /** Waits until the process was idle for 300 ms: work left over from a round must not cost the next one. */

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 import type { Bench } from './bench.ts'
-import type { StreamAnswers, StreamCommand } from './stream-client.ts'
+import { rowOf } from './compare.ts'
+import type { StreamAnswers, StreamCommand, StreamTarget, StreamWrite } from './stream-client.ts'
 
 const CLIENT = fileURLToPath(new URL('./stream-client.ts', import.meta.url))
 
@@ -25,4 +26,35 @@ export function startStreamClients({ after }: Bench): StreamClients {
     if (error !== undefined) throw new Error(`${command.kind}: ${error}`)
     return answer
   }
+}
+
+/** From a write until a stream is told, beside its answer. */
+export async function* latency(
+  bench: Bench,
+  clients: StreamClients,
+  name: string,
+  write: StreamWrite,
+  followed: StreamTarget,
+  perSecond = 1000,
+) {
+  const { rounds, seconds } = bench.settings
+  const answered: number[][] = []
+  const told: number[][] = []
+  await clients({ kind: 'open', ...followed })
+  for (let round = 0; round <= rounds; round++) {
+    bench.note(`${perSecond} writes a second, ${name}: ${round} of ${rounds}`)
+    const result = await clients({ kind: 'pace', write, events: 1, perSecond, seconds })
+    if (result.missing > 0) bench.fault(`${result.missing} events did not arrive`)
+    if (round === 0) continue
+    answered.push([...result.answered])
+    told.push([...result.told])
+  }
+  await clients({ kind: 'close' })
+  for (const [at, figure] of ['p50 ms', 'p99 ms'].entries())
+    yield rowOf(
+      `write to event, ${perSecond} a second, ${name}`,
+      figure,
+      ['write to its answer', ...answered.map((one) => one[at]!)],
+      ...told.map((one) => one[at]!),
+    )
 }

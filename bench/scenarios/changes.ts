@@ -6,13 +6,12 @@ import { openPocketBase } from '../pocketbase.ts'
 import { idle, memoryOf, processorMs } from '../process.ts'
 import { accountOf, askFor } from '../servers.ts'
 import type { StreamTarget, StreamWrite } from '../stream-client.ts'
-import { startStreamClients, type StreamClients } from '../streams.ts'
+import { latency, startStreamClients, type StreamClients } from '../streams.ts'
 
 const CONNECTIONS = 16
 const UPDATED = 5000
 const MISSED = 10_000
 const BATCH = 1000
-const FAST = 1000
 const RATE = 500
 const CONCERNED = 3
 /** Changes of which all are told, in a round. */
@@ -89,10 +88,11 @@ export default defineScenario({
   },
 
   async *run(bench, { server, users, clients }) {
+    const follow = (one: Server) => target(one, 'logged', [server.token])
     yield* writes(bench, server, clients)
-    yield* latency(bench, server, clients, 'same process')
+    yield* latency(bench, clients, 'same process', creating(server, 'logged'), follow(server))
     const other = await bench.open('sixwire', 'changes', { config })
-    yield* latency(bench, server, clients, 'another process', other)
+    yield* latency(bench, clients, 'another process', creating(server, 'logged'), follow(other))
     await other.stop()
     yield* resumed(bench, server, clients)
     yield* beside(bench, server, clients, users)
@@ -122,31 +122,6 @@ async function* writes(bench: Bench, server: Server, clients: StreamClients) {
   yield* compare(bench, `create with the log ${followed}`, ['without', without.create], logged.create)
   yield* compare(bench, `update with the log ${followed}`, ['without', without.update], logged.update)
   await clients({ kind: 'close' })
-}
-
-/** From a write until a stream is told, beside its answer. */
-async function* latency(bench: Bench, server: Server, clients: StreamClients, name: string, of = server) {
-  const { rounds, seconds } = bench.settings
-  const answered: number[][] = []
-  const told: number[][] = []
-  await clients({ kind: 'open', ...target(of, 'logged', [server.token]) })
-  for (let round = 0; round <= rounds; round++) {
-    bench.note(`${FAST} writes a second, ${name}: ${round} of ${rounds}`)
-    const write = creating(server, 'logged')
-    const result = await clients({ kind: 'pace', write, events: 1, perSecond: FAST, seconds })
-    if (result.missing > 0) bench.fault(`${result.missing} events did not arrive`)
-    if (round === 0) continue
-    answered.push([...result.answered])
-    told.push([...result.told])
-  }
-  await clients({ kind: 'close' })
-  for (const [at, figure] of ['p50 ms', 'p99 ms'].entries())
-    yield rowOf(
-      `write to event, ${FAST} a second, ${name}`,
-      figure,
-      ['write to its answer', ...answered.map((one) => one[at]!)],
-      ...told.map((one) => one[at]!),
-    )
 }
 
 /** Going on after many changes, beside lists of as many documents. */

@@ -1,15 +1,8 @@
 import { defineScenario, type Server } from '../bench.ts'
 import { rowOf } from '../compare.ts'
-import { checkAnswers, creates, seed } from '../documents.ts'
-import { compareLoad, type LoadRequest } from '../load.ts'
+import { checkAnswers, documentRequests, seed } from '../documents.ts'
+import { compareLoad } from '../load.ts'
 import { idle, memoryOf } from '../process.ts'
-
-/** What is asked of a server with these documents; create comes last because it changes how many there are. */
-const requestsOf = (ids: readonly string[], documents: number): [string, LoadRequest[]][] => [
-  ['get', ids.slice(0, 20_000).map((id) => ({ path: `/store/items/${id}` }))],
-  ['list 20 with total', [{ path: '/store/items?limit=20' }]],
-  ['create', creates('items', documents)],
-]
 
 export default defineScenario({
   name: 'documents',
@@ -19,7 +12,7 @@ export default defineScenario({
     const [floor, server] = [await bench.open('floor', 'floor'), await bench.open('sixwire', 'sixwire')]
     const { documents } = bench.settings
     const requests = async (one: Server) =>
-      requestsOf((await seed(bench, one, 'items', { to: documents })).ids, documents)
+      documentRequests((await seed(bench, one, 'items', { to: documents })).ids, documents)
     return { floor, server, there: await requests(floor), here: await requests(server) }
   },
 

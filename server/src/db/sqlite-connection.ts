@@ -4,12 +4,12 @@ import { BoundedMap } from '../base/bounded-map.ts'
 import type { Row } from './database.ts'
 import type { SqliteFunctions } from './sqlite-functions.ts'
 import type { Use } from './sqlite-protocol.ts'
+import { isBusy, sleep, SqliteWriteLock } from './sqlite-write-lock.ts'
 import type { SqlScalar, Statement } from './sql.ts'
 
 /** How long a statement waits for another program that writes to the file. */
 export const BUSY_WAIT_MS = 5_000
 
-const BUSY = 5
 const BUSY_PAUSE_MS = 5
 
 const STATEMENTS_MAX = 256
@@ -58,9 +58,8 @@ function switchToWal(db: DatabaseSync): void {
     try {
       return db.exec('pragma journal_mode = wal')
     } catch (error) {
-      const isBusy = ((error as { errcode?: number }).errcode ?? 0) % 256 === BUSY
-      if (!isBusy || performance.now() > until) throw error
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE_MS)
+      if (!isBusy(error) || performance.now() > until) throw error
+      sleep(BUSY_PAUSE_MS)
     }
 }
 
@@ -69,6 +68,7 @@ export class SqliteConnection {
   readonly #db: DatabaseSync
   readonly #begin: StatementSync
   readonly #commit: StatementSync
+  readonly #writeLock: SqliteWriteLock
   /** https://www.sqlite.org/pragma.html#pragma_data_version */
   readonly #revision: StatementSync
   readonly #prepared = new BoundedMap<string, PreparedStatement>(STATEMENTS_MAX)
@@ -98,6 +98,7 @@ export class SqliteConnection {
     if (use !== 'writer') this.#db.exec('pragma query_only = 1')
     this.#begin = this.#db.prepare('begin')
     this.#commit = this.#db.prepare('commit')
+    this.#writeLock = new SqliteWriteLock(this.#db, file)
     this.#revision = this.#db.prepare('pragma data_version')
     // SQLite can't be interrupted from another thread, but an error of a function ends its statement.
     const refuseIfStopped = (): void => {
@@ -132,6 +133,15 @@ export class SqliteConnection {
   /** Adds a function that SQLite calls for each row, and that no view or trigger may call. */
   addFunction(name: string, call: (...values: SQLOutputValue[]) => SQLInputValue): void {
     this.#db.function(name, { directOnly: true }, call)
+  }
+
+  /** Begins a transaction that writes, once no other process writes. */
+  beginWrite(): void {
+    this.#writeLock.begin()
+  }
+
+  commitWrite(): void {
+    this.#writeLock.commit()
   }
 
   /** Runs SQL text of this program, without values. */

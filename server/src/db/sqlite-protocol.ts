@@ -61,6 +61,9 @@ export function pack(operations: readonly Operation[]): Group {
 export type Request = { id: number } & (
   | { kind: 'group'; group: Group }
   | { kind: 'single'; statement: Statement }
+  // Of a transaction that writes.
+  | { kind: 'begin' }
+  | { kind: 'commit' }
   | { kind: 'exec'; text: string }
   | { kind: 'migrate'; migrations: readonly ChecksummedMigration[] }
   // Begins to read lines, which `piece` continues.

@@ -103,13 +103,13 @@ function runAlone(texts: Group['texts'], operation: PackedOperation): RequestOut
 function commitGroup(group: Group, run = runSteps): RequestOutcome[] {
   const { texts, operations } = group
   try {
-    connection.exec('begin immediate')
+    connection.beginWrite()
   } catch (error) {
     return operations.map(() => failure(error))
   }
   try {
     const outcomes = operations.map((operation) => run(texts, operation))
-    connection.exec('commit')
+    connection.commitWrite()
     return outcomes
   } catch (error) {
     if (connection.inTransaction) connection.exec('rollback')
@@ -136,7 +136,7 @@ function migrate(
 ): void {
   // If several processes start at the same time, one migrates; the others wait here and find it done.
   connection.exec(`pragma busy_timeout = ${MIGRATION_WAIT_MS}`)
-  connection.exec('begin immediate')
+  connection.beginWrite()
   try {
     connection.exec(migrationsTable)
     const applied = connection.run({
@@ -158,7 +158,7 @@ function migrate(
         params: [migration.wire, migration.name, migration.checksum, Date.now()],
       })
     }
-    connection.exec('commit')
+    connection.commitWrite()
   } finally {
     if (connection.inTransaction) connection.exec('rollback')
     connection.exec(`pragma busy_timeout = ${BUSY_WAIT_MS}`)
@@ -171,6 +171,12 @@ function answer(request: Request): RequestOutcome[] {
       return commitGroup(request.group)
     case 'single':
       return [{ rows: [connection.run(request.statement)] }]
+    case 'begin':
+      connection.beginWrite()
+      return [{ rows: [] }]
+    case 'commit':
+      connection.commitWrite()
+      return [{ rows: [] }]
     case 'exec':
       connection.exec(request.text)
       return [{ rows: [] }]

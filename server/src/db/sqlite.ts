@@ -227,12 +227,12 @@ export class SqliteDatabase implements Database {
 
   async #transact<T>(work: (tx: Transaction) => Promise<T>, limitMs?: number): Promise<T> {
     const { result, committed } = await this.#writer.exclusively(async (worker) => {
-      await worker.askOne({ kind: 'exec', text: 'begin immediate' })
+      await worker.askOne({ kind: 'begin' })
       try {
         const run = (query: Sql<unknown>) =>
           worker.askOne({ kind: 'single', statement: query.render('sqlite') })
         const outcome = await runWork(this, run, work, limitMs)
-        await worker.askOne({ kind: 'exec', text: 'commit' })
+        await worker.askOne({ kind: 'commit' })
         return outcome
       } catch (error) {
         // Some faults have ended the transaction already: then there is nothing to roll back.
