@@ -36,5 +36,15 @@ export const systemClock: Clock = {
   },
 }
 
+let lastMs = 0
+let lastText = new Date(lastMs).toISOString()
+
 /** ISO 8601 in UTC with milliseconds, as every timestamp of the API is written. */
-export const isoTime = (ms: number): string => new Date(ms).toISOString()
+export function isoTime(ms: number): string {
+  // A request writes the same time several times.
+  if (ms !== lastMs) {
+    lastText = new Date(ms).toISOString()
+    lastMs = ms
+  }
+  return lastText
+}

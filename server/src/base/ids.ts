@@ -8,8 +8,15 @@ const RANDOM_CHARACTERS = 13
 const ORDER_MAX = 32 ** ORDER_CHARACTERS - 1
 const STEP_BACK_MS = 1_000
 
-const pool = new Uint8Array(RANDOM_CHARACTERS * 256)
+/** Random characters of the alphabet. */
+const pool = Buffer.alloc(RANDOM_CHARACTERS * 256)
 let poolAt = pool.length
+
+function fillPool(): void {
+  randomFillSync(pool)
+  for (let i = 0; i < pool.length; i++) pool[i] = alphabet.charCodeAt(pool[i]! & 31)
+  poolAt = 0
+}
 
 function encode(value: number, characters: number): string {
   let text = ''
@@ -43,12 +50,8 @@ export function newId(now: number = Date.now()): string {
   if (now > lastTime || lastTime - now > STEP_BACK_MS) begin(now)
   else if (order < ORDER_MAX) order++
   else begin(lastTime + 1) // borrowed from the next millisecond
-  if (poolAt === pool.length) {
-    randomFillSync(pool)
-    poolAt = 0
-  }
-  let random = ''
-  for (let i = 0; i < RANDOM_CHARACTERS; i++) random += alphabet[pool[poolAt++]! & 31]
+  if (poolAt === pool.length) fillPool()
+  const random = pool.toString('latin1', poolAt, (poolAt += RANDOM_CHARACTERS))
   return lastTimeText + encode(order, ORDER_CHARACTERS) + random
 }
 
@@ -89,6 +92,6 @@ export const timeOfId = (id: string): number => valueOf(id.slice(0, TIME_CHARACT
 
 function valueOf(characters: string): number {
   let value = 0
-  for (const character of characters) value = value * 32 + alphabet.indexOf(character)
+  for (let i = 0; i < characters.length; i++) value = value * 32 + alphabet.indexOf(characters[i]!)
   return value
 }

@@ -67,8 +67,10 @@ export class InsertGroups {
       group.length > 1 ? form.statement(group.map(({ statement }) => statement.params)) : undefined
     if (!together) return group.map(insertAlone)
     try {
-      const rows = (await this.#run(together)).rows()
-      const inserted = new Map(rows.map((row) => [keyOf(shape.key.map((name) => row[name]!)), row]))
+      const answer = await this.#run(together)
+      // Each of them, because their keys differ.
+      if (answer.count === group.length) return group.map(({ statement }) => [keyRowOf(shape, statement)])
+      const inserted = new Map(answer.rows().map((row) => [keyOf(shape.key.map((name) => row[name]!)), row]))
       return group.map(({ key }) => (inserted.has(key) ? [inserted.get(key)!] : []))
     } catch (error) {
       if (this.#isRolledBack(error)) return group.map(insertAlone)
@@ -76,6 +78,10 @@ export class InsertGroups {
     }
   }
 }
+
+/** The row that the statement answers if it inserts one. */
+const keyRowOf = ({ key, columns }: InsertShape, { params }: Statement): Row =>
+  Object.fromEntries(key.map((column) => [column, params[columns.indexOf(column)]!]))
 
 const keyOf = (values: readonly SqlScalar[]): string => JSON.stringify(values.map(textOf))
 

@@ -2,6 +2,7 @@ import { Coalescer } from '../base/coalesce.ts'
 import { errors } from '../base/errors.ts'
 import { pack, type Operation, type RequestOutcome } from './sqlite-protocol.ts'
 import { SqliteWorker } from './sqlite-worker.ts'
+import type { SqlScalar } from './sql.ts'
 
 /** Statements that may be committed with others, or work that needs the connection alone. */
 type WriterTask = Operation | ((worker: SqliteWorker) => Promise<unknown>)
@@ -12,9 +13,16 @@ const GROUP_CHARACTERS = 2_000_000
 /** The length of the text in the values of an operation. */
 function lengthOf(operation: Operation): number {
   let characters = 0
-  for (const { params, rows = [] } of operation)
-    for (const values of [params, ...rows])
-      for (const value of values) if (typeof value === 'string') characters += value.length
+  for (const { params, rows } of operation) {
+    characters += lengthOfTexts(params)
+    if (rows) for (const values of rows) characters += lengthOfTexts(values)
+  }
+  return characters
+}
+
+function lengthOfTexts(values: readonly SqlScalar[]): number {
+  let characters = 0
+  for (const value of values) if (typeof value === 'string') characters += value.length
   return characters
 }
 

@@ -120,11 +120,12 @@ test('compose.yaml has settings of the server, no password, and the time to stop
 })
 
 test('the image has settings of the server, and keeps the secrets of the folder out', async () => {
-  const { PATH, NODE_DISABLE_COMPILE_CACHE, ...settings } = container.environment
+  const { PATH, NODE_DISABLE_COMPILE_CACHE, MALLOC_ARENA_MAX, ...settings } = container.environment
   assert.deepEqual(unknownOf(Object.keys(settings)), [])
   assert.deepEqual([settings['DATA_DIR']], container.volumes)
   assert.ok(PATH!.startsWith(`${container.folder}/node_modules/.bin:`))
   assert.equal(NODE_DISABLE_COMPILE_CACHE, '1')
+  assert.equal(MALLOC_ARENA_MAX, '2')
   const ignored = (await read('server/deploy/.dockerignore')).split('\n')
   for (const name of ['.env', 'data', 'node_modules']) assert.ok(ignored.includes(name), name)
 })

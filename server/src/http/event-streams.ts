@@ -33,7 +33,7 @@ export class EventStreams {
     this.#context = {
       clock: options.clock,
       log: options.log,
-      onBehind: (response) => void sending.answers.add(response),
+      onBehind: (response) => sending.begin(response),
     }
     this.#sending = sending
   }
@@ -117,7 +117,7 @@ export class EventStreams {
   #add(response: ServerResponse, one: OpenStream): void {
     this.#open.set(response, one)
     this.#ofOwner.set(one.countedFor, (this.#ofOwner.get(one.countedFor) ?? 0) + 1)
-    this.#sending.answers.delete(response)
+    this.#sending.end(response)
     response
       .on('drain', () => this.#hasDrained(response, one))
       .on('close', () => this.#hasClosed(response, one))
@@ -140,7 +140,7 @@ export class EventStreams {
   }
 
   #hasDrained(response: ServerResponse, one: OpenStream): void {
-    this.#sending.answers.delete(response)
+    this.#sending.end(response)
     one.drained()
   }
 

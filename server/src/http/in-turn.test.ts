@@ -29,7 +29,7 @@ async function start(
         handle(request, response)
       },
       {
-        answers: new Set(),
+        sending: { begin: () => undefined, end: () => undefined },
         isLast: (response) => response.getHeader('connection') === 'close',
         ...(max && { max }),
       },

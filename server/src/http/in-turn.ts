@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
+import type { SendingLimit } from './sending.ts'
 import { hasLargeBody } from './traffic.ts'
 
 /** How many requests may wait behind the one that is answered: on one connection, and on all together. */
@@ -15,8 +16,7 @@ type Exchange = { request: IncomingMessage; response: ServerResponse }
  * requests that arrive, and keeps their answers. What has arrived with one read waits as it is; a connection on which too
  * many wait is closed.
  *
- *
- * @param options.answers has the answers under way
+ * @param options.sending has the answers under way
  * @param options.isLast whether an answer that is under way is the last one of its connection: a request behind it closes that
  */
 export function inTurn(handle: Handle, options: InTurnOptions): Handle {
@@ -31,7 +31,7 @@ export function inTurn(handle: Handle, options: InTurnOptions): Handle {
 }
 
 type InTurnOptions = {
-  answers: Set<ServerResponse>
+  sending: Pick<SendingLimit, 'begin' | 'end'>
   isLast: (response: ServerResponse) => boolean
   max?: typeof AHEAD_MAX
 }
@@ -66,7 +66,7 @@ class Connection {
 
   #start(request: IncomingMessage, response: ServerResponse): void {
     this.#answering = response
-    this.#context.answers.add(response)
+    this.#context.sending.begin(response)
     // Until it is read, which resumes the socket: else 128 KiB of it are, also of a request that waits for its place.
     if (hasLargeBody(request.headers)) this.#socket.pause()
     this.#context.handle(request, response)
@@ -75,7 +75,7 @@ class Connection {
   }
 
   readonly #startNext = (): void => {
-    this.#context.answers.delete(this.#answering!)
+    this.#context.sending.end(this.#answering!)
     this.#answering = undefined
     const ahead = this.#ahead
     // An answer with `connection: close` is the last one.

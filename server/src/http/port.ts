@@ -76,7 +76,7 @@ export function createPort(log: Logger): Port {
         // Node answers a request without a Host itself, without a body: headFault does.
         { maxHeaderSize: HEAD_MAX, requireHostHeader: false },
         inTurn(handle, {
-          answers: sending.answers,
+          sending,
           isLast: (response) => [...servers].some((one) => one.isLast(response)),
         }),
       )

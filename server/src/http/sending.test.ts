@@ -20,8 +20,8 @@ async function startServer(
 ) {
   const sending = limitSending(limitMs, heldMax)
   const server = createServer((_request, response) => {
-    sending.answers.add(response)
-    response.once('close', () => sending.answers.delete(response))
+    sending.begin(response)
+    response.once('close', () => sending.end(response))
     answer(response)
   })
   server.listen(0, '127.0.0.1')

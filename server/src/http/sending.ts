@@ -31,21 +31,20 @@ export type SendingLimit = ReturnType<typeof limitSending>
  * @param heldMax bytes
  */
 export function limitSending(limitMs = SEND_MS, heldMax = HELD_MAX) {
-  const answers = new Set<ServerResponse>()
+  // Not a set of answers: it would be copied every few hundred requests, and a copy that is garbage keeps what it refers to, with
+  // all of each request, until the next collection of the old generation.
+  const answers = new Map<Socket, ServerResponse | undefined>()
   let last = new Map<Socket, Backlog>()
 
   function closeStuck(): void {
     const now = performance.now()
     const backlogs = new Map<Socket, Backlog>()
     let bytes = 0
-    for (const { req, writableLength } of answers) {
-      if (writableLength === 0) continue
-      bytes += writableLength
-      const { socket } = req
-      // A client may have asked several times before it reads the first answer.
-      const one = backlogs.get(socket)
-      if (one) one.bytes += writableLength
-      else backlogs.set(socket, { bytes: writableLength, ...positionOf(socket, now) })
+    for (const [socket, answer] of answers) {
+      const own = answer?.writableLength ?? 0
+      if (own === 0) continue
+      bytes += own
+      backlogs.set(socket, { bytes: own, ...positionOf(socket, now) })
     }
     last = backlogs
     const longestFirst = [...backlogs].toSorted(([, a], [, b]) => a.since - b.since || b.bytes - a.bytes)
@@ -66,8 +65,17 @@ export function limitSending(limitMs = SEND_MS, heldMax = HELD_MAX) {
   const timer = setInterval(closeStuck, Math.min(CHECK_MS, limitMs / CHECKS)).unref()
 
   return {
-    /** Those under way, but for open ones that have nothing unsent for now. */
-    answers,
+    /** An answer is under way, the only one of its connection; or an open one has something unsent. */
+    begin(response: ServerResponse): void {
+      const { socket } = response.req
+      if (socket.destroyed) return
+      if (!answers.has(socket)) socket.once('close', () => answers.delete(socket))
+      answers.set(socket, response)
+    },
+    /** It is sent, or has nothing unsent for now. */
+    end({ req: { socket } }: ServerResponse): void {
+      if (answers.has(socket)) answers.set(socket, undefined)
+    },
     close: () => clearInterval(timer),
   }
 }

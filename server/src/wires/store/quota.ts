@@ -91,13 +91,12 @@ export function createQuota(
   { user, total }: { user?: number | undefined; total?: number | undefined },
 ): Quota {
   const demandsOf = (caller: FileOwner | undefined, growth: readonly Growth[]): Demand[] => {
-    const sum = (all: readonly Growth[]) => all.reduce((bytes, one) => bytes + one.bytes, 0)
     const demands: Demand[] = []
     if (total !== undefined)
-      demands.push({ owner: '', quota: total, bytes: sum(growth), rule: 'all files and documents' })
+      demands.push({ owner: '', quota: total, bytes: sumOf(growth), rule: 'all files and documents' })
     const own = caller?.kind === 'user' ? growth.filter(({ owner }) => owner === caller.id) : []
     if (user !== undefined && own.length > 0)
-      demands.push({ owner: own[0]!.owner, quota: user, bytes: sum(own), rule: 'your files and documents' })
+      demands.push({ owner: own[0]!.owner, quota: user, bytes: sumOf(own), rule: 'your files and documents' })
     return demands
   }
 
@@ -127,13 +126,31 @@ export function createQuota(
 
   const usageByOwner = new BoundedMap<string, { readonly at: number; readonly used: number }>(OWNERS_MAX)
 
-  async function isFar({ owner, quota, bytes }: Demand): Promise<boolean> {
-    if (bytes > quota * SMALL) return false
-    const now = clock.elapsed()
-    let last = usageByOwner.get(owner)
-    if (!last || now - last.at >= FAR_MS)
-      usageByOwner.set(owner, (last = { at: now, used: await usedOf(owner, '') }))
-    return last.used < quota * FAR
+  /** What was read last, less than `FAR_MS` ago. */
+  function usedLately(owner: string): number | undefined {
+    const last = usageByOwner.get(owner)
+    return last && clock.elapsed() - last.at < FAR_MS ? last.used : undefined
+  }
+
+  async function isFar(demand: Demand): Promise<boolean> {
+    const { owner } = demand
+    let used = usedLately(owner)
+    if (used === undefined && isSmall(demand)) {
+      const at = clock.elapsed()
+      used = await usedOf(owner, '')
+      usageByOwner.set(owner, { at, used })
+    }
+    return leavesFar(demand, used)
+  }
+
+  /** Runs a write of which some quota may not be far. */
+  async function runNear<T>(
+    demands: readonly Demand[],
+    write: (steps: readonly Step[]) => Promise<T>,
+  ): Promise<T> {
+    const near: Demand[] = []
+    for (const demand of demands) if (!(await isFar(demand))) near.push(demand)
+    return near.length === 0 ? write([]) : explained(demands, '', () => write(stepsFor(demands, '')))
   }
 
   function reserve(caller: FileOwner): Reservation {
@@ -224,11 +241,10 @@ export function createQuota(
     },
     extendSql: (id, due) => sql`update store_reservations set due = ${due} where id = ${id}`,
     releaseSql,
-    async run(caller, growth, write) {
+    run(caller, growth, write) {
       const demands = demandsOf(caller, growth).filter(({ bytes }) => bytes > 0)
-      const near: Demand[] = []
-      for (const demand of demands) if (!(await isFar(demand))) near.push(demand)
-      return near.length === 0 ? write([]) : explained(demands, '', () => write(stepsFor(demands, '')))
+      const areFar = demands.every((demand) => leavesFar(demand, usedLately(demand.owner)))
+      return areFar ? write([]) : runNear(demands, write)
     },
   }
 }
@@ -250,6 +266,13 @@ const exceeded = ({ bytes, quota, rule }: Demand, left?: number): ApiError =>
     message: `No room for ${bytes} bytes: ${rule} may take ${quota} bytes together${left === undefined ? '' : `, and ${left} are left`}. Delete some first.`,
     ...(left !== undefined && { details: { quota, left } }),
   })
+
+const isSmall = ({ quota, bytes }: Demand): boolean => bytes <= quota * SMALL
+
+/** Whether a quota is far, and stays so. @param used undefined: not known */
+const leavesFar = (demand: Demand, used = Infinity): boolean => isSmall(demand) && used < demand.quota * FAR
+
+const sumOf = (growth: readonly Growth[]): number => growth.reduce((bytes, one) => bytes + one.bytes, 0)
 
 // SQLite has one writer.
 const lockSql = (owner: string): Sql =>

@@ -36,20 +36,18 @@ export const openGateSql: Record<Dialect, readonly Sql[]> = {
   ),
 }
 
+function refuse(error: unknown): never {
+  if (error instanceof ConstraintError && error.kind === 'trigger' && error.message === REASON)
+    throw errors.unavailable({
+      message: 'A backup is being restored, so nothing can be changed: try again when it is done.',
+      retryAfter: RETRY_AFTER_S,
+    })
+  throw error
+}
+
 /** The database, with UNAVAILABLE (503) for a write that the closed gate refuses. */
 export function refusedWhileRestoring(db: Database): Database {
-  async function refusing<T>(write: Promise<T>): Promise<T> {
-    try {
-      return await write
-    } catch (error) {
-      if (error instanceof ConstraintError && error.kind === 'trigger' && error.message === REASON)
-        throw errors.unavailable({
-          message: 'A backup is being restored, so nothing can be changed: try again when it is done.',
-          retryAfter: RETRY_AFTER_S,
-        })
-      throw error
-    }
-  }
+  const refusing = <T>(write: Promise<T>): Promise<T> => write.catch(refuse)
   return {
     dialect: db.dialect,
     get: (query) => db.get(query),

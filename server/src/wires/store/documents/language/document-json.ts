@@ -46,10 +46,11 @@ const EXTENDED_JSON: ReadonlySet<string> = new Set([
 ])
 /** The fields that the service writes itself. */
 export const SERVICE_FIELDS = ['_id', 'createdAt', 'updatedAt']
+const OWN_FIELDS = [...SERVICE_FIELDS, EXPANDED]
 
 /** The fields that a client may set. Those of the service are ignored, so that what was answered can be sent back. */
 export function withoutServiceFields(fields: Fields): Fields {
-  if (![...SERVICE_FIELDS, EXPANDED].some((name) => Object.hasOwn(fields, name))) return fields
+  if (!OWN_FIELDS.some((name) => Object.hasOwn(fields, name))) return fields
   const { _id, createdAt, updatedAt, [EXPANDED]: _expanded, ...others } = fields
   return others
 }

@@ -14,7 +14,7 @@ import {
   type ServiceFields,
 } from '../language/document-json.ts'
 import type { NewFiles } from '../file-fields/check-files.ts'
-import { checkReferences } from './relations/check-references.ts'
+import { checkReferences, hasReferences } from './relations/check-references.ts'
 import type { NewDocument } from '../storage/documents.ts'
 import type { OwnedDocument } from '../storage/sql/document-rows.ts'
 import { checkAction, checkResult, newFields, visibleIssues, type AccessRequest } from './access-checks.ts'
@@ -179,11 +179,22 @@ export async function prepareDocument(
   const fields = newFields(request, { service, fields: sent, owner }, at)
   const filterIssues = (issues: readonly Issue[]) =>
     visibleIssues(request, { service, fields, owner }, issues, at)
-  const next = withoutServiceFields(
-    await context.hooks.runBefore(collection, 'beforeCreate', viewer, id, { next: fields, filterIssues }, at),
-  )
+  const next = collection.hooks.beforeCreate
+    ? withoutServiceFields(
+        await context.hooks.runBefore(
+          collection,
+          'beforeCreate',
+          viewer,
+          id,
+          { next: fields, filterIssues },
+          at,
+        ),
+      )
+    : fields
   const body = checkResult(request, undefined, { service, fields: next, owner }, at)
-  const first = await checkReferences(context, collection, viewer, { fields: next, at }, newFiles)
+  const first = hasReferences(collection)
+    ? await checkReferences(context, collection, viewer, { fields: next, at }, newFiles)
+    : []
   const document = { collection: collection.name, id, owner, body, breaksIdOrder: !isOfItsTime(service) }
   return { document, first }
 }

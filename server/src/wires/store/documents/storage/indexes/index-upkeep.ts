@@ -215,6 +215,8 @@ function entrySteps(
   dialect: Dialect,
   writes: readonly IndexedChanges[],
 ): { steps: Step[]; alive: DocumentEntries[] } {
+  // As in most collections.
+  if (writes.every(({ set }) => set.indexes.length === 0)) return { steps: [], alive: [] }
   const [alive, dead, deleted]: [DocumentEntries[], DocumentEntries[], DocumentEntries[]] = [[], [], []]
   const notes: Step[] = []
   for (const { set, changes: all } of writes) {

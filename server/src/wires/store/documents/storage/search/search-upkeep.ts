@@ -6,6 +6,7 @@ import { haveSameTexts, wordsOf } from '../../language/search/words.ts'
 
 /** The statements behind that of the documents which keep their words up. */
 export function wordSteps(dialect: Dialect, writes: readonly IndexedChanges[]): Step[] {
+  if (writes.every(({ set }) => set.searches.length === 0)) return []
   const [put, gone]: [DocumentWords[], { indexId: number; id: string }[]] = [[], []]
   for (const { set, changes } of writes)
     for (const { id: indexId, fields, state } of set.searches)

@@ -43,8 +43,8 @@ export const insertSql = (
         'id',
       ])
     : sql`
-        insert into store_documents (collection, id, owner, version, index_set, ${storedColumn})
-        values (${collection}, ${id}, ${owner}, 1, ${index_set}, ${storedSql(body)})
+        insert into store_documents (collection, id, owner, version, index_set, doc)
+        values (${collection}, ${id}, ${owner}, 1, ${index_set}, jsonb(${body}))
         on conflict (collection, id) do nothing
         returning collection, id`
 

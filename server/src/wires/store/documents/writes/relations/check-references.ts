@@ -22,6 +22,10 @@ type ReferenceContext = {
   readonly checkFiles: CheckFiles
 }
 
+/** Whether documents of a collection may refer to others, or to files. */
+export const hasReferences = ({ relations, fileFields }: CollectionDefinition): boolean =>
+  relations.length + fileFields.length > 0
+
 /**
  * Checks the references that a write adds: each leads to a document, or file, that the caller may read. Those that are there
  * already are not asked again.
