@@ -33,7 +33,9 @@ export function createCors({
     origins.includes(origin) || (!production && LOOPBACK_ORIGIN.test(origin))
   const refused = { vary: 'Origin' }
   return (origin) =>
-    origin !== undefined && isAllowed(origin) ? { ...refused, 'access-control-allow-origin': origin } : refused
+    origin !== undefined && isAllowed(origin)
+      ? { ...refused, 'access-control-allow-origin': origin }
+      : refused
 }
 
 /** Answers OPTIONS, also of clients that are not browsers. The headers for the origin are set. */

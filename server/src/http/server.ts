@@ -122,7 +122,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const validator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
     const check = validation(PARTS[httpPart!]!, schema)
     // The engine would copy the headers of a request each time they are read, if it took what was read of them.
-    return httpPart === 'headers' && isText(schema as never) ? (headers) => 'value' in check(headers) || check(headers) : check
+    return httpPart === 'headers' && isText(schema as never)
+      ? (headers) => 'value' in check(headers) || check(headers)
+      : check
   }
   const { port } = options
   const streams = new EventStreams(options, port.sending)
@@ -315,8 +317,11 @@ function hostCheck(hosts: readonly string[]): (host: string | undefined) => bool
 }
 
 /** Whether a schema reads text only, and adds nothing. */
-const isText = ({ properties = {} }: { properties?: Record<string, { type?: string; default?: unknown }> }): boolean =>
-  Object.values(properties).every((one) => one.type === 'string' && one.default === undefined)
+const isText = ({
+  properties = {},
+}: {
+  properties?: Record<string, { type?: string; default?: unknown }>
+}): boolean => Object.values(properties).every((one) => one.type === 'string' && one.default === undefined)
 
 const isPageRequest = ({ method, url, headers: { accept = '' } }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') && pathOf(url) === '/' && accept.includes('text/html')

@@ -277,7 +277,12 @@ async function openRegistry(declared: readonly Declared[]) {
     const { name, help, labels } = one
     const definition = { name, help, labelNames: labels, registers: [registry] }
     if (one.type === 'histogram') {
-      const get = async () => ({ name, help, type: 'histogram', values: one.read().flatMap((of) => samplesOf(one, of)) })
+      const get = async () => ({
+        name,
+        help,
+        type: 'histogram',
+        values: one.read().flatMap((of) => samplesOf(one, of)),
+      })
       registry.registerMetric({ name, get } as unknown as Metric)
       continue
     }
