@@ -10,6 +10,8 @@ export const EXPOSED_HEADERS = {
 }
 
 const PREFLIGHT_HEADERS = {
+  // A route may have others for its answers.
+  ...EXPOSED_HEADERS,
   'access-control-allow-methods': METHODS.join(', '),
   'access-control-max-age': '600',
   'content-length': '0',
