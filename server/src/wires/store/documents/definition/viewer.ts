@@ -57,7 +57,9 @@ export function createViewers(readValue: ReadUserValue): (caller: Caller | undef
   // A session has the same caller until something is written.
   const subjects = new WeakMap<Caller, RuleSubject>()
   const ownSubject = (caller: Caller): RuleSubject => {
-    const subject = subjects.get(caller) ?? subjectOf(caller)
+    const known = subjects.get(caller)
+    if (known) return known
+    const subject = subjectOf(caller)
     subjects.set(caller, subject)
     return subject
   }
