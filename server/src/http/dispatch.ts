@@ -103,18 +103,25 @@ function performOf({ spec, fieldChecks, jsonCheck, expectedCallers }: RouteConte
   return spec.body?.kind === 'stream' ? handleBytes : whole
 }
 
+type Done = Parameters<onRequestHookHandler>[2]
+
 /** Runs the phases in their order; at once, as far as none has to wait. */
 function receiving(route: RouteContext): onRequestHookHandler {
   const phases = phasesOf(route)
-  async function waitFor(pending: Promise<void>, exchange: Exchange, next: number): Promise<void> {
-    await pending
-    for (const phase of phases.slice(next)) await phase(exchange)
+  async function goOn(exchange: Exchange, pending: Promise<void>, next: number, done: Done): Promise<void> {
+    try {
+      await pending
+      for (const phase of phases.slice(next)) await phase(exchange)
+    } catch (error) {
+      return done(error as Error)
+    }
+    done()
   }
   return function receive(request, reply, done): void {
     const exchange: Exchange = { route, request: request as AdmittedRequest, reply }
     for (let at = 0; at < phases.length; at++) {
       const pending = phases[at]!(exchange)
-      if (pending) return void waitFor(pending, exchange, at + 1).then(() => done(), done)
+      if (pending) return void goOn(exchange, pending, at + 1, done)
     }
     done()
   }

@@ -122,9 +122,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const validator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
     const check = validation(PARTS[httpPart!]!, schema)
     // The engine would copy the headers of a request each time they are read, if it took what was read of them.
-    return httpPart === 'headers' && isText(schema as never)
-      ? (headers) => 'value' in check(headers) || check(headers)
-      : check
+    if (httpPart !== 'headers' || !isText(schema)) return check
+    return (headers) => {
+      const result = check(headers)
+      return 'error' in result ? result : true
+    }
   }
   const { port } = options
   const streams = new EventStreams(options, port.sending)
