@@ -326,8 +326,12 @@ function callerOf(parts: Parts, user: SessionUser): UserCaller {
   const { known } = user
   if (known && known.from <= now && now < known.until) return known.caller
   const { second_factor_due_at: dueAt, proven_at, factor_proven_at, created_at } = user
-  const proofs = [proven_at ?? created_at, factor_proven_at ?? 0].map((at) => at + RECENT_MS)
-  const until = Math.min(...[...proofs, dueAt ?? 0].filter((at) => at > now))
+  const ifAhead = (at: number): number => (at > now ? at : Infinity)
+  const until = Math.min(
+    ifAhead((proven_at ?? created_at) + RECENT_MS),
+    ifAhead((factor_proven_at ?? 0) + RECENT_MS),
+    ifAhead(dueAt ?? 0),
+  )
   user.known = { caller: callerAt(parts, user, now), from: now, until }
   return user.known.caller
 }
