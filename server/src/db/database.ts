@@ -100,8 +100,11 @@ export type ScanOptions = {
   readonly caller?: string
   /** How long it may run before it is stopped, instead of 10 s. */
   readonly limitMs?: number
-  /** Stops it, for example because the client has disconnected; the scan then throws the signal's reason. */
-  readonly signal?: AbortSignal
+  /**
+   * Stops it, for example because the client has disconnected; the scan then throws the signal's reason. Or a function that makes
+   * it for a scan, where a signal costs something and others read without one.
+   */
+  readonly signal?: AbortSignal | (() => AbortSignal)
 }
 
 /** What a process has under way in its database. */

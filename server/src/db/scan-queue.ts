@@ -74,18 +74,21 @@ export class ScanQueue {
   }
 
   async #run<T>(options: ScanOptions, scan: (stop: AbortSignal) => Promise<T>): Promise<T> {
-    options.signal?.throwIfAborted()
+    const signal = signalOf(options)
+    signal?.throwIfAborted()
     const caller = this.#nameOf(options)
-    await this.#places.take(caller, 1, options.signal)
-    return this.#runTaken(options, scan, () => this.#places.give(caller, 1))
+    await this.#places.take(caller, 1, signal)
+    return this.#runTaken({ ...options, signal }, scan, () => this.#places.give(caller, 1))
   }
 
   /** @param give gives back the places of the scan */
   async #runTaken<T>(
-    { limitMs = SCAN_LIMIT_MS, signal }: ScanOptions,
+    options: ScanOptions,
     scan: (stop: AbortSignal) => Promise<T>,
     give: () => void,
   ): Promise<T> {
+    const { limitMs = SCAN_LIMIT_MS } = options
+    const signal = signalOf(options)
     const stop = new AbortController()
     const timer = setTimeout(() => stop.abort(tookTooLong(limitMs)), limitMs)
     const leave = (): void => stop.abort(signal!.reason)
@@ -103,6 +106,9 @@ export class ScanQueue {
     }
   }
 }
+
+const signalOf = ({ signal }: ScanOptions): AbortSignal | undefined =>
+  typeof signal === 'function' ? signal() : signal
 
 const busy = (message: string): ApiError => errors.unavailable({ retryAfter: RETRY_SECONDS, message })
 

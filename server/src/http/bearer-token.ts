@@ -8,6 +8,8 @@ const SCHEME = /^Bearer +/i
  * @returns undefined if the header has another scheme
  */
 export function bearerToken(header: string): string | undefined {
+  // As nearly all clients write it.
+  if (header.startsWith('Bearer ') && header[7] !== ' ') return header.slice(7)
   const scheme = SCHEME.exec(header)
   return scheme ? header.slice(scheme[0].length) : undefined
 }

@@ -138,6 +138,8 @@ someEngine((engine) => {
         [status, headers.get('x-bodies'), headers.get('access-control-allow-headers')],
         [204, 'streamed', 'upload-offset'],
       )
+      assert.match(headers.get('access-control-expose-headers')!, /\betag\b/)
+      assert.equal(headers.get('vary'), 'Origin, Access-Control-Request-Headers')
       const sent = await it.send('stream', bytes('x'), { ...type, origin: 'http://localhost:5173' })
       assert.equal(sent.headers.get('access-control-expose-headers'), 'x-bodies')
       assert.equal((await it.app.request('OPTIONS', '/bodies/raw')).headers.get('x-bodies'), null)

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 
 import type { AdmittedRequest } from './admitted-request.ts'
 import { schemaOfBody } from './bodies.ts'
@@ -29,6 +29,7 @@ import type { Exchange } from './received-call.ts'
 import { setHead, sizeOf } from './rendered-answer.ts'
 import type { Method } from './route.ts'
 import type { RouteContext } from './route-context.ts'
+import type { RouteConfig } from './spec-of.ts'
 
 /** Called before any route is registered: all requests then have one shape, which the runtime reads faster. */
 export const prepareRequests = (engine: FastifyInstance): void =>
@@ -64,11 +65,11 @@ export function registerRoute(engine: FastifyInstance, route: RouteContext): voi
       ...(headers && { headers }),
       response,
     },
-    // See specOf, and `answerHeaders`: what every origin may read does not vary by it.
     config: {
       spec,
+      // What every origin may read does not vary by it.
       ...(spec.answerHeaders?.['access-control-allow-origin'] === '*' && { cors: false }),
-    } as object,
+    } satisfies RouteConfig as object,
     // See `performEarly`.
     ...(route.expectedCallers && { attachValidation: true }),
     onRequest: receiving(route),
@@ -102,14 +103,27 @@ function performOf({ spec, fieldChecks, jsonCheck, expectedCallers }: RouteConte
   return spec.body?.kind === 'stream' ? handleBytes : whole
 }
 
-function receiving(route: RouteContext) {
+type Done = Parameters<onRequestHookHandler>[2]
+
+/** Runs the phases in their order; at once, as far as none has to wait. */
+function receiving(route: RouteContext): onRequestHookHandler {
   const phases = phasesOf(route)
-  return async function receive(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const exchange: Exchange = { route, request: request as AdmittedRequest, reply }
-    for (const phase of phases) {
-      const pending = phase(exchange)
-      if (pending) await pending
+  async function goOn(exchange: Exchange, pending: Promise<void>, next: number, done: Done): Promise<void> {
+    try {
+      await pending
+      for (const phase of phases.slice(next)) await phase(exchange)
+    } catch (error) {
+      return done(error as Error)
     }
+    done()
+  }
+  return function receive(request, reply, done): void {
+    const exchange: Exchange = { route, request: request as AdmittedRequest, reply }
+    for (let at = 0; at < phases.length; at++) {
+      const pending = phases[at]!(exchange)
+      if (pending) return void goOn(exchange, pending, at + 1, done)
+    }
+    done()
   }
 }
 

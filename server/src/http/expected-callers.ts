@@ -17,6 +17,9 @@ export class ExpectedCallers {
   /** Records the caller of a token once it is authenticated. */
   update(token: string, authentication: Promise<Caller | undefined>): Promise<Caller | undefined> {
     const recording = authentication.then((caller) => {
+      const last = this.#callers.get(token)
+      // What is known of a caller is found by the object.
+      if (last && isSameCaller(caller, last)) return last
       if (caller) this.#callers.set(token, caller)
       else this.#callers.delete(token)
       return caller

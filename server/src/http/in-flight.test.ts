@@ -12,9 +12,11 @@ const MIB = 1_048_576
 const createTraffic = () => new Traffic(() => undefined)
 /** A stranger's request from an address. */
 const flightOf = (traffic: Traffic, ip: string): InFlight =>
-  new InFlight(traffic, { ip, url: '/', headers: {}, routeOptions: {} } as ConstructorParameters<
-    typeof InFlight
-  >[1])
+  new InFlight(
+    traffic,
+    { ip, url: '/', raw: { headers: {} } } as ConstructorParameters<typeof InFlight>[1],
+    undefined,
+  )
 /** One that has its place. */
 function begunFlightOf(traffic: Traffic, ip: string): InFlight {
   const flight = flightOf(traffic, ip)

@@ -24,6 +24,7 @@ export class InFlight {
   hasRoom = false
   readonly #traffic: Traffic
   readonly #request: CountedRequest
+  readonly #route: string | undefined
   // A socket that is closed has none.
   readonly #ip: string
   readonly #startedAt = performance.now()
@@ -37,9 +38,11 @@ export class InFlight {
   #bodyBytes = 0
   #answerBytes = 0
 
-  constructor(traffic: Traffic, request: CountedRequest) {
+  /** @param route the pattern of its route, if there is one */
+  constructor(traffic: Traffic, request: CountedRequest, route: string | undefined) {
     this.#traffic = traffic
     this.#request = request
+    this.#route = route
     this.#ip = request.ip
     traffic.running++
   }
@@ -118,14 +121,14 @@ export class InFlight {
     this.#isSettled = true
     this.#uses--
     this.#endIfOver()
-    const { id: requestId, method, url, headers, caller, routeOptions } = this.#request
-    const { traceparent } = headers
+    const { id: requestId, method, url, raw, caller } = this.#request
+    const { traceparent } = raw.headers
     const query = url.indexOf('?')
     this.#traffic.onAnswer({
       requestId,
       traceId: typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined,
       method,
-      route: routeOptions.url ?? this.address?.path,
+      route: this.#route ?? this.address?.path,
       path: query < 0 ? url : url.slice(0, query),
       status,
       ms: performance.now() - this.#startedAt,

@@ -71,7 +71,7 @@ class Connection {
     if (hasLargeBody(request.headers)) this.#socket.pause()
     this.#context.handle(request, response)
     // After what the server itself does then.
-    response.once('close', this.#startNext)
+    response.on('close', this.#startNext)
   }
 
   readonly #startNext = (): void => {

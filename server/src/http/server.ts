@@ -1,6 +1,5 @@
 import type { Duplex } from 'node:stream'
 
-import cors from '@fastify/cors'
 import fastify, {
   type FastifyInstance,
   type FastifyRequest,
@@ -11,7 +10,6 @@ import type { TSchema } from 'typebox'
 
 import { type ApiError, errors } from '../base/errors.ts'
 import { isPrivateHost } from '../base/private-host.ts'
-import { LOOPBACK_ORIGIN } from '../base/loopback.ts'
 import { createServer as createHttpServer, STATUS_CODES } from '../base/node-http.ts'
 import {
   addressesOf,
@@ -21,6 +19,7 @@ import {
   type RouteAddress,
 } from './addresses.ts'
 import { addBodyParser, bodyKindOf } from './body-parsers.ts'
+import { answerPreflight, createCors, EXPOSED_HEADERS } from './cors.ts'
 import { prepareRequests, registerRoute, withHead } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE } from './failures.ts'
 import { clientOf, DESCRIPTION_LIMIT, parseRateLimit, takeCall } from './limits.ts'
@@ -40,6 +39,7 @@ import type { Mount } from './mount.ts'
 import { METHODS, type Method, type RouteGroup } from './route.ts'
 import { createRouteContext, type DispatchOptions } from './route-context.ts'
 import type { Port, PortServer } from './port.ts'
+import type { RouteConfig } from './spec-of.ts'
 import { lazySerializer } from './serialization.ts'
 import { createValidation, type RequestPart } from './validation.ts'
 import { Traffic } from './traffic.ts'
@@ -121,22 +121,19 @@ const HSTS = { 'strict-transport-security': 'max-age=31536000; includeSubDomains
 export async function createServer(options: ServerOptions): Promise<Server> {
   const answerError = createAnswerError(options)
   const validation = createValidation()
-  const validator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) =>
-    validation(PARTS[httpPart!]!, schema)
+  const validator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+    const check = validation(PARTS[httpPart!]!, schema)
+    // The engine would copy the headers of a request each time they are read, if it took what was read of them.
+    if (httpPart !== 'headers' || !isText(schema)) return check
+    return (headers) => {
+      const result = check(headers)
+      return 'error' in result ? result : true
+    }
+  }
   const { port } = options
   const streams = new EventStreams(options, port.sending)
   let handle: PortServer['handle'] = () => undefined
-  const allowedOrigins = options.origins.includes('*')
-    ? ['*']
-    : [...options.origins, ...(options.production ? [] : [LOOPBACK_ORIGIN])]
-  /** As the plugin sets them. */
-  const corsHeaders = (origin = ''): Record<string, string> => {
-    if (allowedOrigins[0] === '*') return { 'access-control-allow-origin': '*' }
-    const isAllowed = allowedOrigins.some((one) =>
-      typeof one === 'string' ? one === origin : one.test(origin),
-    )
-    return { vary: 'Origin', ...(isAllowed && { 'access-control-allow-origin': origin }) }
-  }
+  const corsHeaders = createCors(options)
   const hosts = new Map(options.mounts.flatMap((mount) => Object.entries(mount.hosts ?? {})))
   const settings: FastifyServerOptions = {
     ...(hosts.size > 0 && {
@@ -203,24 +200,42 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const traffic = new Traffic(options.onAnswer)
 
   const fixedHeaders = options.production ? { ...SECURITY_HEADERS, ...HSTS } : SECURITY_HEADERS
+  const exposedHeaders = { ...fixedHeaders, ...EXPOSED_HEADERS }
   engine.addHook('onRequest', (incoming, reply, done) => {
     const request = incoming as AdmittedRequest
-    const flight = (request.flight = new InFlight(traffic, request))
+    // A getter, which makes an object.
+    const { url: path, config } = request.routeOptions
+    const flight = (request.flight = new InFlight(traffic, request, path))
     // What it finds no route for may be an address of other methods.
     if (request.is404 && isUnknown(request)) flight.address = findAddress(pathOf(request.url))
     // The engine's own onResponse is not called if the client disconnects before its answer.
     reply.raw.on('close', () => flight.settle(reply.raw.writableFinished ? reply.statusCode : CLIENT_GONE))
     // The client has reset the connection: there is no client to answer, and no address to count.
     if (request.socket.remoteAddress === undefined) return void request.socket.destroy()
-    reply.headers(fixedHeaders).header('x-request-id', request.id)
-    if (request.method === 'OPTIONS')
-      reply.headers(optionsHeaders.get(findAddress(pathOf(request.url))?.path) ?? {})
+    const isShared = (config as RouteConfig | undefined)?.cors !== false
+    reply.headers(isShared ? exposedHeaders : fixedHeaders).header('x-request-id', request.id)
+    const isPreflight = request.method === 'OPTIONS'
+    if (isPreflight) reply.headers(optionsHeaders.get(findAddress(pathOf(request.url))?.path) ?? {})
+    // Before any refusal, so that a page of another origin can read that too.
+    if (isShared) reply.headers(corsHeaders(request.headers.origin))
     limitReceiving(request, reply, (late) => {
       const { body } = request
       if (body instanceof MultipartReader || body instanceof StreamReader) body.fail(late)
       else answerError(late, request, reply)
     })
-    done()
+    if (isPreflight) return answerPreflight(request, reply)
+    const fault = headFault(request.raw)
+    if (fault) return done(fault)
+    const refusal = options.refusal()
+    const isRefused = refusal && !alwaysAnswered.has(path ?? flight.address?.path ?? '')
+    if (isKnownHost && !isKnownHost(request.headers.host) && !isMounted(request.url))
+      return done(unknownHost(request))
+    // The first address that the banner prints, in a browser.
+    if (options.console && request.is404 && isPageRequest(request)) return void reply.redirect('console', 302)
+    if (isRefused) return done(refusal)
+    if (!request.is404 || !isUnknown(request)) return done()
+    // Not only in the handler below, so that no body is read.
+    done(flight.address ? refusesMethod(flight.address) : unknownAddress(request))
   })
 
   engine.setErrorHandler(answerError)
@@ -236,31 +251,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   }
   engine.setNotFoundHandler((request, reply) => answerError(unknownAddress(request), request, reply))
 
-  await engine.register(cors, {
-    origin: allowedOrigins[0] === '*' ? '*' : allowedOrigins,
-    methods: [...METHODS],
-    exposedHeaders:
-      'accept-ranges, content-disposition, content-range, etag, idempotency-replayed, retry-after, x-request-id',
-    maxAge: 600,
-    // OPTIONS from clients that are not browsers is answered in the same way.
-    strictPreflight: false,
-  })
-  // After the headers above, so that a page of another origin can read the refusal too.
-  engine.addHook('onRequest', (request, reply, done) => {
-    const { address } = (request as AdmittedRequest).flight
-    const fault = headFault(request.raw)
-    if (fault) return done(fault)
-    const refusal = options.refusal()
-    const isRefused = refusal && !alwaysAnswered.has(request.routeOptions.url ?? address?.path ?? '')
-    if (isKnownHost && !isKnownHost(request.headers.host) && !isMounted(request.url))
-      return done(unknownHost(request))
-    // The first address that the banner prints, in a browser.
-    if (options.console && request.is404 && isPageRequest(request)) return void reply.redirect('console', 302)
-    if (isRefused) return done(refusal)
-    if (!request.is404 || !isUnknown(request)) return done()
-    // Not only in the handler above, so that no body is read.
-    done(address ? refusesMethod(address) : unknownAddress(request))
-  })
+  // The hook answers it, and without a route its address would be unknown.
+  engine.options('*', { schema: { hide: true } }, () => undefined)
   prepareRequests(engine)
   const descriptionLimit = parseRateLimit(DESCRIPTION_LIMIT)
   await registerDescription(engine, options.description, options.groups, async ({ ip }) => {
@@ -328,6 +320,13 @@ function hostCheck(hosts: readonly string[]): (host: string | undefined) => bool
     return true
   }
 }
+
+/** Whether a schema reads text only, and adds nothing. */
+const isText = ({
+  properties = {},
+}: {
+  properties?: Record<string, { type?: string; default?: unknown }>
+}): boolean => Object.values(properties).every((one) => one.type === 'string' && one.default === undefined)
 
 const isPageRequest = ({ method, url, headers: { accept = '' } }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') && pathOf(url) === '/' && accept.includes('text/html')

@@ -35,7 +35,7 @@ export class Traffic {
   readonly onAnswer: (answer: AnswerRecord) => void
   /** How many requests run. */
   running = 0
-  #idle = Promise.withResolvers<void>()
+  #idle: PromiseWithResolvers<void> | undefined
 
   constructor(onAnswer: Traffic['onAnswer']) {
     this.onAnswer = onAnswer
@@ -44,8 +44,8 @@ export class Traffic {
   /** One request runs less. */
   end(): void {
     if (--this.running > 0) return
-    this.#idle.resolve()
-    this.#idle = Promise.withResolvers()
+    this.#idle?.resolve()
+    this.#idle = undefined
   }
 
   /** How many wait for a share of each limit. */
@@ -56,7 +56,7 @@ export class Traffic {
 
   /** Resolves when no request runs, nor a handler whose client has disconnected. */
   async idle(): Promise<void> {
-    if (this.running > 0) await this.#idle.promise
+    if (this.running > 0) await (this.#idle ??= Promise.withResolvers()).promise
   }
 }
 

@@ -61,15 +61,17 @@ export function createValidation(): Validation {
     }
     return (value) => {
       const check = (compiled ??= first().compile(schema))
-      const input = part === 'body' ? { value, issues: [] } : reader()(value)
-      const faults = check(input.value) ? [] : issuesOf(`/${part}`, faultsOf(input.value, check.errors!))
+      const input = part === 'body' ? { value, issues: NO_ISSUES } : reader()(value)
+      if (check(input.value) && input.issues.length === 0) return input
+      const faults = check.errors ? issuesOf(`/${part}`, faultsOf(input.value, check.errors)) : []
       // A field that could not be read is not in the value, but it is not missing.
       const unreadable = new Set(input.issues.map(({ path }) => path))
-      const issues = [...input.issues, ...faults.filter(({ path }) => !unreadable.has(path))]
-      return issues.length === 0 ? { value: input.value } : { error: refusal(issues) }
+      return { error: refusal([...input.issues, ...faults.filter(({ path }) => !unreadable.has(path))]) }
     }
   }
 }
+
+const NO_ISSUES: readonly Issue[] = []
 
 const typeOf = (value: unknown): string =>
   Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value

@@ -1,5 +1,6 @@
 import { pino, type DestinationStream, type Logger } from 'pino'
 
+import { once } from '../../base/once.ts'
 import type { Settings } from '../config/config.ts'
 import type { AnswerRecord } from '../../http/answer-record.ts'
 
@@ -88,7 +89,29 @@ async function textLines(to: DestinationStream): Promise<DestinationStream> {
   return { write: (line) => to.write(textOf(line)) }
 }
 
-// Written in blocks; the rest follows within a second, and at the end. Not by another thread: passing a block to it takes
-// longer than writing it, and with a slow reader blocks would pile up in memory.
-const standardOutput = (): DestinationStream =>
-  pino.destination({ sync: true, minLength: 4096, periodicFlush: 1000 })
+const BLOCK_LENGTH = 8192
+const FLUSH_MS = 1000
+
+/**
+ * Standard output, written in blocks; the rest follows within a second, and at the end. The library would copy a block for each
+ * line that is added to it. Not by another thread: passing a block to it takes longer than writing it, and with a slow reader
+ * blocks would pile up in memory.
+ */
+const standardOutput = once((): DestinationStream & { flush(): void } => {
+  const output = pino.destination({ sync: true })
+  let block = ''
+  const flush = (): void => {
+    if (block === '') return
+    output.write(block)
+    block = ''
+  }
+  setInterval(flush, FLUSH_MS).unref()
+  process.on('exit', flush)
+  return {
+    write(line) {
+      block += line
+      if (block.length >= BLOCK_LENGTH) flush()
+    },
+    flush,
+  }
+})

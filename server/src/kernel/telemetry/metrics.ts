@@ -1,4 +1,4 @@
-import type { MetricObject, Registry } from 'prom-client'
+import type { Metric, MetricObject, Registry } from 'prom-client'
 
 import { once } from '../../base/once.ts'
 import { NO_SIBLINGS, type Siblings } from '../../base/siblings.ts'
@@ -117,17 +117,15 @@ type Declared =
       ofProcess?: OfProcess
       read: () => Promise<readonly Sample<string>[]>
     })
-  | (DeclaredMetric & {
-      type: 'histogram'
-      buckets: readonly number[]
-      /** Called once the registry is open: with what records a value from then on. */
-      open: (record: RecordValue) => void
-    })
+  | (DeclaredMetric & { type: 'histogram'; buckets: readonly number[]; read: () => readonly Distribution[] })
+
+/** How many values of some labels lie at or below each bucket and above the one before; the last are above all. */
+type Distribution = { readonly labels: Labels<string>; readonly counts: number[]; sum: number }
 
 /**
- * Counts from the first event on. The first answer, or value of a histogram, also loads the library, so that neither a start
- * nor a command waits for it. Metrics of the process (garbage collection, delays of the event loop) have a constant cost,
- * so they are collected from the first scrape on.
+ * Counts from the first event on. The library writes what was counted: it is loaded for the first scrape, so that neither a
+ * start nor a request waits for it. Metrics of the process (garbage collection, delays of the event loop) have a constant
+ * cost, so they are collected from the first scrape on.
  */
 export function createMetrics(siblings: Siblings = NO_SIBLINGS): Metrics {
   const metrics = new Map<string, Declared>()
@@ -148,8 +146,7 @@ export function createMetrics(siblings: Siblings = NO_SIBLINGS): Metrics {
     known = [],
     ...definition
   }: MetricDefinition<string> & { known?: readonly Labels<string>[] }) {
-    const keyOf = (labels: Labels<string>): string =>
-      JSON.stringify(definition.labels.map((label) => labels[label]))
+    const keyOf = keyBy(definition.labels)
     const samples = new Map<string, Sample<string>>(
       known.map((labels) => [keyOf(labels), { labels, value: 0 }]),
     )
@@ -163,21 +160,22 @@ export function createMetrics(siblings: Siblings = NO_SIBLINGS): Metrics {
   }
 
   function histogram(definition: MetricDefinition<string> & { buckets: readonly number[] }): RecordValue {
-    const values: Parameters<RecordValue>[] = []
-    let record: RecordValue = (...value) => {
-      values.push(value)
-      if (values.length === 1) void open()
+    const { buckets } = definition
+    const keyOf = keyBy(definition.labels)
+    const distributions = new Map<string, Distribution>()
+    declare({ ...definition, type: 'histogram', read: () => [...distributions.values()] })
+    return (labels, value) => {
+      const key = keyOf(labels)
+      let of = distributions.get(key)
+      if (!of) {
+        of = { labels, counts: Array.from({ length: buckets.length + 1 }, () => 0), sum: 0 }
+        distributions.set(key, of)
+      }
+      let at = 0
+      while (at < buckets.length && value > buckets[at]!) at++
+      of.counts[at]!++
+      of.sum += value
     }
-    const metric: Declared = {
-      ...definition,
-      type: 'histogram',
-      open(next) {
-        record = next
-        for (const value of values.splice(0)) next(...value)
-      },
-    }
-    declare(metric)
-    return (labels, value) => record(labels, value)
   }
 
   const recordRequest = histogram({
@@ -274,6 +272,15 @@ async function sumOf(all: readonly Figures[]): Promise<string> {
   return AggregatorRegistry.aggregate(all as never).metrics()
 }
 
+/** Tells the values of labels from others. */
+const keyBy =
+  (names: readonly string[]) =>
+  (labels: Labels<string>): string => {
+    let key = ''
+    for (const name of names) key += `${labels[name]}\0`
+    return key
+  }
+
 /** All names of the metric in the answer. */
 const namesOf = ({ name, type }: DeclaredMetric): string[] =>
   type === 'histogram' ? [name, ...HISTOGRAM_SUFFIXES.map((suffix) => `${name}${suffix}`)] : [name]
@@ -313,15 +320,39 @@ function shared<T>(read: () => Promise<T>): () => Promise<T> {
     }))
 }
 
+/** A distribution as Prometheus reads it: https://prometheus.io/docs/instrumenting/exposition_formats/#histograms-and-summaries */
+function samplesOf(
+  { name, buckets }: { name: string; buckets: readonly number[] },
+  { labels, counts, sum }: Distribution,
+) {
+  let count = 0
+  const bounds = [...buckets.map(String), '+Inf'].map((le, at) => ({
+    metricName: `${name}_bucket`,
+    labels: { le, ...labels },
+    value: (count += counts[at]!),
+  }))
+  return [
+    ...bounds,
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: count },
+  ]
+}
+
 async function openRegistry(declared: readonly Declared[]) {
-  const { Counter, Gauge, Histogram, Registry } = await import('prom-client')
+  const { Counter, Gauge, Registry } = await import('prom-client')
   const [ofProcess, common] = [new Registry(), new Registry()]
   for (const one of declared) {
     const { name, help, labels } = one
     const definition = { name, help, labelNames: labels }
     if (one.type === 'histogram') {
-      const metric = new Histogram({ ...definition, registers: [ofProcess], buckets: [...one.buckets] })
-      one.open((values, value) => metric.observe(values, value))
+      const get = async () => ({
+        name,
+        help,
+        type: 'histogram',
+        aggregator: 'sum',
+        values: one.read().flatMap((of) => samplesOf(one, of)),
+      })
+      ofProcess.registerMetric({ name, get } as unknown as Metric)
       continue
     }
     const metric = new (one.type === 'counter' ? Counter : Gauge)({

@@ -92,7 +92,10 @@ type SessionUser = {
   | 'second_factor_due_at'
   | 'credentials_version'
 > &
-  Lifetime
+  Lifetime & {
+    /** Its caller, once that was asked for. */
+    known?: CallerInTime
+  }
 
 /** @param condition on the session `s` */
 const selectUsersSql = (condition: Sql) => sql<SessionUser>`
@@ -315,10 +318,28 @@ function callerWith(
   return user && user.id === claims!.userId && isCurrent(parts, user) ? callerOf(parts, user) : undefined
 }
 
-function callerOf({ clock, users, requirement }: Parts, user: SessionUser): UserCaller {
+/** A caller, and the times between which a session has it: proofs expire, and a factor becomes due. */
+type CallerInTime = { readonly caller: UserCaller; readonly from: number; readonly until: number }
+
+function callerOf(parts: Parts, user: SessionUser): UserCaller {
+  const now = parts.clock.now()
+  const { known } = user
+  if (known && known.from <= now && now < known.until) return known.caller
+  const { second_factor_due_at: dueAt, proven_at, factor_proven_at, created_at } = user
+  const ifAhead = (at: number): number => (at > now ? at : Infinity)
+  const until = Math.min(
+    ifAhead((proven_at ?? created_at) + RECENT_MS),
+    ifAhead((factor_proven_at ?? 0) + RECENT_MS),
+    ifAhead(dueAt ?? 0),
+  )
+  user.known = { caller: callerAt(parts, user, now), from: now, until }
+  return user.known.caller
+}
+
+function callerAt({ clock, users, requirement }: Parts, user: SessionUser, now: number): UserCaller {
   const role = users.roleOf(user)
   const dueAt = requirement.dueAt(user, role)
-  const recentFrom = clock.now() - RECENT_MS
+  const recentFrom = now - RECENT_MS
   return {
     kind: 'user',
     id: user.id,

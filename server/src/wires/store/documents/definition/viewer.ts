@@ -53,12 +53,21 @@ export function subjectOf(caller: Caller | undefined): RuleSubject {
 }
 
 /** Makes the viewers of requests. */
-export const createViewers =
-  (readValue: ReadUserValue) =>
-  (caller: Caller | undefined): Viewer => {
-    const own = subjectOf(caller)
-    const reads = new Map<string, Promise<UserValue>>()
+export function createViewers(readValue: ReadUserValue): (caller: Caller | undefined) => Viewer {
+  // A session has the same caller until something is written.
+  const subjects = new WeakMap<Caller, RuleSubject>()
+  const ownSubject = (caller: Caller): RuleSubject => {
+    const known = subjects.get(caller)
+    if (known) return known
+    const subject = subjectOf(caller)
+    subjects.set(caller, subject)
+    return subject
+  }
+  return (caller) => {
+    const own = caller ? ownSubject(caller) : subjectOf(undefined)
+    let reads: Map<string, Promise<UserValue>> | undefined
     const valueOf = (name: string): Promise<UserValue> => {
+      reads ??= new Map()
       const known = reads.get(name) ?? readValue(name, own)
       reads.set(name, known)
       return known
@@ -77,3 +86,4 @@ export const createViewers =
       },
     }
   }
+}

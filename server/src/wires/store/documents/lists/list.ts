@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../../../base/bounded-map.ts'
 import { parseJson } from '../../../../base/json.ts'
 import { choosePath, TRIES_MAX, wordsNotReady } from './access-path.ts'
 import type { DocumentRow, Fields } from '../language/document-json.ts'
@@ -29,8 +30,22 @@ export type DocumentList = {
   nextCursor: string | undefined
 }
 
+const CURSORS = 500
+// Of a list and an id.
+const CACHED_LENGTH_MAX = 500
+
+type Lists = ListContext & {
+  /** Behind pages by `_id`, by list and last id: applications ask for the first pages of the same few lists again and again. */
+  readonly cursors: BoundedMap<string, string>
+}
+
 export function createLists(context: Omit<ListContext, 'parsed' | 'middles'>) {
-  const lists: ListContext = { ...context, parsed: createParsedLists(), middles: createMiddles() }
+  const lists: Lists = {
+    ...context,
+    parsed: createParsedLists(),
+    middles: createMiddles(),
+    cursors: new BoundedMap(CURSORS),
+  }
   const { automaticIndexes } = lists
   return {
     /**
@@ -122,21 +137,13 @@ async function openAgain(
 const NO_DOCUMENTS: ListPage = { total: 0, documents: [] }
 
 /** The page as it is answered: without the document that is only there if more come. */
-function answerOf({ key }: ListContext, source: ListSource, { total, documents }: ListPage): DocumentList {
-  const { list, name, limit, offset } = source
-  const { order } = list
+function answerOf(lists: Lists, source: ListSource, { total, documents }: ListPage): DocumentList {
+  const { limit, offset } = source
   const isCut = documents.length <= limit && documents.length < (documents[0]?.fetched ?? 0)
   const shown = documents.slice(0, limit)
   const last = shown.at(-1)
-  let nextCursor: string | undefined
-  if (last && (isCut || documents.length > limit)) {
-    const needsFields = order.keys.length > 0 || order.byScore
-    const behind = needsFields ? (parseJson(last.whole ?? last.body) as Fields) : { _id: last.id }
-    // A list without a filter needs no total in it.
-    const counted = list.isFiltered && total !== Infinity ? total : undefined
-    const score = order.byScore ? scoreBehind(source, behind) : undefined
-    nextCursor = encodeCursor(cursorBehind(behind, order, counted, score), name, key)
-  }
+  const hasMore = isCut || documents.length > limit
+  const nextCursor = last && hasMore ? cursorAfter(lists, source, last, total) : undefined
   return {
     documents: shown.map(({ id, body, owner = '', version }) => ({ id, body, owner, version })),
     total,
@@ -144,6 +151,31 @@ function answerOf({ key }: ListContext, source: ListSource, { total, documents }
     offset,
     nextCursor,
   }
+}
+
+/** The cursor of the page behind a document. */
+function cursorAfter(
+  { key, cursors }: Lists,
+  source: ListSource,
+  last: ListPage['documents'][number],
+  total: number,
+): string {
+  const { list, name } = source
+  const { order } = list
+  // A list without a filter needs no total in it.
+  const counted = list.isFiltered && total !== Infinity ? total : undefined
+  if (order.keys.length > 0 || order.byScore) {
+    const behind = parseJson(last.whole ?? last.body) as Fields
+    const score = order.byScore ? scoreBehind(source, behind) : undefined
+    return encodeCursor(cursorBehind(behind, order, counted, score), name, key)
+  }
+  const place = `${last.id} ${counted} ${name}`
+  let cursor = cursors.get(place)
+  if (cursor === undefined) {
+    cursor = encodeCursor(cursorBehind({ _id: last.id }, order, counted), name, key)
+    if (place.length <= CACHED_LENGTH_MAX) cursors.set(place, cursor)
+  }
+  return cursor
 }
 
 /** The score of the document that ends a page. */

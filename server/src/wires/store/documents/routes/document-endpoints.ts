@@ -105,18 +105,14 @@ export function documentEndpoints({
     answer<Document>(jsonText(body), { status, headers: { etag } })
 
   async function answerList(
-    {
-      params: { collection: name },
-      caller,
-      ip,
-      signal,
-      makeRoom,
-    }: Pick<Call, 'ip' | 'signal' | 'makeRoom'> & {
+    call: Pick<Call, 'ip' | 'signal' | 'makeRoom'> & {
       params: { collection: string }
       caller: Caller | undefined
     },
     query: Static<typeof ListQuery>,
   ) {
+    const { params, caller, makeRoom } = call
+    const name = params.collection
     const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
     const { collection, viewer, rowFilter, view } = await readAccess(collections, name, caller, projection)
     const { owner, preview } = query
@@ -125,7 +121,7 @@ export function documentEndpoints({
       query.expand === undefined
         ? undefined
         : await parseExpand(query.expand, collection, collections, viewer)
-    const options = { caller: countedFor({ caller, ip }), signal }
+    const options = { caller: countedFor(call), signal: () => call.signal }
     const access = { rowFilter: owner === undefined ? rowFilter : ownRows(owner), view }
     const reads = preview === undefined ? undefined : { characters: preview }
     const page = await list({ collection: name, access, parameters: query, reads, options, makeRoom })

@@ -6,7 +6,6 @@ import type { Audit } from '../../../../../kernel/audit/audit.ts'
 import type { CollectionDefinition } from '../../definition/collection.ts'
 import type { Viewer } from '../../definition/viewer.ts'
 import type { createLists, ListedDocument } from '../../lists/list.ts'
-import type { ListRequest } from '../../lists/list-source.ts'
 import { changeDocument } from '../../writes/change-document.ts'
 import { removeDocument } from '../../writes/remove-document.ts'
 import type { WriteContext } from '../../writes/write-context.ts'
@@ -19,6 +18,9 @@ const CALL_MAX = 10_000
 /** Documents that are written at once; engines commit some of them together. */
 const AT_ONCE = 16
 const ERRORS_SHOWN = 20
+
+/** For whom the documents are read, and what ends the work. */
+type ReadOptions = { readonly caller: string; readonly signal: AbortSignal }
 
 export type BulkContext = {
   /** Refuses writes during a restore. */
@@ -41,7 +43,7 @@ export async function changeMany(
   viewer: Viewer,
   body: BulkBody,
   actor: Actor,
-  options?: ListRequest['options'],
+  options?: ReadOptions,
 ): Promise<BulkReport> {
   const { filter, action } = readBulk(body)
   const { name } = collection
@@ -78,7 +80,7 @@ async function runAll(
   report: BulkReport,
   documents: readonly ListedDocument[],
   run: (document: ListedDocument) => Promise<void>,
-  options: ListRequest['options'],
+  options: ReadOptions | undefined,
 ): Promise<BulkReport> {
   const began = performance.now()
   let done = 0

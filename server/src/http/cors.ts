@@ -1,0 +1,53 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+import { LOOPBACK_ORIGIN } from '../base/loopback.ts'
+import { METHODS } from './route.ts'
+
+/** The headers of answers that pages of other origins may read. */
+export const EXPOSED_HEADERS = {
+  'access-control-expose-headers':
+    'accept-ranges, content-disposition, content-range, etag, idempotency-replayed, retry-after, x-request-id',
+}
+
+const PREFLIGHT_HEADERS = {
+  // A route may have others for its answers.
+  ...EXPOSED_HEADERS,
+  'access-control-allow-methods': METHODS.join(', '),
+  'access-control-max-age': '600',
+  'content-length': '0',
+}
+
+/**
+ * Makes the function that answers which headers let a page of an origin read an answer:
+ * https://fetch.spec.whatwg.org/#http-cors-protocol
+ *
+ * @param options.origins that may, `*` for any; outside production loopback origins may as well
+ */
+export function createCors({
+  origins,
+  production,
+}: {
+  origins: readonly string[]
+  production: boolean
+}): (origin: string | undefined) => Readonly<Record<string, string>> {
+  if (origins.includes('*')) return () => ({ 'access-control-allow-origin': '*' })
+  const isAllowed = (origin: string): boolean =>
+    origins.includes(origin) || (!production && LOOPBACK_ORIGIN.test(origin))
+  const refused = { vary: 'Origin' }
+  return (origin) =>
+    origin !== undefined && isAllowed(origin)
+      ? { ...refused, 'access-control-allow-origin': origin }
+      : refused
+}
+
+/** Answers OPTIONS, also of clients that are not browsers. The headers for the origin are set. */
+export function answerPreflight({ headers }: FastifyRequest, reply: FastifyReply): void {
+  const asked = headers['access-control-request-headers']
+  const vary = reply.getHeader('vary')
+  void reply
+    .headers(PREFLIGHT_HEADERS)
+    .header('vary', `${vary === undefined ? '' : `${String(vary)}, `}Access-Control-Request-Headers`)
+    .headers(asked === undefined ? {} : { 'access-control-allow-headers': asked })
+    .code(204)
+    .send()
+}
