@@ -173,6 +173,11 @@ export type Call<S extends RouteSpec = RouteSpec> = {
   /** Whether an earlier call under the same `Idempotency-Key` may have created the record. */
   isRepeated: boolean
   /**
+   * The `Idempotency-Key` of the call, if it sent one: a transaction that stores the answer with it (`finishSql` of the context)
+   * is done once, whatever it changes.
+   */
+  claimedKey: ClaimedKey | undefined
+  /**
    * Only if the route takes an `Idempotency-Key` with a multipart body, or with JSON and files that were sent; `recordId` is
    * then the one of `once`.
    */

@@ -35,7 +35,7 @@ export async function writeBatch<R>(
   caller: Caller | undefined,
   operations: readonly Operation<R>[],
   dialect: Dialect,
-  lastSteps: (results: readonly R[]) => Promise<readonly Step[]>,
+  lastSteps: (results: readonly R[]) => readonly Step[],
 ): Promise<R[]> {
   const keys = operations.flatMap(({ collection, id }) => (id === undefined ? [] : [{ collection, id }]))
   return oneAtATime(context, keys, async () => {
@@ -43,7 +43,7 @@ export async function writeBatch<R>(
       const staged = stageDocuments(context.documents, dialect)
       await staged.readAhead(keys)
       const results = await decide(context, staged, caller, operations)
-      if (await commit(context, staged, caller, operations, await lastSteps(results))) return results
+      if (await commit(context, staged, caller, operations, lastSteps(results))) return results
     }
     throw tooManyUpdates(keys[0]?.id ?? '')
   })

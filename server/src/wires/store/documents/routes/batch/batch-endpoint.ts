@@ -5,6 +5,7 @@ import { idsWithin } from '../../../../../base/ids.ts'
 import type { Database } from '../../../../../db/database.ts'
 import { json } from '../../../../../http/bodies.ts'
 import { answer, endpoint, jsonText, type MakeRoom } from '../../../../../http/route.ts'
+import type { WireContext } from '../../../../../kernel/wire/wire.ts'
 import { storeErrors } from '../../../errors.ts'
 import type { CollectionDefinition } from '../../definition/collection.ts'
 import type { Collections } from '../../definition/collections.ts'
@@ -28,9 +29,10 @@ const CHANGES = { update: updateBy, replace: replaceBy, patch: patchBy }
 /** Several writes in one transaction. */
 export const batchEndpoint = ({
   db,
+  idempotency,
   collections,
   writing,
-}: {
+}: Pick<WireContext, 'idempotency'> & {
   db: Database
   collections: Collections
   writing: WriteContext
@@ -54,14 +56,19 @@ export const batchEndpoint = ({
         errors.unavailable,
       ],
     },
-    async ({ body, caller, recordId, makeRoom }) => {
+    async ({ body, caller, recordId, claimedKey, makeRoom }) => {
       checkOperations(body.operations)
       const recordIds = idsWithin(recordId, body.operations.length)
       const operations = body.operations.map((one, i) =>
         operationOf(one, recordIds[i]!, `/body/operations/${i}`, makeRoom),
       )
-      const results = await writeBatch(writing, caller, operations, db.dialect, async () => [])
-      return answer<Static<typeof BatchResults>>(jsonText(`{"results":[${results.join(',')}]}`), {})
+      const textOf = (results: readonly string[]): string => `{"results":[${results.join(',')}]}`
+      const results = await writeBatch(writing, caller, operations, db.dialect, (all) =>
+        claimedKey
+          ? [idempotency.finishSql(claimedKey, { status: 200, headers: {}, body: textOf(all) })]
+          : [],
+      )
+      return answer<Static<typeof BatchResults>>(jsonText(textOf(results)), {})
     },
   )
 

@@ -3,6 +3,7 @@ import { before, test } from 'node:test'
 
 import type { Config } from '../../../../../app.ts'
 import { defineErrors } from '../../../../../base/errors.ts'
+import type { Sql } from '../../../../../db/sql.ts'
 import { startApp, type TestAnswer, type TestApp } from '../../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
 import { until } from '../../../../../testing/until.ts'
@@ -291,6 +292,22 @@ eachEngine((engine) => {
     const first = await app.request('POST', '/store/batch', { token: ann.token, body, headers })
     const again = await replica.request('POST', '/store/batch', { token: ann.token, body, headers })
     assert.deepEqual([again.status, again.body], [200, first.body])
+  })
+
+  test('a batch that was committed is not done again if its process ends before it answers', async (t) => {
+    const { _id: id } = await made('customers', { n: 0 })
+    const operations = [{ op: 'patch', collection: 'customers', id, document: { $inc: { n: 1 } } }]
+    const call = { token: ann.token, body: { operations }, headers: { 'idempotency-key': name() } }
+    const { db } = app.app
+    const write = db.write.bind(db)
+    t.mock.method(db, 'write', (query: Sql) =>
+      query.render(engine.name).text.includes('update sixwire_idempotency')
+        ? Promise.reject(new Error('the process ends here'))
+        : write(query),
+    )
+    assert.equal((await app.request('POST', '/store/batch', call)).status, 500)
+    const again = await replica.request('POST', '/store/batch', call)
+    assert.deepEqual([again.status, again.body.results[0].document.n], [200, 1], again.text)
   })
 
   test('batches at once are done one after the other', async () => {
