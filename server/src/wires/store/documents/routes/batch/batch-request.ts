@@ -4,7 +4,7 @@ import { invalid } from '../../../../../base/errors.ts'
 import { Type } from '../../../../../base/schema.ts'
 import { CollectionName } from '../../language/collection-name.ts'
 import { DocumentId } from '../../language/document-id.ts'
-import { ByParameter, Document, Fields } from '../request-schemas.ts'
+import { ByParameter, Document } from '../request-schemas.ts'
 
 /** How many operations a batch has at most. */
 export const OPERATIONS_MAX = 100
@@ -27,10 +27,14 @@ export const BatchOperation = Type.Object(
         description: 'ETags, as the header If-Match: 412 unless one is the document’s current one. Not of create and upsert.',
       }),
     ),
-    document: Type.Optional({
-      ...Fields,
-      description: 'The body of the single call: fields, or a patch. Required unless the operation is delete.',
-    }),
+    document: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        type: 'object',
+        additionalProperties: true,
+        description: 'The body of the single call: fields, or a patch. Required unless the operation is delete.',
+        examples: [{ title: 'Momo', year: 1973 }],
+      }),
+    ),
   },
   { additionalProperties: false, title: 'BatchOperation' },
 )
