@@ -69,7 +69,13 @@ export async function sendBatch(
     plan({ collection: planIn }).map(async ({ operation, ifMatch }) =>
       ifMatch === undefined
         ? operation
-        : { ...operation, ifMatch: await etagOf(raw, operation as { collection: string; id: string }, ifMatch, { ...options, idempotencyKey: undefined }) },
+        : {
+            ...operation,
+            ifMatch: await etagOf(raw, operation as { collection: string; id: string }, ifMatch, {
+              ...options,
+              idempotencyKey: undefined,
+            }),
+          },
     ),
   )
   const response = await raw('POST /store/batch', { ...options, body: { operations } })

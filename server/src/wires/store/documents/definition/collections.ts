@@ -155,7 +155,8 @@ export function createCollections(
       createViewers(
         readValueBy(async (collection, filter) => {
           const stored = await readMatching(collection, filter)
-          const documents = stored && unstored(collection, stored as { _id: string }[], compileMatcher(filter))
+          const documents =
+            stored && unstored(collection, stored as { _id: string }[], compileMatcher(filter))
           return documents && documents.length <= USER_VALUES_MAX ? documents : undefined
         }),
       )(caller),

@@ -159,12 +159,7 @@ export function documentEndpoints({
 
   async function change(
     apply: DocumentChange['apply'],
-    {
-      params: { collection: name, id },
-      headers,
-      caller,
-      makeRoom,
-    }: ChangeCall & { params: { id: string } },
+    { params: { collection: name, id }, headers, caller, makeRoom }: ChangeCall & { params: { id: string } },
   ) {
     const collection = collections.get(name)
     const viewer = collections.viewer(caller)
@@ -193,10 +188,7 @@ export function documentEndpoints({
       expected: versionsOf(headers['if-match']),
       makeRoom,
     })
-    return one(
-      shownAfterWrite(collection, await viewer.subjectFor(collection), document),
-      isNew ? 201 : 200,
-    )
+    return one(shownAfterWrite(collection, await viewer.subjectFor(collection), document), isNew ? 201 : 200)
   }
 
   return {

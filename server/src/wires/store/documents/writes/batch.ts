@@ -6,7 +6,7 @@ import { isExceeded, type Quota } from '../../quota.ts'
 import type { CollectionDefinition } from '../definition/collection.ts'
 import type { Viewer } from '../definition/viewer.ts'
 import type { DocumentKey } from '../storage/sql/document-rows.ts'
-import { stageDocuments, type StagedDocuments } from '../storage/staged-documents.ts'
+import { StagedDocuments } from '../storage/staged/staged-documents.ts'
 import { REFERRED } from './relations/relation-deletion.ts'
 import { tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write-context.ts'
 
@@ -40,7 +40,7 @@ export async function writeBatch<R>(
   const keys = operations.flatMap(({ collection, id }) => (id === undefined ? [] : [{ collection, id }]))
   return oneAtATime(context, keys, async () => {
     for (let attempt = 0; attempt < UPDATE_TRIES; attempt++) {
-      const staged = stageDocuments(context.documents, dialect)
+      const staged = new StagedDocuments(context.documents, dialect)
       await staged.readAhead(keys)
       const results = await decide(context, staged, caller, operations)
       if (await commit(context, staged, caller, operations, lastSteps(results))) return results
@@ -88,7 +88,7 @@ async function decide<R>(
       throw atOperation(error, i, one)
     }
     if ([...staged.collections()].some((name) => collections.isSource(name)))
-      viewer = collections.viewerWith(caller, staged.overlay)
+      viewer = collections.viewerWith(caller, (...of) => staged.matching(...of))
   }
   return results
 }
@@ -128,7 +128,10 @@ function atOperation(error: unknown, operation: number, { path }: Operation<unkn
   if (!(error instanceof ApiError)) return error
   const { code, status, retryAfter, headers, cause } = error
   const sent = error.details?.['issues'] as readonly Issue[] | undefined
-  const issues = sent?.map((one) => ({ ...one, path: one.path.replace(/^\/body/, `${path}/document`).replace(/^\/query/, path) }))
+  const issues = sent?.map((one) => ({
+    ...one,
+    path: one.path.replace(/^\/body/, `${path}/document`).replace(/^\/query/, path),
+  }))
   const message = issues ? invalid(...issues).message : error.message
   return new ApiError(code, status, '', {
     message: `Operation ${operation}: ${message}`,

@@ -100,7 +100,10 @@ async function lookupOf(
   const { by } = target
   const index = uniqueIndexIn((await deletions.indexesOf(name)).indexes, by)
   if (!index)
-    throw invalid({ path: '/query/by', message: `${by} is not unique in ${name}: declare it in its option unique` })
+    throw invalid({
+      path: '/query/by',
+      message: `${by} is not unique in ${name}: declare it in its option unique`,
+    })
   const keysOf = (fields: Fields) =>
     entriesOf(withoutServiceFields(fields) as Json, index).entries.map(({ key }) => key)
   const keys = keysOf(sent)

@@ -25,7 +25,13 @@ type Operation = {
   readonly ifMatch?: string
   readonly document?: Record<string, any>
 }
-type Result = { status: number; collection: string; _id: string; etag?: string; document?: Record<string, any> }
+type Result = {
+  status: number
+  collection: string
+  _id: string
+  etag?: string
+  document?: Record<string, any>
+}
 type Done = { readonly operations: readonly Operation[]; readonly results: readonly Result[] }
 
 /** An operation that other batches, and others of its own, may make impossible. */
@@ -36,7 +42,12 @@ function anyOperation(random: Random): Operation {
     () => ({ op: 'create', collection: 'things', document: { _id: id, n: 0 } }),
     () => ({ op: 'create', collection: 'parts', document: { of: id } }),
     () => ({ op: 'upsert', ...things, document: { m: random(9) } }),
-    () => ({ op: 'upsert', collection: 'things', by: 'u', document: { u: pick(random, VALUES), k: random(9) } }),
+    () => ({
+      op: 'upsert',
+      collection: 'things',
+      by: 'u',
+      document: { u: pick(random, VALUES), k: random(9) },
+    }),
     () => ({ op: 'patch', ...things, document: { $inc: { n: 1 } } }),
     () => ({ op: 'patch', ...things, document: { u: pick(random, [...VALUES, null]) } }),
     () => ({ op: 'update', ...things, ifMatch: `"${1 + random(4)}"`, document: { m: random(9) } }),
@@ -72,7 +83,10 @@ eachEngine((engine) => {
     async function runCaller(caller: number): Promise<void> {
       const random = randomFrom(seed + caller)
       for (let i = 0; i < BATCHES; i++) {
-        const operations = [COUNTER, ...Array.from({ length: 1 + random(OPERATIONS) }, () => anyOperation(random))]
+        const operations = [
+          COUNTER,
+          ...Array.from({ length: 1 + random(OPERATIONS) }, () => anyOperation(random)),
+        ]
         const { status, body, text } = await ask(replicas[caller % 2]!, 'POST', 'batch', { operations })
         if (status === 200) done.push({ operations, results: body.results })
         else {
@@ -129,7 +143,9 @@ class Model {
 
   run({ op, collection, id, by, ifMatch, document = {} }: Operation, result: Result, about: string): void {
     const { _id, ...sent } = document
-    const withValue = [...this.#documents].find(([, { fields }]) => by !== undefined && fields[by] === sent[by])
+    const withValue = [...this.#documents].find(
+      ([, { fields }]) => by !== undefined && fields[by] === sent[by],
+    )
     const key = id === undefined ? (withValue?.[0] ?? `${collection}/${result._id}`) : `${collection}/${id}`
     const old = this.#documents.get(key)
     assert.equal(`${result.collection}/${result._id}`, key, about)

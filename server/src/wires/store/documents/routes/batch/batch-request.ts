@@ -21,17 +21,22 @@ export const BatchOperation = Type.Object(
       ...DocumentId,
       description: 'The document’s _id. Not of create, and of upsert either this or by.',
     }),
-    by: Type.Optional({ ...ByParameter, description: 'Of upsert: the unique fields by which the document is found.' }),
+    by: Type.Optional({
+      ...ByParameter,
+      description: 'Of upsert: the unique fields by which the document is found.',
+    }),
     ifMatch: Type.Optional(
       Type.String({
-        description: 'ETags, as the header If-Match: 412 unless one is the document’s current one. Not of create and upsert.',
+        description:
+          'ETags, as the header If-Match: 412 unless one is the document’s current one. Not of create and upsert.',
       }),
     ),
     document: Type.Optional(
       Type.Unsafe<Record<string, unknown>>({
         type: 'object',
         additionalProperties: true,
-        description: 'The body of the single call: fields, or a patch. Required unless the operation is delete.',
+        description:
+          'The body of the single call: fields, or a patch. Required unless the operation is delete.',
         examples: [{ title: 'Momo', year: 1973 }],
       }),
     ),

@@ -133,14 +133,26 @@ eachEngine((engine) => {
     const faults: [operation: object, status: number, message: RegExp][] = [
       [{ op: 'update', collection: 'own', id: foreign, document: {} }, 404, /not found/],
       [{ op: 'create', collection: 'plans', document: { team: 'no' } }, 403, /rules of this collection/],
-      [{ op: 'create', collection: 'customers', document: { email: 1 } }, 400, /^Operation 1: \/body\/operations\/1\/document\/email/],
+      [
+        { op: 'create', collection: 'customers', document: { email: 1 } },
+        400,
+        /^Operation 1: \/body\/operations\/1\/document\/email/,
+      ],
       [{ op: 'create', collection: 'customers', document: { email: taken } }, 409, /same email/],
       [{ op: 'create', collection: 'orders', document: { customer: 'nobody' } }, 400, /\/document\/customer/],
       [{ op: 'delete', collection: 'customers', id }, 409, /refer to it/],
       [{ op: 'update', collection: 'customers', id, ifMatch: '"7"', document: {} }, 412, /has changed/],
       [{ op: 'create', collection: 'goods', document: { sold: true } }, 409, /no more of these/],
-      [{ op: 'patch', collection: 'customers', id, document: { $inc: { email: 1 } } }, 400, /document\/\$inc/],
-      [{ op: 'upsert', collection: 'customers', by: 'about', document: { about: 1 } }, 400, /1\/by: about is not unique/],
+      [
+        { op: 'patch', collection: 'customers', id, document: { $inc: { email: 1 } } },
+        400,
+        /document\/\$inc/,
+      ],
+      [
+        { op: 'upsert', collection: 'customers', by: 'about', document: { about: 1 } },
+        400,
+        /1\/by: about is not unique/,
+      ],
     ]
     const before = await numberOf('customers')
     for (const [operation, status, message] of faults) {
@@ -186,13 +198,20 @@ eachEngine((engine) => {
 
   test('later operations find what earlier ones have done', async () => {
     const [email, handle] = [name(), name()]
-    const [customer] = await done([{ op: 'create', collection: 'customers', document: { email, about: 'old words' } }])
+    const [customer] = await done([
+      { op: 'create', collection: 'customers', document: { email, about: 'old words' } },
+    ])
     const id = name()
     const [, , , another] = await done([
       { op: 'delete', collection: 'customers', id: customer._id },
       { op: 'create', collection: 'customers', document: { email, handle } },
       { op: 'upsert', collection: 'customers', by: 'email', document: { email, about: 'new words' } },
-      { op: 'upsert', collection: 'customers', by: 'handle', document: { handle: handle.toUpperCase(), n: 1 } },
+      {
+        op: 'upsert',
+        collection: 'customers',
+        by: 'handle',
+        document: { handle: handle.toUpperCase(), n: 1 },
+      },
     ])
     assert.deepEqual([another.status, another.etag, another.document.email], [200, '"3"', email])
     assert.equal((await ask('GET', 'customers?search=new')).body.total, 1)
@@ -263,7 +282,10 @@ eachEngine((engine) => {
   test('rules find values of store.user that earlier operations have written', async () => {
     const plan = { op: 'create', collection: 'plans', document: { team: 'red' } }
     assert.equal((await send([plan])).status, 403)
-    const [member] = await done([{ op: 'create', collection: 'members', document: { user: ann._id, team: 'red' } }, plan])
+    const [member] = await done([
+      { op: 'create', collection: 'members', document: { user: ann._id, team: 'red' } },
+      plan,
+    ])
     const left = await send([{ op: 'delete', collection: 'members', id: member._id }, plan])
     assert.deepEqual([left.status, left.body.error.details.operation], [403, 1])
   })
@@ -332,14 +354,20 @@ eachEngine((engine) => {
     const calls = Array.from({ length: 4 * AT_ONCE }, (_, i) => {
       const of = i % 2 === 0 ? app : replica
       return i % 3 === 0
-        ? send([{ op: 'upsert', collection: 'customers', by: 'email', document: { email, [`f${i}`]: i } }], of)
+        ? send(
+            [{ op: 'upsert', collection: 'customers', by: 'email', document: { email, [`f${i}`]: i } }],
+            of,
+          )
         : ask('PUT', 'customers?upsert=true&by=email', { email, [`f${i}`]: i }, of)
     })
     const statuses = (await Promise.all(calls)).map(({ status, body, text }) => {
       assert.ok(status < 300, text)
       return body.results?.[0].status ?? status
     })
-    assert.deepEqual(statuses.filter((status) => status !== 200), [201])
+    assert.deepEqual(
+      statuses.filter((status) => status !== 200),
+      [201],
+    )
     const { data } = (await ask('GET', `customers?filter=${JSON.stringify({ email })}`)).body
     assert.equal(data.length, 1)
     assert.equal(Object.keys(data[0]).filter((field) => /^f\d+$/.test(field)).length, calls.length)
@@ -354,7 +382,10 @@ eachEngine((engine) => {
     const changed = await put('customers?by=number,shop&upsert=true', { shop: 1, number, b: 2 })
     assert.deepEqual([changed.status, changed.body.a, changed.body.b], [200, 1, 2])
     const replaced = await put('customers?by=email&replace=true', { email, c: 3 })
-    assert.deepEqual([replaced.status, replaced.body.a, replaced.body._id], [200, undefined, created.body._id])
+    assert.deepEqual(
+      [replaced.status, replaced.body.a, replaced.body._id],
+      [200, undefined, created.body._id],
+    )
     for (const body of [{}, { email: null }, { email: [] }, { email: ['a', 'b'] }])
       assert.equal((await put('customers?by=email&upsert=true', body)).status, 400)
     assert.equal((await put('customers?by=shop&upsert=true', { shop: 1 })).status, 400)

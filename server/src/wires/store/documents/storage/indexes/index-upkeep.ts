@@ -3,7 +3,13 @@ import { errors, invalid, type ApiError } from '../../../../../base/errors.ts'
 import { ConstraintError, requireRow, type Database, type Step } from '../../../../../db/database.ts'
 import type { Dialect, Row, Sql } from '../../../../../db/sql.ts'
 import type { Change, IndexedChanges } from '../entries/indexed-changes.ts'
-import { deadOf, duplicateIn, entriesOfDocuments, placesOf, type DocumentEntries } from '../entries/document-entries.ts'
+import {
+  deadOf,
+  duplicateIn,
+  entriesOfDocuments,
+  placesOf,
+  type DocumentEntries,
+} from '../entries/document-entries.ts'
 import { CHANGES } from '../changes-channel.ts'
 import { namesOf, type Entry, type UnindexableError } from '../entries/entries.ts'
 import { deleteEntriesSql, putEntriesSql, selectTakenSql } from '../sql/entry-rows.ts'
@@ -222,7 +228,12 @@ export type Upkeep = ReturnType<typeof createUpkeep>
 class Refusal extends Error {
   readonly index: Index
   readonly answer: ApiError
-  constructor(index: Index, cause: UnindexableError, answerOf: (error: ApiError) => ApiError, path = '/body') {
+  constructor(
+    index: Index,
+    cause: UnindexableError,
+    answerOf: (error: ApiError) => ApiError,
+    path = '/body',
+  ) {
     super(cause.message, { cause })
     this.index = index
     this.answer = answerOf(
