@@ -37,8 +37,8 @@ export async function writeBatch<R>(
   dialect: Dialect,
   lastSteps: (results: readonly R[]) => readonly Step[],
 ): Promise<R[]> {
-  const keys = operations.flatMap(({ collection, id }) => (id === undefined ? [] : [{ collection, id }]))
-  return oneAtATime(context, keys, async () => {
+  const keys = keysOf(operations)
+  return oneAtATime(context, operations, async () => {
     for (let attempt = 0; attempt < UPDATE_TRIES; attempt++) {
       const staged = new StagedDocuments(context.documents, dialect)
       await staged.readAhead(keys)
@@ -49,20 +49,27 @@ export async function writeBatch<R>(
   })
 }
 
-/** Concurrent batches of the same documents would make each other start again; a hook may write them itself, and would wait. */
+/** Concurrent batches of the same documents would make each other start again. */
 function oneAtATime<T>(
   { mutex, collections }: WriteContext,
-  keys: readonly DocumentKey[],
+  operations: readonly Operation<unknown>[],
   work: () => Promise<T>,
 ): Promise<T> {
-  const names = keys
-    .filter(({ collection }) => Object.keys(collections.get(collection).hooks).length === 0)
-    .map(({ collection, id }) => `${collection}/${id}`)
+  // A hook may change a document itself, and would wait for its own end.
+  const hasHooks = operations.some(
+    ({ collection }) => Object.keys(collections.get(collection).hooks).length > 0,
+  )
+  if (hasHooks) return work()
+  const names = keysOf(operations).map(({ collection, id }) => `${collection}/${id}`)
   // In one order, so that two batches never wait for each other in a circle.
   return [...new Set(names)]
     .toSorted()
     .reduceRight<() => Promise<T>>((next, name) => () => mutex.run(name, next), work)()
 }
+
+/** The documents that operations are known to write. */
+const keysOf = (operations: readonly Operation<unknown>[]): DocumentKey[] =>
+  operations.flatMap(({ collection, id }) => (id === undefined ? [] : [{ collection, id }]))
 
 async function decide<R>(
   context: WriteContext,

@@ -7,6 +7,7 @@ import type { Sql } from '../../../../../db/sql.ts'
 import { startApp, type TestAnswer, type TestApp } from '../../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
 import { until } from '../../../../../testing/until.ts'
+import type { SystemDocuments } from '../../definition/system-api.ts'
 import { assertEntries, readyIndexes } from '../../storage/indexes/indexes.fixture.ts'
 
 const shopErrors = defineErrors({ sold_out: [409, 'There are no more of these.'] })
@@ -46,8 +47,18 @@ eachEngine((engine) => {
           update: 'user',
           delete: 'user',
           hooks: {
-            beforeCreate({ next }: { next: Record<string, unknown> }) {
+            async beforeCreate({
+              next,
+              documents,
+            }: {
+              next: Record<string, unknown>
+              documents: SystemDocuments
+            }) {
               if (next['sold']) throw shopErrors.sold_out()
+              const id = next['of'] as string | undefined
+              const customer = id === undefined ? undefined : await documents.get('customers', id)
+              if (customer && !customer['isKnown'])
+                await documents.update('customers', id!, { isKnown: true })
               next['checked'] = true
             },
             afterCreate({ document }: { document: Record<string, unknown> }) {
@@ -305,6 +316,15 @@ eachEngine((engine) => {
     ])
     await until(() => after.length === 3)
     assert.deepEqual(after.toSorted(), ['create 2', 'create 3', 'delete 2'])
+  })
+
+  test('a hook may change a document that its batch changes: all is decided again', async () => {
+    const { _id: id } = await made('customers', { n: 1 })
+    const [, customer] = await done([
+      { op: 'create', collection: 'goods', document: { of: id } },
+      { op: 'patch', collection: 'customers', id, document: { $inc: { n: 1 } } },
+    ])
+    assert.deepEqual([customer.document.n, customer.document.isKnown, customer.etag], [2, true, '"3"'])
   })
 
   test('an Idempotency-Key repeats the answer, without what may not be read any more', async () => {
