@@ -5,9 +5,10 @@ import type { CollectionDefinition } from '../definition/collection.ts'
 import type { Viewer } from '../definition/viewer.ts'
 import { withoutServiceFields, type Fields } from '../language/document-json.ts'
 import type { Json } from '../language/query/filter.ts'
-import { entriesOf } from '../storage/entries/entries.ts'
+import { entriesOf, UnindexableError } from '../storage/entries/entries.ts'
 import type { Index } from '../storage/entries/index-definition.ts'
 import type { OwnedDocument } from '../storage/sql/document-rows.ts'
+import { checkAction, refuseHidden } from './access-checks.ts'
 import { changeDocument, type DocumentChange } from './change-document.ts'
 import { createDocument } from './create-document.ts'
 import { tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write-context.ts'
@@ -46,7 +47,14 @@ export async function upsertDocument(
   target: UpsertTarget,
   { initial, recordId, creates, ...change }: Upsert,
 ): Promise<{ document: OwnedDocument; isNew: boolean }> {
-  if ('id' in target && creates && !maySendIds(collection, viewer.caller)) throw needsServerIds(collection)
+  const request = { collection, subject: await viewer.subjectFor(collection) }
+  if ('id' in target) {
+    if (creates && !maySendIds(collection, viewer.caller)) throw needsServerIds(collection)
+  } else {
+    // Before it is looked up: the answer must not tell of values that the caller may not ask for.
+    if (!creates) checkAction(request, 'update')
+    refuseHidden(request, initial, viewer.owner)
+  }
   const lookup = await lookupOf(context, collection, target, initial)
   const apply: DocumentChange['apply'] = (fields, fixed) => {
     if (!lookup.isOf(fields)) throw new Moved()
@@ -68,7 +76,10 @@ export async function upsertDocument(
       if (!isNotFound(error)) throw error
       if (!creates) throw noMatch(collection, target)
       // One that others have deleted is created; one that the caller may not read is there.
-      if ((await lookup.find()) !== undefined) throw 'id' in target ? error : taken(target.by)
+      if ((await lookup.find()) === undefined) continue
+      if ('id' in target) throw error
+      checkAction(request, 'create')
+      throw taken(target.by)
     }
   throw tooManyUpdates('id' in target ? target.id : target.by)
 }
@@ -104,15 +115,23 @@ async function lookupOf(
       path: '/query/by',
       message: `${by} is not unique in ${name}: declare it in its option unique`,
     })
-  const keysOf = (fields: Fields) =>
-    entriesOf(withoutServiceFields(fields) as Json, index).entries.map(({ key }) => key)
-  const keys = keysOf(sent)
+  const keys = keysOf(sent, index)
   const [key] = keys
   if (!key || keys.length > 1)
     throw invalid({ path: '/body', message: `must have one value of ${by}, by which the document is found` })
   return {
     find: async () => (await documents.idsWithKeys(index, keys, 1))[0],
-    isOf: (fields) => keysOf(fields).some((one) => one.equals(key)),
+    isOf: (fields) => keysOf(fields, index).some((one) => one.equals(key)),
+  }
+}
+
+/** The keys of a document in an index; none if it does not fit. */
+function keysOf(fields: Fields, index: Index): Buffer[] {
+  try {
+    return entriesOf(withoutServiceFields(fields) as Json, index).entries.map(({ key }) => key)
+  } catch (error) {
+    if (error instanceof UnindexableError) return []
+    throw error
   }
 }
 

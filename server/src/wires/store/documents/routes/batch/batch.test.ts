@@ -38,6 +38,8 @@ eachEngine((engine) => {
           delete: 'user',
           relations: { customer: { to: 'customers' }, parent: { to: 'orders', onDelete: 'cascade' } },
         },
+        coded: { read: 'user', update: 'user', create: 'user', hidden: ['code'], unique: ['code'] },
+        fixed: { read: 'user', update: 'admin', create: 'admin', unique: ['name'] },
         own: { read: 'owner', unique: ['name'] },
         named: { read: 'user', update: 'user', delete: 'user', ids: 'client' },
         members: { read: 'user', create: 'user', update: 'user', delete: 'user' },
@@ -413,6 +415,22 @@ eachEngine((engine) => {
     await made('own', { name: own }, bob)
     assert.equal((await put('own?by=name&upsert=true', { name: own })).status, 409)
     assert.equal((await put('own?by=name', { name: own })).status, 404)
+    // What the caller may not see or do is not told by the answer.
+    const key = { token: (await app.app.service('auth').keys.create('key', ['store'])).key }
+    for (const [collection, field, status] of [
+      ['coded', 'code', 400],
+      ['fixed', 'name', 403],
+    ] as const) {
+      const value = name()
+      await app.request('POST', `/store/${collection}`, { token: key.token, body: { [field]: value } })
+      for (const query of ['', '&upsert=true'])
+        for (const sent of [value, name()])
+          assert.equal((await put(`${collection}?by=${field}${query}`, { [field]: sent })).status, status)
+      const stranger = await app.request('PUT', `/store/${collection}?by=${field}`, {
+        body: { [field]: value },
+      })
+      assert.equal(stranger.status, 401)
+    }
     const matched = { token: ann.token, body: { email: name() }, headers: { 'if-match': '"1"' } }
     assert.equal((await app.request('PUT', '/store/customers?by=email&upsert=true', matched)).status, 404)
   })
