@@ -64,7 +64,6 @@ export async function sendBatch(
   plan: PlanBatch,
   options: CallOptions & { idempotencyKey?: string | undefined } = {},
 ): Promise<unknown[]> {
-  const { idempotencyKey, ...others } = options
   const operations = await Promise.all(
     plan({ collection: planIn }).map(async ({ operation, ifMatch }) =>
       ifMatch === undefined

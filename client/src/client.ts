@@ -3,7 +3,7 @@ import { orAbort } from './abort.ts'
 import { createAuth } from './auth.ts'
 import type { Auth } from './auth-types.ts'
 import { CallError, isError, readError } from './call-error.ts'
-import type { Batch, BatchResults, PlanBatch, PlannedWrite } from './batch.ts'
+import type { Batch, BatchResults, PlannedWrite } from './batch.ts'
 import { createCollection, etags, type Collection } from './collection.ts'
 import type { ClientChanges } from './changes/index.ts'
 import { isRepeatable, readBody, requestOf, urlOf } from './request.ts'
@@ -250,7 +250,7 @@ export function createClient<Api = OwnApi>(baseUrl: string, options: ClientOptio
       code === undefined ? isError(error, keyOrCode) : isError(error, code) && error.route === keyOrCode,
     collection: (name: string) => createCollection(raw, loadChanges, loadUpload, name),
     batch: (async (plan, options) =>
-      (await import('./batch.ts')).sendBatch(raw, plan as PlanBatch, options)) as Client['batch'],
+      (await import('./batch.ts')).sendBatch(raw, plan, options)) as Client['batch'],
     upload: (async (files, options) =>
       (await loadUpload()).upload(caller, files, options)) as Client['upload'],
     auth: createAuth(caller),

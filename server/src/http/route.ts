@@ -11,6 +11,7 @@ import type { Actor } from './actor.ts'
 import type { BodyFiles, MultipartBody, ReceivedBody, RouteBody, UploadedFiles } from './bodies.ts'
 import type { RecordEvent } from './event-log.ts'
 import type { EventStream } from './event-stream.ts'
+import type { ClaimedKey } from './idempotency.ts'
 
 /** Every method that a route may have. */
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const

@@ -112,7 +112,9 @@ function operationOf(
         case 'delete':
           await removeDocument(context, collection, viewer, id!, expected)
           return resultOf({ status: 200, collection: name, _id: id! })
-        default: {
+        case 'update':
+        case 'replace':
+        case 'patch': {
           const change = { apply: CHANGES[op](fields), expected, makeRoom }
           return written(collection, viewer, await changeDocument(context, collection, viewer, id!, change))
         }

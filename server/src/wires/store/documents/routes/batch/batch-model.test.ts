@@ -17,20 +17,29 @@ const IDS = ['one', 'two', 'three', 'four']
 const VALUES = ['x', 'y', 'z']
 const COUNTER = { op: 'patch', collection: 'things', id: 'counter', document: { $inc: { n: 1 } } }
 
+type Fields = {
+  _id?: string
+  n?: number
+  m?: number
+  k?: number
+  u?: string | null
+  of?: string
+  $inc?: { n: number }
+}
 type Operation = {
   readonly op: string
   readonly collection: string
   readonly id?: string
-  readonly by?: string
+  readonly by?: 'u'
   readonly ifMatch?: string
-  readonly document?: Record<string, any>
+  readonly document?: Fields
 }
 type Result = {
   status: number
   collection: string
   _id: string
   etag?: string
-  document?: Record<string, any>
+  document?: Fields & { createdAt: string; updatedAt: string }
 }
 type Done = { readonly operations: readonly Operation[]; readonly results: readonly Result[] }
 
@@ -97,7 +106,7 @@ eachEngine((engine) => {
       }
     }
     await Promise.all(Array.from({ length: CALLERS }, (_, caller) => runCaller(caller)))
-    done.sort((a, b) => a.results[0]!.document!['n'] - b.results[0]!.document!['n'])
+    done.sort((a, b) => a.results[0]!.document!.n! - b.results[0]!.document!.n!)
     assert.ok(done.length > 0 && refused > 0, about)
 
     const model = new Model()
@@ -130,7 +139,7 @@ eachEngine((engine) => {
 
 /** The documents as they must be after some operations. */
 class Model {
-  readonly #documents = new Map<string, { version: number; fields: Record<string, any> }>([
+  readonly #documents = new Map<string, { version: number; fields: Fields }>([
     ['things/counter', { version: 1, fields: { n: 0 } }],
   ])
 
@@ -151,22 +160,22 @@ class Model {
     assert.equal(`${result.collection}/${result._id}`, key, about)
     if (op === 'delete') {
       assert.ok(old, about)
-      for (const { fields } of this.#documents.values()) assert.notEqual(fields['of'], id, about)
+      for (const { fields } of this.#documents.values()) assert.notEqual(fields.of, id, about)
       this.#documents.delete(key)
       return
     }
     if (op === 'create') assert.equal(old, undefined, about)
     else if (op !== 'upsert') assert.ok(old, about)
     if (ifMatch) assert.equal(ifMatch, `"${old!.version}"`, about)
-    if (sent['of'] !== undefined) assert.ok(this.#documents.has(`things/${sent['of']}`), about)
-    const fields = op === 'replace' ? sent : { ...old?.fields, ...sent }
-    if (fields['$inc']) {
-      delete fields['$inc']
-      fields['n'] = (fields['n'] ?? 0) + 1
+    if (sent.of !== undefined) assert.ok(this.#documents.has(`things/${sent.of}`), about)
+    const fields: Fields = op === 'replace' ? sent : { ...old?.fields, ...sent }
+    if (fields.$inc) {
+      delete fields.$inc
+      fields.n = (fields.n ?? 0) + 1
     }
-    if (fields['u'] === null) delete fields['u']
+    if (fields.u === null) delete fields.u
     for (const [other, one] of this.#documents)
-      if (other !== key && fields['u'] !== undefined) assert.notEqual(one.fields['u'], fields['u'], about)
+      if (other !== key && fields.u !== undefined) assert.notEqual(one.fields.u, fields.u, about)
     const version = (old?.version ?? 0) + 1
     this.#documents.set(key, { version, fields })
     const { createdAt, updatedAt, _id: shownId, ...shown } = result.document!

@@ -120,7 +120,7 @@ eachEngine((engine) => {
       { op: 'upsert', collection: 'named', id: name(), document: { n: 1 } },
     ])
     assert.deepEqual(
-      results.map(({ status, etag, collection }: any) => [status, etag, collection]),
+      results.map(({ status, etag, collection }: Record<string, unknown>) => [status, etag, collection]),
       [
         [201, '"1"', 'orders'],
         [200, '"2"', 'customers'],
