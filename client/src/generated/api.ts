@@ -5022,14 +5022,7 @@ export interface Api {
         /** ETags, as the header If-Match: 412 unless one is the document’s current one. Not of create and upsert. */
         ifMatch?: string | undefined
         /** The body of the single call: fields, or a patch. Required unless the operation is delete. */
-        document?: {
-          /** Of a document to be created: kept from service keys, and in collections with ids: client. Otherwise ignored. */
-          _id?: unknown
-          /** Set by the server; ignored here. */
-          createdAt?: unknown
-          /** Set by the server; ignored here. */
-          updatedAt?: unknown
-        } & Record<string, unknown> | undefined
+        document?: Record<string, unknown> | undefined
       }[]
     }
     reply: BatchResults
