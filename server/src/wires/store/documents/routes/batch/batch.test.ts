@@ -330,12 +330,19 @@ eachEngine((engine) => {
   })
 
   test('an Idempotency-Key repeats the answer, without what may not be read any more', async () => {
-    const email = name()
-    const body = { operations: [{ op: 'create', collection: 'customers', document: { email } }] }
-    const headers = { 'idempotency-key': name() }
-    const first = await app.request('POST', '/store/batch', { token: ann.token, body, headers })
-    const again = await replica.request('POST', '/store/batch', { token: ann.token, body, headers })
+    const operations = [
+      { op: 'create', collection: 'members', document: { user: ann._id, team: 'blue' } },
+      { op: 'create', collection: 'plans', document: { team: 'blue' } },
+    ]
+    const call = { token: ann.token, body: { operations }, headers: { 'idempotency-key': name() } }
+    const first = await app.request('POST', '/store/batch', call)
+    const again = await replica.request('POST', '/store/batch', call)
     assert.deepEqual([again.status, again.body], [200, first.body])
+    const [member, plan] = first.body.results
+    assert.equal(plan.document.team, 'blue')
+    assert.equal((await ask('DELETE', `members/${member._id}`)).status, 200)
+    const later = await replica.request('POST', '/store/batch', call)
+    assert.deepEqual(Object.keys(later.body.results[1].document), ['_id', 'createdAt', 'updatedAt'])
   })
 
   test('a batch that was committed is not done again if its process ends before it answers', async (t) => {
