@@ -64,16 +64,14 @@ export async function sendBatch(
   plan: PlanBatch,
   options: CallOptions & { idempotencyKey?: string | undefined } = {},
 ): Promise<unknown[]> {
+  const { idempotencyKey: _, ...others } = options
   const operations = await Promise.all(
     plan({ collection: planIn }).map(async ({ operation, ifMatch }) =>
       ifMatch === undefined
         ? operation
         : {
             ...operation,
-            ifMatch: await etagOf(raw, operation as { collection: string; id: string }, ifMatch, {
-              ...options,
-              idempotencyKey: undefined,
-            }),
+            ifMatch: await etagOf(raw, operation as { collection: string; id: string }, ifMatch, others),
           },
     ),
   )

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 
 import { limitsTable, PAGE, withTable } from '../../../scripts/limits-table.ts'
-import { loadConfig } from '../app.ts'
+import { loadConfig, type Config } from '../app.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import { appForAll } from '../testing/auth.ts'
 import { someEngine } from '../testing/engines.ts'
@@ -205,7 +205,9 @@ someEngine((engine) => {
   })
 
   test('documents of docs/store.md are changed by a unique field, and together', async (t) => {
-    const config = { store: { collections: { customers: { read: 'user', unique: ['email'] } } } } as const
+    const config = {
+      store: { collections: { customers: { read: 'user', unique: ['email'] } } },
+    } satisfies Config
     const app = await startApp(t, engine, { config })
     const { token: TOKEN } = await app.register()
     const [, upsert, batch] = await blocksOf('docs/store.md', 'sh')

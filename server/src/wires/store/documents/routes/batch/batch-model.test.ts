@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 
+import type { Config } from '../../../../../app.ts'
 import { sql } from '../../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../../testing/engines.ts'
@@ -74,7 +75,7 @@ eachEngine((engine) => {
     const collections = {
       things: { read: 'user', unique: ['u'] },
       parts: { read: 'user', relations: { of: { to: 'things' } } },
-    } as const
+    } satisfies NonNullable<Config['store']>['collections']
     const databaseUrl = await engine.migratedUrl()
     const start = () => startApp(ending, engine, { config: { store: { collections } }, databaseUrl })
     replicas = [await start(), await start()]
