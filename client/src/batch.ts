@@ -1,9 +1,10 @@
 import { etagOf, etags } from './collection.ts'
-import type { ChangeOptions, NewDocument, Patch, Raw, Stored, UpsertTarget } from './collection.ts'
+import type { Raw } from './changes/connection.ts'
+import type { ChangeOptions, DocumentToCreate, Patch, Stored, UpsertTarget } from './collection.ts'
 import type { CallOptions, CollectionOf, DocumentOf } from './route-types.ts'
 
 /** A write of a batch, which is done when the batch is sent. */
-export type PlannedWrite<Result> = {
+export type BatchWrite<Result> = {
   readonly operation: { readonly op: string; readonly collection: string; readonly id?: string }
   readonly ifMatch?: object | string | undefined
   /** What it comes to. */
@@ -11,19 +12,19 @@ export type PlannedWrite<Result> = {
 }
 
 /** What each write of a batch came to: the document, or undefined of one that was deleted. */
-export type BatchResults<P extends readonly PlannedWrite<unknown>[]> = {
-  -readonly [K in keyof P]: P[K] extends PlannedWrite<infer Result> ? Result : never
+export type BatchResults<P extends readonly BatchWrite<unknown>[]> = {
+  -readonly [K in keyof P]: P[K] extends BatchWrite<infer Result> ? Result : never
 }
 
 type Matching<T> = Pick<ChangeOptions<T>, 'ifMatch'>
 
 /** Plans writes in a collection, as those of `six.collection`. */
 export type BatchCollection<T extends object> = {
-  create(document: NewDocument<T>): PlannedWrite<Stored<T>>
-  update(id: string, changes: Partial<T>, options?: Matching<T>): PlannedWrite<Stored<T>>
-  upsert(target: UpsertTarget<T>, document: T): PlannedWrite<Stored<T>>
-  patch(id: string, patch: Patch<T> | UpdateOperators, options?: Matching<T>): PlannedWrite<Stored<T>>
-  remove(id: string, options?: Matching<T>): PlannedWrite<undefined>
+  create(document: DocumentToCreate<T>): BatchWrite<Stored<T>>
+  update(id: string, changes: Partial<T>, options?: Matching<T>): BatchWrite<Stored<T>>
+  upsert(target: UpsertTarget<T>, document: T): BatchWrite<Stored<T>>
+  patch(id: string, patch: Patch<T> | UpdateOperators, options?: Matching<T>): BatchWrite<Stored<T>>
+  remove(id: string, options?: Matching<T>): BatchWrite<undefined>
 }
 
 /** MongoDB's update operators: docs/collections.md. */
@@ -36,12 +37,12 @@ export type Batch<Api> = {
 }
 
 /** Plans writes without their types. */
-export type PlanBatch = (batch: { collection: typeof planIn }) => readonly PlannedWrite<unknown>[]
+export type PlanBatch = (batch: { collection: typeof planIn }) => readonly BatchWrite<unknown>[]
 
 type Answer = { results: { etag?: string; document?: object }[] }
 
 function planIn(collection: string): BatchCollection<object> {
-  const plan = (op: string, parts: object, ifMatch?: object | string): PlannedWrite<never> => ({
+  const plan = (op: string, parts: object, ifMatch?: object | string): BatchWrite<never> => ({
     operation: { op, collection, ...parts },
     ifMatch,
   })

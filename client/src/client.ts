@@ -3,7 +3,7 @@ import { orAbort } from './abort.ts'
 import { createAuth } from './auth.ts'
 import type { Auth } from './auth-types.ts'
 import { CallError, isError, readError } from './call-error.ts'
-import type { Batch, BatchResults, PlannedWrite } from './batch.ts'
+import type { Batch, BatchResults, BatchWrite } from './batch.ts'
 import { createCollection, etags, type Collection } from './collection.ts'
 import type { ClientChanges } from './changes/index.ts'
 import { isRepeatable, readBody, requestOf, urlOf } from './request.ts'
@@ -104,7 +104,7 @@ export type Client<Api = OwnApi> = {
    *   b.collection('stock').patch(lampId, { $inc: { left: -1 } }),
    * ])
    */
-  batch<const P extends readonly PlannedWrite<unknown>[]>(
+  batch<const P extends readonly BatchWrite<unknown>[]>(
     plan: (batch: Batch<Api>) => P,
     options?: CallOptions & { idempotencyKey?: string | undefined },
   ): Promise<BatchResults<P>>

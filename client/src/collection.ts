@@ -1,5 +1,6 @@
+import type { Raw } from './changes/connection.ts'
 import type { Pages } from './changes/index.ts'
-import type { AnyInput, CallOptions } from './route-types.ts'
+import type { CallOptions } from './route-types.ts'
 import type { ChangeHandlers, ErrorHandler } from './handlers.ts'
 import type { documentForm } from './upload.ts'
 import { begin, live, type Live, type LoadChanges, type ClientWatch } from './watch.ts'
@@ -209,13 +210,13 @@ export type Collection<T extends object, FileField extends string = string> = {
    * @example await products.create({ name: 'Lamp' }, { files: { photo: file, manuals: input.files } })
    */
   create<F extends FileField>(
-    document: Omit<NewDocument<T>, F>,
+    document: Omit<DocumentToCreate<T>, F>,
     options: CreateOptions & { files: DocumentFiles<F> },
   ): Promise<Stored<T>>
   /** An `_id` is kept from service keys, and in collections with `ids: 'client'`; a taken one is 409 `CONFLICT`. */
-  create(document: NewDocument<T>, options?: CreateOptions): Promise<Stored<T>>
+  create(document: DocumentToCreate<T>, options?: CreateOptions): Promise<Stored<T>>
   /** Creates up to 1000 documents, all or none. */
-  create(documents: readonly NewDocument<T>[], options?: CreateOptions): Promise<Stored<T>[]>
+  create(documents: readonly DocumentToCreate<T>[], options?: CreateOptions): Promise<Stored<T>[]>
   /** Sets the given top-level fields and keeps the others. */
   update(id: string, changes: Partial<T>, options?: ChangeOptions<T>): Promise<Stored<T>>
   /**
@@ -248,12 +249,11 @@ export type Collection<T extends object, FileField extends string = string> = {
 }
 
 /** A document to be created. `object` may have any field. */
-export type NewDocument<T> = object extends T ? T : T & { _id?: string }
+export type DocumentToCreate<T> = object extends T ? T : T & { _id?: string }
 type CreateOptions = CallOptions & { idempotencyKey?: string | undefined }
 /** Files by the names of their fields: one, or several, such as a `FileList`. */
 type DocumentFiles<F extends string = string> = { readonly [K in F]: Blob | Iterable<Blob> | undefined }
 type LoadUpload = () => Promise<{ documentForm: typeof documentForm }>
-export type Raw = (key: string, input: AnyInput) => Promise<Response>
 
 const ONE = '/store/:collection/:id'
 const ALL = '/store/:collection'

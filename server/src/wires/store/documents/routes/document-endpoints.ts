@@ -63,7 +63,7 @@ import { acceptFiles, withNewFiles, type ReceiveDocumentFiles } from '../file-fi
 import { checkAction } from '../writes/access-checks.ts'
 import { removeDocument } from '../writes/remove-document.ts'
 import type { WriteContext } from '../writes/write-context.ts'
-import { maySendIds, upsertDocument, type UpsertTarget } from '../writes/upsert-document.ts'
+import { maySendIds, upsertDocument, type UpsertKey } from '../writes/upsert-document.ts'
 import { noDocument, storeErrors } from '../../errors.ts'
 
 /** What the routes that change a document have in common. */
@@ -172,7 +172,7 @@ export function documentEndpoints({
 
   /** Changes the document that is meant, or creates it if there is none and the caller asks for that. */
   async function upsert(
-    target: UpsertTarget,
+    target: UpsertKey,
     apply: DocumentChange['apply'],
     creates: boolean,
     { params, caller, body, headers, makeRoom }: ChangeCall & { body: DocumentFields },

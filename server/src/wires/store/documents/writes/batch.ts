@@ -11,7 +11,7 @@ import { REFERRED } from './relations/relation-deletion.ts'
 import { tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write-context.ts'
 
 /** One operation of a batch. */
-export type Operation<R> = {
+export type BatchedWrite<R> = {
   readonly collection: string
   /** The document that it is known to write. */
   readonly id: string | undefined
@@ -33,7 +33,7 @@ export type Operation<R> = {
 export async function writeBatch<R>(
   context: WriteContext,
   caller: Caller | undefined,
-  operations: readonly Operation<R>[],
+  operations: readonly BatchedWrite<R>[],
   dialect: Dialect,
   lastSteps: (results: readonly R[]) => readonly Step[],
 ): Promise<R[]> {
@@ -52,7 +52,7 @@ export async function writeBatch<R>(
 /** Concurrent batches of the same documents would make each other start again. */
 function oneAtATime<T>(
   { mutex, collections }: WriteContext,
-  operations: readonly Operation<unknown>[],
+  operations: readonly BatchedWrite<unknown>[],
   work: () => Promise<T>,
 ): Promise<T> {
   // A hook may change a document itself, and would wait for its own end.
@@ -68,14 +68,14 @@ function oneAtATime<T>(
 }
 
 /** The documents that operations are known to write. */
-const keysOf = (operations: readonly Operation<unknown>[]): DocumentKey[] =>
+const keysOf = (operations: readonly BatchedWrite<unknown>[]): DocumentKey[] =>
   operations.flatMap(({ collection, id }) => (id === undefined ? [] : [{ collection, id }]))
 
 async function decide<R>(
   context: WriteContext,
   staged: StagedDocuments,
   caller: Caller | undefined,
-  operations: readonly Operation<R>[],
+  operations: readonly BatchedWrite<R>[],
 ): Promise<R[]> {
   const { collections } = context
   const own: WriteContext = {
@@ -108,7 +108,7 @@ async function commit<R>(
   { quota }: WriteContext,
   staged: StagedDocuments,
   caller: Caller | undefined,
-  operations: readonly Operation<R>[],
+  operations: readonly BatchedWrite<R>[],
   last: readonly Step[],
 ): Promise<boolean> {
   try {
@@ -131,7 +131,7 @@ function exceedingIn({ growth }: StagedDocuments, caller: Caller | undefined, er
 }
 
 /** The error of a single write, as one of an operation. */
-function atOperation(error: unknown, operation: number, { path }: Operation<unknown>): unknown {
+function atOperation(error: unknown, operation: number, { path }: BatchedWrite<unknown>): unknown {
   if (!(error instanceof ApiError)) return error
   const { code, status, retryAfter, headers, cause } = error
   const sent = error.details?.['issues'] as readonly Issue[] | undefined

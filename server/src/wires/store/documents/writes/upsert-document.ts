@@ -14,7 +14,7 @@ import { createDocument } from './create-document.ts'
 import { tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write-context.ts'
 
 /** Which document is meant: that with an `_id`, or that with the values that were sent for fields that are unique. */
-export type UpsertTarget = { readonly id: string } | { readonly by: string }
+export type UpsertKey = { readonly id: string } | { readonly by: string }
 
 /** What becomes of it. */
 export type Upsert = DocumentChange & {
@@ -27,7 +27,7 @@ export type Upsert = DocumentChange & {
 }
 
 /** The error of a create, if another caller has created the document meanwhile. */
-export const isTakenBy = (target: UpsertTarget, error: unknown): boolean =>
+export const isTakenBy = (target: UpsertKey, error: unknown): boolean =>
   'id' in target
     ? isTakenId(error)
     : error instanceof ApiError &&
@@ -44,7 +44,7 @@ export async function upsertDocument(
   context: WriteContext,
   collection: CollectionDefinition,
   viewer: Viewer,
-  target: UpsertTarget,
+  target: UpsertKey,
   { initial, recordId, creates, ...change }: Upsert,
 ): Promise<{ document: OwnedDocument; isNew: boolean }> {
   const request = { collection, subject: await viewer.subjectFor(collection) }
@@ -100,7 +100,7 @@ type Lookup = {
 async function lookupOf(
   { documents, deletions }: WriteContext,
   { name }: CollectionDefinition,
-  target: UpsertTarget,
+  target: UpsertKey,
   sent: Fields,
 ): Promise<Lookup> {
   if ('id' in target)
@@ -151,7 +151,7 @@ const needsServerIds = ({ name }: CollectionDefinition): ApiError =>
     message: `The server gives documents of ${name} their _id: upsert is for service keys, and for collections with ids: 'client'.`,
   })
 
-const noMatch = ({ name }: CollectionDefinition, target: UpsertTarget): ApiError =>
+const noMatch = ({ name }: CollectionDefinition, target: UpsertKey): ApiError =>
   errors.not_found({
     message: `No document of ${name} has this ${'id' in target ? '_id' : target.by}.`,
   })

@@ -14,7 +14,7 @@ import { documentIdOf } from '../../language/document-id.ts'
 import { idIn, joinObjects, writtenAgain } from '../../language/document-json.ts'
 import { versionsOf } from '../../language/etag.ts'
 import type { OwnedDocument } from '../../storage/sql/document-rows.ts'
-import { writeBatch, type Operation } from '../../writes/batch.ts'
+import { writeBatch, type BatchedWrite } from '../../writes/batch.ts'
 import { changeDocument } from '../../writes/change-document.ts'
 import { createDocument } from '../../writes/create-document.ts'
 import { removeDocument } from '../../writes/remove-document.ts'
@@ -78,7 +78,7 @@ function operationOf(
   recordId: string,
   path: string,
   makeRoom: MakeRoom,
-): Operation<string> {
+): BatchedWrite<string> {
   const { op, collection: name, id, by, document: fields = {} } = sent
   const expected = versionsOf(sent.ifMatch)
   const target = by === undefined ? { id: id! } : { by }

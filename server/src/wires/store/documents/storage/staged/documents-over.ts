@@ -5,7 +5,7 @@ import type { Dialect } from '../../../../../db/sql.ts'
 import type { KnownDocuments } from './known-documents.ts'
 
 /** Keeps the writes of an operation for the commit. */
-export type Stage = (
+export type StageWrites = (
   writes: readonly PlannedWrite[],
   others: OtherSteps | undefined,
   /** What they insert, if that is all that they do. */
@@ -17,7 +17,7 @@ export function documentsOver(
   stored: Documents,
   dialect: Dialect,
   known: KnownDocuments,
-  stage: Stage,
+  stage: StageWrites,
 ): Documents {
   const find: Documents['find'] = async (collection, id, makeRoom, mayRead) => {
     const one = known.get({ collection, id })
