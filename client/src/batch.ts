@@ -1,6 +1,13 @@
 import { etagOf, etags } from './collection.ts'
 import type { Raw } from './changes/connection.ts'
-import type { ChangeOptions, DocumentToCreate, Patch, Stored, UpsertTarget } from './collection.ts'
+import type {
+  ChangeOptions,
+  DocumentToCreate,
+  Patch,
+  Stored,
+  UpdateOperators,
+  UpsertTarget,
+} from './collection.ts'
 import type { CallOptions, CollectionOf, DocumentOf } from './route-types.ts'
 
 /** A write of a batch, which is done when the batch is sent. */
@@ -23,12 +30,9 @@ export type BatchCollection<T extends object> = {
   create(document: DocumentToCreate<T>): BatchWrite<Stored<T>>
   update(id: string, changes: Partial<T>, options?: Matching<T>): BatchWrite<Stored<T>>
   upsert(target: UpsertTarget<T>, document: T): BatchWrite<Stored<T>>
-  patch(id: string, patch: Patch<T> | UpdateOperators, options?: Matching<T>): BatchWrite<Stored<T>>
+  patch(id: string, patch: Patch<T> | UpdateOperators<T>, options?: Matching<T>): BatchWrite<Stored<T>>
   remove(id: string, options?: Matching<T>): BatchWrite<undefined>
 }
-
-/** MongoDB's update operators: docs/collections.md. */
-type UpdateOperators = { readonly [operator: `$${string}`]: Readonly<Record<string, unknown>> }
 
 /** Plans the writes of a batch. */
 export type Batch<Api> = {

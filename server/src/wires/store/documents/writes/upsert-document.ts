@@ -56,9 +56,9 @@ export async function upsertDocument(
     refuseHidden(request, initial, viewer.owner)
   }
   const lookup = await lookupOf(context, collection, target, initial)
-  const apply: DocumentChange['apply'] = (fields, fixed) => {
+  const apply: DocumentChange['apply'] = (fields, ...others) => {
     if (!lookup.isOf(fields)) throw new Moved()
-    return change.apply(fields, fixed)
+    return change.apply(fields, ...others)
   }
   for (let tries = 0; tries < UPDATE_TRIES; tries++)
     try {
