@@ -17,6 +17,7 @@ someEngine((engine) => {
       const store = {
         collections: {
           'typed-books': { search: ['title'] },
+          'batch-books': { unique: ['isbn'] },
           products: { files: { photo: {}, 'box.labels': { max: 2 } } },
         },
       }
@@ -64,6 +65,48 @@ someEngine((engine) => {
       })
       assert.deepEqual(data, [made])
       assert.equal(total, 1)
+    })
+
+    test('creates, changes and deletes documents of collections together', async () => {
+      type Book = { isbn: string; left?: number }
+      const { token } = await app.register()
+      const own = createClient<Known>(app.url, { token })
+      const books = own.collection<Book>('batch-books')
+      const old = await books.create({ isbn: '1', left: 1 })
+      const known = await books.create({ isbn: '2' })
+      const [made, changed, same, gone] = await own.batch((b) => [
+        b.collection<{ book: string }>('loans').create({ book: old._id }),
+        b.collection<Book>('batch-books').update(old._id, { left: 2 }, { ifMatch: structuredClone(old) }),
+        b.collection<Book>('batch-books').upsert({ by: 'isbn' }, { isbn: '1', left: 3 }),
+        b.collection('batch-books').remove(known._id, { ifMatch: known }),
+      ])
+      const book: string = made.book
+      assert.deepEqual([book, changed.left, same.left, gone], [old._id, 2, 3, undefined])
+      assert.deepEqual(await own.collection('loans').get(made._id), made)
+      // @ts-expect-error: it was deleted
+      assert.throws(() => gone.isbn)
+      assert.equal((await books.update(old._id, { left: 4 }, { ifMatch: same })).left, 4)
+      const refused = own.batch((b) => [
+        b.collection<Book>('batch-books').create({ isbn: '3' }),
+        b.collection<Book>('batch-books').patch(old._id, { left: null }, { ifMatch: same }),
+      ])
+      await assert.rejects(refused, { code: 'PRECONDITION_FAILED', details: { operation: 1 } })
+      // @ts-expect-error: a number is no isbn
+      const wrong = () => own.batch((b) => [b.collection<Book>('batch-books').create({ isbn: 1 })])
+      assert.ok(wrong)
+      const ann = await books.upsert({ by: ['isbn'] }, { isbn: '4', left: 1 })
+      assert.equal((await books.upsert({ by: 'isbn' }, { isbn: '4', left: 2 }))._id, ann._id)
+      assert.equal((await books.list()).total, 2)
+      let attempts = 0
+      const cut: typeof fetch = async (...input) => {
+        const answer = await fetch(...input)
+        if (attempts++ === 0) throw new TypeError('the connection was lost')
+        return answer
+      }
+      const [once] = await createClient(app.url, { token, fetch: cut }).batch((b) => [
+        b.collection<Book>('batch-books').create({ isbn: '5' }),
+      ])
+      assert.deepEqual([attempts, once.isbn, (await books.list()).total], [2, '5', 3])
     })
 
     test('reads and writes the documents of a collection', async () => {

@@ -3,6 +3,7 @@ import { orAbort } from './abort.ts'
 import { createAuth } from './auth.ts'
 import type { Auth } from './auth-types.ts'
 import { CallError, isError, readError } from './call-error.ts'
+import type { Batch, BatchResults, BatchWrite } from './batch.ts'
 import { createCollection, etags, type Collection } from './collection.ts'
 import type { ClientChanges } from './changes/index.ts'
 import { isRepeatable, readBody, requestOf, urlOf } from './request.ts'
@@ -93,6 +94,20 @@ export type Client<Api = OwnApi> = {
    * const { data } = await books.list({ filter: { year: { $lt: 1980 } }, sort: '-year' })
    */
   collection<T extends object>(name: string): Collection<T>
+  /**
+   * Creates, changes and deletes up to 100 documents of any collections in one transaction: all of them, or none. The results are
+   * in the same order; a refusal is the error of the operation, whose index is `details.operation`.
+   *
+   * @example
+   * const [order] = await six.batch((b) => [
+   *   b.collection('orders').create({ item: 'lamp' }),
+   *   b.collection('stock').patch(lampId, { $inc: { left: -1 } }),
+   * ])
+   */
+  batch<const P extends readonly BatchWrite<unknown>[]>(
+    plan: (batch: Batch<Api>) => P,
+    options?: CallOptions & { idempotencyKey?: string | undefined },
+  ): Promise<BatchResults<P>>
   /**
    * Stores a file. One of more than 8 MiB is sent by several requests, unless there is an `idempotencyKey`: the upload continues
    * after a lost connection, and in browsers after a reload when the same file is given again. With `direct` its bytes go to the
@@ -234,6 +249,8 @@ export function createClient<Api = OwnApi>(baseUrl: string, options: ClientOptio
     isError: (error: unknown, keyOrCode: string, code?: string): error is CallError<never> =>
       code === undefined ? isError(error, keyOrCode) : isError(error, code) && error.route === keyOrCode,
     collection: (name: string) => createCollection(raw, loadChanges, loadUpload, name),
+    batch: (async (plan, options) =>
+      (await import('./batch.ts')).sendBatch(raw, plan, options)) as Client['batch'],
     upload: (async (files, options) =>
       (await loadUpload()).upload(caller, files, options)) as Client['upload'],
     auth: createAuth(caller),

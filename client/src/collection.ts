@@ -1,5 +1,6 @@
+import type { Raw } from './changes/connection.ts'
 import type { Pages } from './changes/index.ts'
-import type { AnyInput, CallOptions } from './route-types.ts'
+import type { CallOptions } from './route-types.ts'
 import type { ChangeHandlers, ErrorHandler } from './handlers.ts'
 import type { documentForm } from './upload.ts'
 import { begin, live, type Live, type LoadChanges, type ClientWatch } from './watch.ts'
@@ -161,6 +162,9 @@ export type UpdateOperators<T> = {
   $rename?: Operands<T, string>
 }
 
+/** An `_id`, or the fields that are unique in the collection, alone or together. */
+export type UpsertTarget<T> = string | { by: Path<T> | readonly Path<T>[] }
+
 /** What a change takes beside it. */
 export type ChangeOptions<T> = CallOptions & {
   /**
@@ -206,17 +210,22 @@ export type Collection<T extends object, FileField extends string = string> = {
    * @example await products.create({ name: 'Lamp' }, { files: { photo: file, manuals: input.files } })
    */
   create<F extends FileField>(
-    document: Omit<NewDocument<T>, F>,
+    document: Omit<DocumentToCreate<T>, F>,
     options: CreateOptions & { files: DocumentFiles<F> },
   ): Promise<Stored<T>>
   /** An `_id` is kept from service keys, and in collections with `ids: 'client'`; a taken one is 409 `CONFLICT`. */
-  create(document: NewDocument<T>, options?: CreateOptions): Promise<Stored<T>>
+  create(document: DocumentToCreate<T>, options?: CreateOptions): Promise<Stored<T>>
   /** Creates up to 1000 documents, all or none. */
-  create(documents: readonly NewDocument<T>[], options?: CreateOptions): Promise<Stored<T>[]>
+  create(documents: readonly DocumentToCreate<T>[], options?: CreateOptions): Promise<Stored<T>[]>
   /** Sets the given top-level fields and keeps the others. */
   update(id: string, changes: Partial<T>, options?: ChangeOptions<T>): Promise<Stored<T>>
-  /** Likewise, or creates the document if there is none with this id. It is for those who may send an `_id`. */
-  upsert(id: string, document: T, options?: CallOptions): Promise<Stored<T>>
+  /**
+   * Likewise, or creates the document if there is none with this id, for those who may send an `_id`; or with the values that it has
+   * in fields that are unique.
+   *
+   * @example await customers.upsert({ by: 'email' }, { email: 'ann@example.com', name: 'Ann' })
+   */
+  upsert(target: UpsertTarget<T>, document: T, options?: CallOptions): Promise<Stored<T>>
   /** Merges what is given, at any depth, or applies update operators: each is atomic. */
   patch(id: string, patch: Patch<T> | UpdateOperators<T>, options?: ChangeOptions<T>): Promise<Stored<T>>
   remove(id: string, options?: ChangeOptions<T>): Promise<void>
@@ -240,12 +249,11 @@ export type Collection<T extends object, FileField extends string = string> = {
 }
 
 /** A document to be created. `object` may have any field. */
-type NewDocument<T> = object extends T ? T : T & { _id?: string }
+export type DocumentToCreate<T> = object extends T ? T : T & { _id?: string }
 type CreateOptions = CallOptions & { idempotencyKey?: string | undefined }
 /** Files by the names of their fields: one, or several, such as a `FileList`. */
 type DocumentFiles<F extends string = string> = { readonly [K in F]: Blob | Iterable<Blob> | undefined }
 type LoadUpload = () => Promise<{ documentForm: typeof documentForm }>
-type Raw = (key: string, input: AnyInput) => Promise<Response>
 
 const ONE = '/store/:collection/:id'
 const ALL = '/store/:collection'
@@ -261,6 +269,20 @@ async function readDocument<T>(response: Response): Promise<Stored<T>> {
   const document = (await response.json()) as Stored<T>
   etags.set(document, response.headers.get('etag') ?? NO_VERSION)
   return document
+}
+
+/** The ETag under which a document was read. */
+export async function etagOf(
+  raw: Raw,
+  params: { collection: string; id: string },
+  document: object | string,
+  options: CallOptions,
+): Promise<string> {
+  if (typeof document === 'string') return document
+  const known = etags.get(document)
+  if (known !== undefined) return known
+  const current = await readDocument<object>(await raw(`GET ${ONE}`, { ...options, params }))
+  return JSON.stringify(current) === JSON.stringify(document) ? etags.get(current)! : NO_VERSION
 }
 
 export function createCollection<T extends object>(
@@ -321,15 +343,6 @@ export function createCollection<T extends object>(
   const get = async (id: string, options?: CallOptions): Promise<Stored<T>> =>
     readDocument(await raw(`GET ${ONE}`, { ...options, params: one(id) }))
 
-  /** The ETag under which a document was read. */
-  async function etagOf(id: string, document: Stored<T> | string, options: CallOptions): Promise<string> {
-    if (typeof document === 'string') return document
-    const known = etags.get(document)
-    if (known !== undefined) return known
-    const current = await get(id, options)
-    return JSON.stringify(current) === JSON.stringify(document) ? etags.get(current)! : NO_VERSION
-  }
-
   async function change(
     method: string,
     id: string,
@@ -337,7 +350,7 @@ export function createCollection<T extends object>(
     options: ChangeOptions<T> & { query?: { upsert: true } } = {},
   ) {
     const { ifMatch, ...others } = options
-    const headers = ifMatch && { 'if-match': await etagOf(id, ifMatch, others) }
+    const headers = ifMatch && { 'if-match': await etagOf(raw, one(id), ifMatch, others) }
     return raw(`${method} ${ONE}`, {
       ...others,
       headers: { ...headers, ...others.headers },
@@ -354,8 +367,17 @@ export function createCollection<T extends object>(
     get,
     create: create as Collection<T>['create'],
     update: async (id, changes, options) => readDocument(await change('PUT', id, changes, options)),
-    upsert: async (id, document, options) =>
-      readDocument(await change('PUT', id, document, { ...options, query: { upsert: true } })),
+    upsert: async (target, body, options) =>
+      readDocument(
+        typeof target === 'string'
+          ? await change('PUT', target, body, { ...options, query: { upsert: true } })
+          : await raw(`PUT ${ALL}`, {
+              ...options,
+              params,
+              query: { upsert: true, by: [target.by].flat().join() },
+              body,
+            }),
+      ),
     patch: async (id, patch, options) => readDocument(await change('PATCH', id, patch, options)),
     async remove(id, options) {
       // A browser takes an answer that nobody reads for one that was cut off.

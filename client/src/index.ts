@@ -17,6 +17,7 @@ export type {
   SecondFactorProof,
 } from './auth-types.ts'
 export { CallError, isError, type ChallengeDetails, type SecondFactorKind } from './call-error.ts'
+export type { Batch, BatchCollection, BatchResults, BatchWrite } from './batch.ts'
 export { createClient, type TryResult, type Client, type ClientOptions } from './client.ts'
 export type {
   Collection,

@@ -6,7 +6,7 @@ const LONGEST_WAIT_MS = 30_000
 
 // The routes of Sixwire that take an `Idempotency-Key`. Only the server's code knows it, so a test compares both.
 const KEYED =
-  /^POST \/(messaging\/(sms|whatsapp|email(\/te.+)?|logs.+)|onchain\/(?!.+read).+|auth\/(register|users(\/:id\/notes)?|forgot-.+|magic-link|resend-.+|sms-code|phone|change-email)|pay\/(?!.+(webhook|replay)$).+|store\/(upload(-links\/:id)?|backup|files|:\w+(\/b.+)?))$/
+  /^POST \/(messaging\/(sms|whatsapp|email(\/te.+)?|logs.+)|onchain\/(?!.+read).+|auth\/(register|users(\/:id\/notes)?|forgot-.+|magic-link|resend-.+|sms-code|phone|change-email)|pay\/(?!.+(webhook|replay)$).+|store\/(upload(-links\/:id)?|backup|batch|files|:\w+(\/b.+)?))$/
 
 /** Whether a route of Sixwire's own takes an `Idempotency-Key`. */
 export const takesKey = (key: string): boolean => KEYED.test(key)

@@ -93,7 +93,7 @@ export type DeferredStatus = Pick<
 /** What each wire is set up with, beside the services of the wires that it needs. */
 export function contextOf(
   { settings, clock, log: { log }, db, jobs, processes, siblings }: ServerParts,
-  { metrics, audit, personalData, delivery, limiters }: ServerFrame,
+  { metrics, audit, personalData, delivery, limiters, idempotency }: ServerFrame,
   policy: Policy,
   { state, health, screens, scopes }: DeferredStatus,
 ): WireContext {
@@ -112,6 +112,7 @@ export function contextOf(
     settings,
     policy,
     rateLimiter: limiters.database,
+    idempotency,
     server: {
       state,
       wires: () => [...health().keys()],

@@ -2420,7 +2420,21 @@ type AnsweredDocument = {
   updatedAt?: string
 } & Record<string, unknown>
 
-type DocumentsCreated = Document
+type BatchResults = {
+  /** In the order of the operations. */
+  results: BatchResult[]
+}
+
+type BatchResult = {
+  /** That of the single call: 201 if it has created a document. */
+  status: number
+  collection: string
+  _id: string
+  /** The document’s ETag then. Absent after delete. */
+  etag?: string
+  /** The document’s own fields and _id, createdAt and updatedAt. */
+  document?: Document
+}
 
 /** The document’s own fields and _id, createdAt and updatedAt. */
 type Document = {
@@ -2430,6 +2444,8 @@ type Document = {
   /** ISO 8601, UTC, with milliseconds. */
   updatedAt: string
 } & Record<string, unknown>
+
+type DocumentsCreated = Document
 
 type DocumentPage = {
   data: AnsweredDocument[]
@@ -4990,6 +5006,29 @@ export interface Api {
     reply: Changes
     errors: never
   }
+  /** Create, change and delete several documents */
+  'POST /store/batch': {
+    body: {
+      /** In their order: each finds what those before it have done. */
+      operations: {
+        /** create as a POST of the collection; update, replace, patch and delete as PUT, PUT with replace, PATCH and DELETE of the document; upsert as PUT with upsert. */
+        op: 'create' | 'update' | 'replace' | 'patch' | 'upsert' | 'delete'
+        /** A letter, then up to 63 letters, digits, _ and -. */
+        collection: string
+        /** The document’s _id. Not of create, and of upsert either this or by. */
+        id?: string | undefined
+        /** Of upsert: the unique fields by which the document is found. */
+        by?: string | undefined
+        /** ETags, as the header If-Match: 412 unless one is the document’s current one. Not of create and upsert. */
+        ifMatch?: string | undefined
+        /** The body of the single call: fields, or a patch. Required unless the operation is delete. */
+        document?: Record<string, unknown> | undefined
+      }[]
+    }
+    reply: BatchResults
+    errors: 'NOT_FOUND' | 'CONFLICT' | 'PRECONDITION_FAILED' | 'PAYLOAD_TOO_LARGE' | 'QUOTA_EXCEEDED' | 'UNAVAILABLE'
+    idempotent: true
+  }
   /** Create a document, or several */
   'POST /store/:collection': {
     body: {
@@ -5003,6 +5042,27 @@ export interface Api {
     reply: DocumentsCreated
     errors: 'CONFLICT' | 'PAYLOAD_TOO_LARGE' | 'QUOTA_EXCEEDED' | 'UNAVAILABLE'
     idempotent: true
+  }
+  /** Update or create a document by a unique field */
+  'PUT /store/:collection': {
+    query: {
+      /** The unique field by which the document is found, or those that are unique together, joined by commas. The body has their values. */
+      by: string
+      /** Whether the fields that the body does not have are removed: the document is then as it was sent. Fields that the caller may not see or change stay. */
+      replace?: boolean | undefined
+      /** Whether the document is created if there is none: 201. By _id it is for service keys, and in collections with ids: client. */
+      upsert?: boolean | undefined
+    }
+    body: {
+      /** Of a document to be created: kept from service keys, and in collections with ids: client. Otherwise ignored. */
+      _id?: unknown
+      /** Set by the server; ignored here. */
+      createdAt?: unknown
+      /** Set by the server; ignored here. */
+      updatedAt?: unknown
+    } & Record<string, unknown>
+    reply: Document
+    errors: 'NOT_FOUND' | 'PRECONDITION_FAILED' | 'PAYLOAD_TOO_LARGE' | 'CONFLICT'
   }
   /** List documents */
   'GET /store/:collection': {
@@ -5203,7 +5263,7 @@ export interface Api {
     query: {
       /** Whether the fields that the body does not have are removed: the document is then as it was sent. Fields that the caller may not see or change stay. */
       replace?: boolean | undefined
-      /** Whether the document is created if there is none with this _id: 201. For service keys, and in collections with ids: client. */
+      /** Whether the document is created if there is none: 201. By _id it is for service keys, and in collections with ids: client. */
       upsert?: boolean | undefined
     }
     body: {

@@ -1,4 +1,4 @@
-import { withParts, type BatchRows, type Steps, type StepWith } from './database.ts'
+import { ConstraintError, withParts, type BatchRows, type Steps, type StepWith } from './database.ts'
 import type { Row } from './sql.ts'
 
 /**
@@ -19,3 +19,16 @@ export async function runBatch<S extends Steps>(
     Array.isArray(step) ? step.map(() => rows[at++]!) : rows[at++]!,
   ) as BatchRows<S>
 }
+
+/** Says in an error of a constraint which step of the batch it was. */
+export function withStep<E>(error: E, step: number | undefined): E {
+  if (error instanceof ConstraintError) error.step = step
+  return error
+}
+
+/** Throws the error of a step that runs alone, likewise. */
+export const atStep =
+  (step: number) =>
+  (error: unknown): never => {
+    throw withStep(error, step)
+  }

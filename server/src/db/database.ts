@@ -67,6 +67,8 @@ export const withParts = <R>(step: Step<R>): StepWith<R> => (step instanceof Sql
  */
 export class ConstraintError extends Error {
   readonly kind: 'unique' | 'foreign_key' | 'check' | 'not_null' | 'trigger'
+  /** Which statement of a batch it was, counted from 0 through nested lists; undefined outside of one, or at its commit. */
+  step: number | undefined
   constructor(kind: ConstraintError['kind'], message: string, options?: ErrorOptions) {
     super(message, options)
     this.name = 'ConstraintError'

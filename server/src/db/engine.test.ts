@@ -146,8 +146,9 @@ eachEngine((engine) => {
       assert.deepEqual(calls, ['b', 'c', 'd'])
     })
 
-    test('leaves nothing where a statement fails', async () => {
-      await assert.rejects(db.batch([take('a', 1), addStock('b', 1), addStock('b', 1)]), ConstraintError)
+    test('leaves nothing where a statement fails, and says which one a constraint refused', async () => {
+      const refused = { name: 'ConstraintError', kind: 'unique', step: 2 }
+      await assert.rejects(db.batch([take('a', 1), [addStock('b', 1), addStock('b', 1)]]), refused)
       await assert.rejects(db.batch([take('a', 1), sql`insert into nowhere values (1)`]), /nowhere/)
       assert.deepEqual(await stocks(), [{ id: 'a', amount: 10 }])
     })
@@ -184,7 +185,7 @@ eachEngine((engine) => {
         (_, i) => sql`insert into large (id, body) values (${i}, ${body})`,
       )
       await assert.rejects(db.batch([...steps, requireRow(take('a', 50), gone)]), { code: 'GONE' })
-      await assert.rejects(db.batch([...steps, steps[0]!]), ConstraintError)
+      await assert.rejects(db.batch([...steps, steps[0]!]), { name: 'ConstraintError', step: 24 })
       assert.deepEqual(await db.all(sql`select id from large`), [])
       const rows = await db.batch([...steps, requireRow(sql`select count(*) as n from large`, gone)])
       assert.deepEqual(rows, [...steps.map(() => [{}]), [{ n: 24 }]])

@@ -6,7 +6,7 @@ import pg from 'pg'
 
 import { errors } from '../base/errors.ts'
 import { isLoopback } from '../base/loopback.ts'
-import { runBatch } from './batch.ts'
+import { atStep, runBatch, withStep } from './batch.ts'
 import type {
   BatchRows,
   Database,
@@ -192,7 +192,7 @@ export class PostgresDatabase implements Database {
         })
       } catch (error) {
         const otherwise = isUnmet(error) ? steps[session.failedAt!]?.otherwise : undefined
-        throw otherwise ? otherwise() : error
+        throw otherwise ? otherwise() : withStep(error, session.failedAt)
       }
     }, again.write)
   }
@@ -200,8 +200,8 @@ export class PostgresDatabase implements Database {
   async #runStepByStep(steps: readonly StepWith[]): Promise<Row[][]> {
     return this.#inTransaction('begin', async (session) => {
       const rows: Row[][] = []
-      for (const { query, otherwise } of steps) {
-        const [answer] = await session.run([query.render('postgres')])
+      for (const [at, { query, otherwise }] of steps.entries()) {
+        const [answer] = await session.run([query.render('postgres')]).catch(atStep(at))
         const answered = answer!.rows()
         if (otherwise && answered.length === 0) throw otherwise()
         rows.push(answered)

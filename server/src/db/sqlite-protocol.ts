@@ -84,6 +84,8 @@ export type RequestOutcome = {
   piece?: Uint8Array<ArrayBuffer>
   stepWithoutRow?: number
   fault?: EngineFault
+  /** The statement of the operation that the fault is of. */
+  failedAt?: number
 }
 
 export type ThreadAnswer = { id: number; outcomes: RequestOutcome[] }

@@ -71,7 +71,7 @@ function runSteps(texts: Group['texts'], operation: PackedOperation): RequestOut
     } catch (error) {
       // A full disk or a read error can end the whole transaction: then all of the group is rolled back.
       if (!connection.inTransaction) throw error
-      failed = failure(error)
+      failed = { ...failure(error), failedAt: at }
     }
     if (!failed) continue
     // A statement that fails undoes itself, but not what it has done for earlier rows.

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
 
 import { ApiError, errors } from '../base/errors.ts'
-import { runBatch } from './batch.ts'
+import { atStep, runBatch, withStep } from './batch.ts'
 import type {
   BatchRows,
   Database,
@@ -196,12 +196,12 @@ export class SqliteDatabase implements Database {
     if (steps.length > 1 && isLarge(operation))
       return this.#transact(async (tx) => {
         const rows: Row[][] = []
-        for (const { query, otherwise } of steps)
-          rows.push(await tx.write(otherwise ? { query, otherwise } : query))
+        for (const [at, { query, otherwise }] of steps.entries())
+          rows.push(await tx.write(otherwise ? { query, otherwise } : query).catch(atStep(at)))
         return rows
       })
-    const { fault, stepWithoutRow, rows } = await this.#writer.write(operation)
-    if (fault) this.#fail(errorOf(fault))
+    const { fault, failedAt, stepWithoutRow, rows } = await this.#writer.write(operation)
+    if (fault) this.#fail(withStep(errorOf(fault), failedAt))
     if (stepWithoutRow !== undefined) throw steps[stepWithoutRow]!.otherwise!()
     return rows!
   }

@@ -81,6 +81,7 @@ someEngine((engine) => {
         'The email address or the password is wrong.',
         'Momo',
         'The document has changed meanwhile.',
+        'lent for 10',
       ],
     )
     for (const file of ['inferred.ts', 'written.ts'])

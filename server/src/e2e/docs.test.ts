@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 
 import { limitsTable, PAGE, withTable } from '../../../scripts/limits-table.ts'
-import { loadConfig } from '../app.ts'
+import { loadConfig, type Config } from '../app.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import { appForAll } from '../testing/auth.ts'
 import { someEngine } from '../testing/engines.ts'
@@ -204,12 +204,28 @@ someEngine((engine) => {
     ])
   })
 
+  test('documents of docs/store.md are changed by a unique field, and together', async (t) => {
+    const config = {
+      store: { collections: { customers: { read: 'user', unique: ['email'] } } },
+    } satisfies Config
+    const app = await startApp(t, engine, { config })
+    const { token: TOKEN } = await app.register()
+    const [, upsert, batch] = await blocksOf('docs/store.md', 'sh')
+    const { _id } = JSON.parse(await shell(upsert!, app, { TOKEN }))
+    const { results } = JSON.parse(await shell(batch!, app, { TOKEN }))
+    assert.deepEqual(
+      results.map(({ status }: { status: number }) => status),
+      [201, 200, 201],
+    )
+    assert.deepEqual([results[1]._id, results[1].document.name, results[1].document.orders], [_id, 'Ann', 1])
+  })
+
   test('many documents of docs/store.md are changed, exported and imported', async (t) => {
     const app = await startApp(t, engine)
     const { token: TOKEN } = await app.register()
     const body = [{ year: 1973 }, { year: 1979 }]
     await app.request('POST', '/store/books', { token: TOKEN, body })
-    const [, many] = await blocksOf('docs/store.md', 'sh')
+    const many = (await blocksOf('docs/store.md', 'sh')).find((block) => block.includes('/bulk'))
     const folder = await applicationFolder(t, {})
     const output = await shell(`cd '${folder}'\n${many!}`, app, { TOKEN })
     const answers = [...many!.matchAll(/^# (\{.*)$/gm)].map(([, answer]) => answer)

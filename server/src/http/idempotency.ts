@@ -3,6 +3,9 @@ import { errors, invalid } from '../base/errors.ts'
 /** An answer in the form in which it is stored and replayed. */
 export type StoredAnswer = { status: number; headers: Record<string, string>; body: string }
 
+/** A key that a call has claimed, and what it belongs to. */
+export type ClaimedKey = { readonly owner: string; readonly key: string }
+
 export type IdempotentStart =
   /** `isRepeated`: whether an earlier call under the key may have created the record. */
   | { state: 'new'; recordId: string; isRepeated: boolean }

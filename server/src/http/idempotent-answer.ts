@@ -2,7 +2,7 @@ import { sha256 } from '../base/crypto.ts'
 import { ApiError } from '../base/errors.ts'
 import { rawRequestOf } from './body-parsers.ts'
 import { envelope } from './failures.ts'
-import { isFinal, refuseUnlessNew, type StoredAnswer } from './idempotency.ts'
+import { isFinal, refuseUnlessNew, type ClaimedKey, type StoredAnswer } from './idempotency.ts'
 import type { Exchange } from './received-call.ts'
 import { Answer, type BriefReplay, type RouteSpec } from './route.ts'
 
@@ -22,7 +22,11 @@ export async function answerOnce(
   exchange: Exchange,
   key: string,
   content: unknown,
-  perform: (recordId: string, isRepeated: boolean) => Promise<StoredAnswer | Answer<unknown>>,
+  perform: (
+    recordId: string,
+    isRepeated: boolean,
+    claimedKey: ClaimedKey,
+  ) => Promise<StoredAnswer | Answer<unknown>>,
 ): Promise<StoredAnswer> {
   const { spec, server } = exchange.route
   const { idempotency } = server
@@ -39,7 +43,7 @@ export async function answerOnce(
   }
   refuseUnlessNew(start)
   try {
-    const response = await perform(start.recordId, start.isRepeated)
+    const response = await perform(start.recordId, start.isRepeated, { owner, key })
     if (response instanceof Answer)
       throw new Error(`${exchange.route.key} takes an Idempotency-Key and must answer JSON`)
     const { seconds } = briefReplayOf(spec) ?? {}

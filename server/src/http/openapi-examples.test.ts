@@ -72,6 +72,7 @@ const REFUSED: Record<string, string> = {
   'POST /onchain/wallets/import':
     '/body/privateKey: is no private key: it must be above 0 and below the order of secp256k1',
   'GET /store/{collection}/{id}': 'NOT_FOUND',
+  'PUT /store/{collection}': '/query/by: email is not unique in books: declare it in its option unique',
   'PUT /store/{collection}/{id}': 'NOT_FOUND',
   'PATCH /store/{collection}/{id}': 'NOT_FOUND',
   'DELETE /store/{collection}/{id}': 'NOT_FOUND',

@@ -30,8 +30,8 @@ export function handleOnce(exchange: Exchange): Promise<RenderedAnswer> {
   const header = exchange.request.headers['idempotency-key']
   const key = header === undefined ? undefined : idempotencyKey(header)
   if (key === undefined) return handle(exchange)
-  return answerOnce(exchange, key, contentOf(exchange), (recordId, isRepeated) =>
-    handle(exchange, { recordId, isRepeated }),
+  return answerOnce(exchange, key, contentOf(exchange), (recordId, isRepeated, claimedKey) =>
+    handle(exchange, { recordId, isRepeated, claimedKey }),
   )
 }
 

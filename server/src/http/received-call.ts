@@ -7,6 +7,7 @@ import { rawRequestOf } from './body-parsers.ts'
 import { signalOf } from './call-signal.ts'
 import { eventLog } from './event-log.ts'
 import { isLocalCall } from './local-call.ts'
+import type { ClaimedKey } from './idempotency.ts'
 import type { MakeRoom } from './route.ts'
 import type { RouteContext } from './route-context.ts'
 
@@ -26,6 +27,7 @@ export const actorIn = ({ key }: RouteContext, { caller, ip, id, raw }: Admitted
 export type CallExtras = {
   recordId?: string
   isRepeated?: boolean
+  claimedKey?: ClaimedKey
   once?: (
     fingerprint: unknown,
     perform: (recordId: string, isRepeated: boolean) => unknown,
@@ -50,6 +52,7 @@ export class ReceivedCall {
   readonly once: CallExtras['once']
   readonly upload: CallExtras['upload']
   readonly isRepeated: boolean
+  readonly claimedKey: ClaimedKey | undefined
   readonly #route: RouteContext
   readonly #request: AdmittedRequest
   readonly #reply: FastifyReply
@@ -66,6 +69,7 @@ export class ReceivedCall {
     this.once = extras?.once
     this.upload = extras?.upload
     this.isRepeated = extras?.isRepeated === true
+    this.claimedKey = extras?.claimedKey
     this.#route = route
     this.#request = request
     this.#reply = reply

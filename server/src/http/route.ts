@@ -11,6 +11,7 @@ import type { Actor } from './actor.ts'
 import type { BodyFiles, MultipartBody, ReceivedBody, RouteBody, UploadedFiles } from './bodies.ts'
 import type { RecordEvent } from './event-log.ts'
 import type { EventStream } from './event-stream.ts'
+import type { ClaimedKey } from './idempotency.ts'
 
 /** Every method that a route may have. */
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -172,6 +173,11 @@ export type Call<S extends RouteSpec = RouteSpec> = {
   recordId: string
   /** Whether an earlier call under the same `Idempotency-Key` may have created the record. */
   isRepeated: boolean
+  /**
+   * The `Idempotency-Key` of the call, if it sent one: a transaction that stores the answer with it (`finishSql` of the context)
+   * is done once, whatever it changes.
+   */
+  claimedKey: ClaimedKey | undefined
   /**
    * Only if the route takes an `Idempotency-Key` with a multipart body, or with JSON and files that were sent; `recordId` is
    * then the one of `once`.

@@ -1,9 +1,10 @@
 import type { Clock } from '../../base/clock.ts'
 import { deriveKey, type Key } from '../../base/crypto.ts'
+import { errors } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
-import type { Database } from '../../db/database.ts'
-import { sql } from '../../db/sql.ts'
-import type { IdempotencyStore, IdempotentStart, StoredAnswer } from '../../http/idempotency.ts'
+import { requireRow, type Database, type Step } from '../../db/database.ts'
+import { sql, type Sql } from '../../db/sql.ts'
+import type { ClaimedKey, IdempotencyStore, IdempotentStart, StoredAnswer } from '../../http/idempotency.ts'
 import { NO_PROCESSES, type Processes } from '../lifecycle/processes.ts'
 import { IDEMPOTENCY, previousIdempotencyKeys } from '../secret/sealed.ts'
 
@@ -27,7 +28,15 @@ type Stored = {
 export function createIdempotencyStore(
   { db, clock, processes = NO_PROCESSES }: { db: Database; clock: Clock; processes?: Processes | undefined },
   { secret }: { secret: string },
-): IdempotencyStore & { start(): Promise<void>; deleteExpired(): Promise<void> } {
+): IdempotencyStore & {
+  /**
+   * The step that stores the answer in the batch whose work it tells of, so that both are there or none. It refuses the batch if
+   * another call under the key was faster.
+   */
+  finishSql(claimed: ClaimedKey, answer: StoredAnswer): Step
+  start(): Promise<void>
+  deleteExpired(): Promise<void>
+} {
   const key = deriveKey(secret, IDEMPOTENCY)
   let keys: readonly Key[] = [key]
 
@@ -46,6 +55,12 @@ export function createIdempotencyStore(
     const freeMs = Math.min(lease_until - clock.now(), processes.freeInMs(process))
     return { state: 'running', retryAfter: Math.max(1, Math.ceil(freeMs / 1000)) }
   }
+
+  /** The first response stays: a call that lost its lease may finish later with a different one. */
+  const answerSql = (claimed: ClaimedKey, answer: StoredAnswer, keepMs = RETENTION_MS): Sql => sql`
+    update sixwire_idempotency
+    set answer = ${key.seal(JSON.stringify(answer))}, expires_at = ${clock.now() + keepMs}
+    where caller = ${claimed.owner} and key = ${claimed.key} and answer is null`
 
   // A call that has begun in the time of a lease is stored for the whole day: few rows of the index are read.
   processes.onEnd((ended) => [
@@ -102,13 +117,12 @@ export function createIdempotencyStore(
       return row !== undefined
     },
 
-    async finish(caller, name, answer, keepMs = RETENTION_MS) {
-      // The first response stays: a call that lost its lease may finish later with a different one.
-      await db.write(sql`
-        update sixwire_idempotency
-        set answer = ${key.seal(JSON.stringify(answer))}, expires_at = ${clock.now() + keepMs}
-        where caller = ${caller} and key = ${name} and answer is null`)
+    async finish(caller, name, answer, keepMs) {
+      await db.write(answerSql({ owner: caller, key: name }, answer, keepMs))
     },
+
+    finishSql: (claimed, answer) =>
+      requireRow(answerSql(claimed, answer), () => errors.idempotency_conflict({ retryAfter: 1 })),
 
     async expire(caller, name) {
       await db.write(sql`

@@ -30,6 +30,7 @@ import type { WireMetrics } from '../telemetry/metrics.ts'
 import type { Policy } from '../policy/policy.ts'
 import type { Stage } from '../lifecycle/lifecycle.ts'
 import type { Processes } from '../lifecycle/processes.ts'
+import type { createIdempotencyStore } from '../requests/idempotency.ts'
 import type { DatabaseRateLimiter } from '../requests/rate-limits.ts'
 import type { Mount } from '../../http/mount.ts'
 import type { Route, RouteVariants } from '../../http/route.ts'
@@ -86,6 +87,8 @@ export type WireContext = {
   policy: Policy
   /** Rate limits that are steps of a batch; those of routes are their `limit`. */
   rateLimiter: Pick<DatabaseRateLimiter, 'takeSql' | 'waitSql'>
+  /** Answers under an `Idempotency-Key` that are stored in the batch of their work. */
+  idempotency: Pick<ReturnType<typeof createIdempotencyStore>, 'finishSql'>
   server: ServerState
 }
 

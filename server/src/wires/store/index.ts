@@ -174,6 +174,7 @@ export const store = defineWire({
     const documents = {
       db,
       audit: context.audit,
+      idempotency: context.idempotency,
       collections,
       writing,
       ...lists,

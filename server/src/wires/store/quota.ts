@@ -258,7 +258,7 @@ export const heldRoom = (id: string): Reservation => ({
   release: async () => undefined,
 })
 
-export const isExceeded = (error: unknown): boolean =>
+export const isExceeded = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.code === storeErrors.quota_exceeded.code
 
 const exceeded = ({ bytes, quota, rule }: Demand, left?: number): ApiError =>

@@ -4,6 +4,7 @@ import { route } from '../../http/route.ts'
 import { restoreEndpoints } from './backups/restore-endpoints.ts'
 import { backupEndpoints } from './backups/backup-endpoints.ts'
 import { collectionEndpoints } from './documents/routes/collections/collection-endpoints.ts'
+import { batchEndpoint } from './documents/routes/batch/batch-endpoint.ts'
 import { bulkEndpoints } from './documents/routes/bulk/bulk-endpoints.ts'
 import { definitionEndpoints } from './documents/definition-changes/definition-endpoints.ts'
 import { aggregateEndpoint } from './documents/aggregates/aggregate-endpoint.ts'
@@ -33,6 +34,7 @@ type StoreParts = {
   documents: Parameters<typeof collectionEndpoints>[0] &
     Parameters<typeof documentEndpoints>[0] &
     Parameters<typeof aggregateEndpoint>[0] &
+    Parameters<typeof batchEndpoint>[0] &
     Parameters<typeof bulkEndpoints>[0] &
     Parameters<typeof transferEndpoints>[0]
   definitions: Parameters<typeof definitionEndpoints>[0]
@@ -95,7 +97,9 @@ export function storeRoutes(wire: StoreParts) {
     route('POST /store/collections/:name/can', ...canEndpoint(wire.can)),
     route('DELETE /store/:collection', ...collections.drop),
     route('GET /store/changes', ...changes),
+    route('POST /store/batch', ...batchEndpoint(wire.documents)),
     route('POST /store/:collection', ...documents.create),
+    route('PUT /store/:collection', ...documents.updateBy),
     route('GET /store/:collection', ...documents.list),
     route('POST /store/:collection/query', ...documents.query),
     route('GET /store/:collection/explain', ...documents.explain),

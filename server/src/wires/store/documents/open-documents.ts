@@ -74,7 +74,6 @@ export function openDocuments(
   const mutex = createKeyedMutex({ queue: UPDATES_WAITING, retryAfter: 1 })
   const indexesOf = (name: string) => indexes.recent(name)
   const deletions: DeletionContext = {
-    db: context.db,
     documents,
     indexesOf,
     get incoming() {

@@ -1,9 +1,11 @@
 import type { Static } from 'typebox'
 
 import { StartError } from '../../../../base/start-error.ts'
+import type { Caller } from '../../../../http/access.ts'
 import type { PolicyName } from '../../../../kernel/policy/policy.ts'
 import { parseValuePath, valuesAt } from '../language/fields/field-path.ts'
 import { isScalar, type FilterTree, type Scalar } from '../language/query/filter.ts'
+import { compileMatcher } from '../language/query/matcher.ts'
 import type { Path } from '../language/query/path.ts'
 import { bindTemplate, OWN_VALUES, parseTemplate, type RuleSubject } from '../language/rules/rule.ts'
 import { readCollection, type CollectionDefinition, type CollectionContext } from './collection.ts'
@@ -14,7 +16,7 @@ import { uniqueIndexes } from '../storage/indexes/unique-indexes.ts'
 import type { FileField } from './file-field.ts'
 import { incomingRelations, relationIndexes, type IncomingRelations } from './incoming-relations.ts'
 import { searchIndexes } from './search-option.ts'
-import { createViewers, type ReadUserValue, type UserValue } from './viewer.ts'
+import { createViewers, type ReadUserValue, type UserValue, type Viewer } from './viewer.ts'
 
 /** A value of `store.user`, which is read from documents. */
 type UserValueSource = {
@@ -28,6 +30,13 @@ export const USER_VALUES_MAX = 1000
 
 /** The documents that a filter matches, or undefined if there are more than `USER_VALUES_MAX`, or than a page can hold. */
 export type ReadMatching = (collection: string, filter: FilterTree) => Promise<readonly unknown[] | undefined>
+
+/** The documents that match in place of the stored ones that do. */
+export type UnstoredDocuments = (
+  collection: string,
+  stored: readonly { readonly _id: string }[],
+  matches: (document: unknown) => boolean,
+) => readonly unknown[]
 
 /** What of the options of the store its collections are read from. */
 export type CollectionsOptions = {
@@ -123,10 +132,12 @@ export function createCollections(
   options: CollectionsOptions,
 ) {
   let set = readCollections(policy, options)
-  const readValue: ReadUserValue = (name, own) => {
-    const source = set.sources.get(name)
-    return source ? readUserValue(source, own.values, readMatching) : Promise.resolve(undefined)
-  }
+  const readValueBy =
+    (read: ReadMatching): ReadUserValue =>
+    (name, own) => {
+      const source = set.sources.get(name)
+      return source ? readUserValue(source, own.values, read) : Promise.resolve(undefined)
+    }
   return {
     /** Those of now. */
     get set(): CollectionSet {
@@ -138,7 +149,19 @@ export function createCollections(
     /** A collection; one that is not declared is the policy's. */
     get: (name: string): CollectionDefinition => set.declared.get(name) ?? { ...set.undeclared, name },
     /** The caller who reads and writes documents in one request. */
-    viewer: createViewers(readValue),
+    viewer: createViewers(readValueBy(readMatching)),
+    /** Likewise, with documents that are not stored yet. */
+    viewerWith: (caller: Caller | undefined, unstored: UnstoredDocuments): Viewer =>
+      createViewers(
+        readValueBy(async (collection, filter) => {
+          const stored = await readMatching(collection, filter)
+          const documents =
+            stored && unstored(collection, stored as { _id: string }[], compileMatcher(filter))
+          return documents && documents.length <= USER_VALUES_MAX ? documents : undefined
+        }),
+      )(caller),
+    /** Whether values of `store.user` are read from a collection. */
+    isSource: (name: string): boolean => set.sources.values().some(({ collection }) => collection === name),
     /** The documents that values of `store.user` are read from for a user, and where in them. */
     sourcesOf: (names: readonly string[], subject: RuleSubject) =>
       names.flatMap((name) => {

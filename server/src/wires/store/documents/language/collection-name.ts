@@ -7,6 +7,7 @@ const RESERVED = [
   'uploads',
   'upload-links',
   'files',
+  'batch',
   'backup',
   'backups',
   'health',

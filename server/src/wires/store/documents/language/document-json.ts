@@ -80,6 +80,9 @@ export function joinObjects(first: string, second: string): string {
   return first === '{}' ? second : `${first.slice(0, -1)},${second.slice(1)}`
 }
 
+/** The `_id` of a document as `writeDocument` wrote it. */
+export const idIn = (body: string): string => /^\{"_id":"([^"]*)"/.exec(body)![1]!
+
 /** The JSON of a document that was answered, as it was: see `joinObjects`. */
 export const writtenAgain = ({ _id, createdAt, updatedAt, ...fields }: ServiceFields): string =>
   joinObjects(JSON.stringify({ _id, createdAt, updatedAt }), JSON.stringify(fields))

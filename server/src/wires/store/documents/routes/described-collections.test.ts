@@ -85,11 +85,11 @@ someEngine((engine) => {
       assert.deepEqual(
         own.map(([path, methods]) => `${path} ${Object.keys(methods).join()}`),
         [
-          '/store/projects post,get',
+          '/store/projects post,put,get',
           '/store/projects/{id} get,put,patch,delete',
-          '/store/work-items post,get',
+          '/store/work-items post,put,get',
           '/store/work-items/{id} get,put,patch,delete',
-          '/store/document post,get',
+          '/store/document post,put,get',
           '/store/document/{id} get,put,patch,delete',
         ],
       )

@@ -13,7 +13,6 @@ import { namesEtag } from '../../../../http/conditions.ts'
 import { countedFor } from '../../../../http/limits.ts'
 import type { Caller } from '../../../../http/access.ts'
 import { answer, jsonText, NoBody, endpoint, type Call } from '../../../../http/route.ts'
-import type { CollectionDefinition } from '../definition/collection.ts'
 import type { Collections } from '../definition/collections.ts'
 import type { Viewer } from '../definition/viewer.ts'
 import { writtenAgain, type Fields as DocumentFields } from '../language/document-json.ts'
@@ -24,6 +23,7 @@ import type { createLists, ListedDocument } from '../lists/list.ts'
 import { parseProjection } from '../language/fields/projection.ts'
 import {
   AnsweredDocument,
+  ByParameter,
   Document,
   Documents,
   ExpandParameter,
@@ -63,7 +63,8 @@ import { acceptFiles, withNewFiles, type ReceiveDocumentFiles } from '../file-fi
 import { checkAction } from '../writes/access-checks.ts'
 import { removeDocument } from '../writes/remove-document.ts'
 import type { WriteContext } from '../writes/write-context.ts'
-import { isTakenId, noDocument, storeErrors } from '../../errors.ts'
+import { maySendIds, upsertDocument, type UpsertKey } from '../writes/upsert-document.ts'
+import { noDocument, storeErrors } from '../../errors.ts'
 
 /** What the routes that change a document have in common. */
 const CHANGE = {
@@ -76,9 +77,6 @@ const CHANGE = {
 
 /** From so many paths on, the patches of one caller are worked on one after the other: each takes 5 µs of the event loop. */
 const COSTLY_PATHS = 200
-
-/** How often a PUT that creates what is not there begins again, because others create or delete it. */
-const UPSERT_TRIES = 3
 
 export function documentEndpoints({
   collections,
@@ -156,16 +154,7 @@ export function documentEndpoints({
 
   async function change(
     apply: DocumentChange['apply'],
-    {
-      params: { collection: name, id },
-      headers,
-      caller,
-      makeRoom,
-    }: Pick<Call, 'makeRoom'> & {
-      params: { collection: string; id: string }
-      headers: { 'if-match'?: string }
-      caller: Caller | undefined
-    },
+    { params: { collection: name, id }, headers, caller, makeRoom }: ChangeCall & { params: { id: string } },
   ) {
     const collection = collections.get(name)
     const viewer = collections.viewer(caller)
@@ -177,27 +166,24 @@ export function documentEndpoints({
     return one(shownAfterWrite(collection, await viewer.subjectFor(collection), written))
   }
 
-  /**
-   * Changes a document, or creates it if there is none.
-   *
-   * @throws FORBIDDEN if the caller may not send ids; NOT_FOUND if the caller may not read the document that is there
-   */
-  async function upsert(apply: DocumentChange['apply'], call: Parameters<typeof change>[1] & SentFields) {
-    const { params, caller, body } = call
+  /** Changes the document that is meant, or creates it if there is none and the caller asks for that. */
+  async function upsert(
+    target: UpsertKey,
+    apply: DocumentChange['apply'],
+    creates: boolean,
+    { params, caller, body, headers, makeRoom }: ChangeCall & { body: DocumentFields },
+  ) {
     const collection = collections.get(params.collection)
-    if (!maySendIds(collection, caller)) throw needsServerIds(collection)
     const viewer = collections.viewer(caller)
-    const isThere = () => documents.has(collection.name, params.id)
-    for (let tries = 1; ; tries++)
-      try {
-        if (await isThere()) return await change(apply, call)
-        const id = { recordId: newId(writing.clock.now()), sent: params.id }
-        const newDocument = await createDocument(writing, collection, viewer, id, body)
-        return one(shownAfterWrite(collection, await viewer.subjectFor(collection), newDocument), 201)
-      } catch (error) {
-        const isMoved = isTakenId(error) || (isNotFound(error) && !(await isThere()))
-        if (!isMoved || tries === UPSERT_TRIES) throw error
-      }
+    const { document, isNew } = await upsertDocument(writing, collection, viewer, target, {
+      apply,
+      initial: body,
+      recordId: newId(writing.clock.now()),
+      creates,
+      expected: versionsOf(headers['if-match']),
+      makeRoom,
+    })
+    return one(shownAfterWrite(collection, await viewer.subjectFor(collection), document), isNew ? 201 : 200)
   }
 
   return {
@@ -383,7 +369,28 @@ export function documentEndpoints({
         const apply = (call.query.replace ? replaceBy : updateBy)(call.body)
         // A version that is expected is that of a document that is there.
         const isUpsert = call.query.upsert && call.headers['if-match'] === undefined
-        return isUpsert ? upsert(apply, call) : change(apply, call)
+        return isUpsert ? upsert({ id: call.params.id }, apply, true, call) : change(apply, call)
+      },
+    ),
+    updateBy: endpoint(
+      {
+        ...CHANGE,
+        summary: 'Update or create a document by a unique field',
+        description:
+          'Changes the document that has the values of the body in the fields of by, as a PUT of the document does: 404 if there is none. With upsert it is created then. However many callers do this at once, there is one document.',
+        params: InCollection,
+        query: Type.Object(
+          { by: ByParameter, replace: ReplaceParameter, upsert: UpsertParameter },
+          { additionalProperties: false },
+        ),
+        body: json(Fields),
+        reply: { 200: Document, 201: Document },
+        errors: [...CHANGE.errors, errors.conflict],
+      },
+      (call) => {
+        const { by, replace, upsert: isUpsert } = call.query
+        const creates = isUpsert && call.headers['if-match'] === undefined
+        return upsert({ by }, (replace ? replaceBy : updateBy)(call.body), creates, call)
       },
     ),
     patch: endpoint(
@@ -422,16 +429,12 @@ export function documentEndpoints({
   }
 }
 
-type SentFields = { readonly body: DocumentFields }
-
-/** Whether the `_id` is kept that somebody sends for a new document. */
-const maySendIds = ({ takesIds }: CollectionDefinition, caller: Caller | undefined): boolean =>
-  takesIds || caller?.kind === 'key'
-
-const needsServerIds = ({ name }: CollectionDefinition): ApiError =>
-  errors.forbidden({
-    message: `The server gives documents of ${name} their _id: upsert is for service keys, and for collections with ids: 'client'.`,
-  })
+/** What is used of a call that changes a document. */
+type ChangeCall = Pick<Call, 'makeRoom'> & {
+  readonly params: { collection: string }
+  readonly headers: { 'if-match'?: string }
+  readonly caller: Caller | undefined
+}
 
 /** @throws VALIDATION_ERROR if an id is sent for two documents */
 function refuseTwice(ids: readonly NewDocumentId[]): void {
@@ -446,8 +449,6 @@ function refuseTwice(ids: readonly NewDocumentId[]): void {
     seen.add(sent)
   }
 }
-
-const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.code === 'NOT_FOUND'
 
 /** A refusal of a list's parameters, where they are in the body. */
 function inBody(error: unknown): unknown {

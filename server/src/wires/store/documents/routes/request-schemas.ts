@@ -82,7 +82,15 @@ export const ReplaceParameter = Type.Boolean({
 export const UpsertParameter = Type.Boolean({
   default: false,
   description:
-    'Whether the document is created if there is none with this _id: 201. For service keys, and in collections with ids: client.',
+    'Whether the document is created if there is none: 201. By _id it is for service keys, and in collections with ids: client.',
+})
+
+export const ByParameter = Type.String({
+  pattern: '.',
+  maxLength: 1000,
+  description:
+    'The unique field by which the document is found, or those that are unique together, joined by commas. The body has their values.',
+  examples: ['email'],
 })
 
 export const FieldsParameter = Type.Optional(

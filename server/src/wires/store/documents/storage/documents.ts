@@ -4,7 +4,7 @@ import { parseJson } from '../../../../base/json.ts'
 import { allRows, type RowFilter } from '../../../../base/row-filter.ts'
 import { cachedUntilWrite } from '../../../../db/cached-until-write.ts'
 import type { Database } from '../../../../db/database.ts'
-import type { Dialect } from '../../../../db/sql.ts'
+import type { Dialect, Row } from '../../../../db/sql.ts'
 import type { MakeRoom } from '../../../../http/route.ts'
 import {
   type BodyBytes,
@@ -21,8 +21,9 @@ import {
   updateAllSql,
   updateSql,
 } from './sql/document-rows.ts'
+import { selectWithKeysSql } from './sql/referrers.ts'
 import type { DocumentRow } from '../language/document-json.ts'
-import { hasIndexes } from './entries/index-definition.ts'
+import { hasIndexes, type Index } from './entries/index-definition.ts'
 import type { CollectionWrite, OtherSteps, Upkeep } from './indexes/index-upkeep.ts'
 import type { Json } from '../language/query/filter.ts'
 
@@ -46,24 +47,70 @@ export type DocumentToChange = {
 
 const jsonOf = (body: string): Json => parseJson(body) as Json
 
+/** A write in a collection, and what it leaves of documents: nothing of one that it deletes. */
+export type PlannedWrite = CollectionWrite<Row> & {
+  readonly leaves: readonly { readonly id: string; readonly left: OwnedDocument | undefined }[]
+}
+
+/** A write of documents that are there; its rows have their versions. */
+export type PlannedChange = PlannedWrite & CollectionWrite<{ version: number }>
+
+const FIRST_VERSION = 1
+
+/** What a replacement leaves. */
+const replaced = ({ id, old }: DocumentToChange, body: string): PlannedWrite['leaves'][number] => ({
+  id,
+  left: { owner: old.owner, body, version: old.version + 1 },
+})
+
+/**
+ * The write that inserts documents of a collection, at least one; no row if there is one with an id of theirs.
+ *
+ * @param pathOf where they are in the request
+ */
+export function insertionOf(
+  dialect: Dialect,
+  documents: readonly NewDocument[],
+  pathOf: (i: number) => string = () => '/body',
+): PlannedWrite {
+  const [first] = documents as readonly [NewDocument]
+  return {
+    collection: first.collection,
+    leaves: documents.map(({ id, owner, body }) => ({ id, left: { owner, body, version: FIRST_VERSION } })),
+    make: (set) => ({
+      query:
+        documents.length === 1
+          ? insertSql(dialect, first, set)
+          : insertAllSql(first.collection, documents, set),
+      changes: () =>
+        documents.map(({ id, owner, body }, i) => ({ id, owner, after: jsonOf(body), path: pathOf(i) })),
+      breaksIdOrder: documents.some((one) => one.breaksIdOrder),
+    }),
+  }
+}
+
 /**
  * The write that replaces a document; no row if it is not what was read any more.
  *
  * @param parsed both documents, if they are parsed already
  */
 export const replacementOf = (
-  { collection, id, old }: DocumentToChange,
+  document: DocumentToChange,
   body: string,
   parsed?: { readonly before: Json; readonly after: Json },
-): CollectionWrite<{ version: number }> => ({
-  collection,
-  make: (set) => ({
-    query: updateSql(collection, id, { body, version: old.version }, set),
-    changes: () => [
-      { id, owner: old.owner, ...(parsed ?? { before: jsonOf(old.body), after: jsonOf(body) }) },
-    ],
-  }),
-})
+): PlannedChange => {
+  const { collection, id, old } = document
+  return {
+    collection,
+    leaves: [replaced(document, body)],
+    make: (set) => ({
+      query: updateSql(collection, id, { body, version: old.version }, set),
+      changes: () => [
+        { id, owner: old.owner, ...(parsed ?? { before: jsonOf(old.body), after: jsonOf(body) }) },
+      ],
+    }),
+  }
+}
 
 /** A document that is replaced, with others. */
 export type ReplacedDocument = DocumentToChange & { readonly body: string }
@@ -73,12 +120,13 @@ export const replacementsOf = (
   dialect: Dialect,
   collection: string,
   documents: readonly ReplacedDocument[],
-): CollectionWrite<{ version: number }>[] =>
+): PlannedChange[] =>
   dialect === 'sqlite'
     ? documents.map((one) => replacementOf(one, one.body))
     : [
         {
           collection,
+          leaves: documents.map((one) => replaced(one, one.body)),
           make: (set) => ({
             query: updateAllSql(
               collection,
@@ -97,12 +145,9 @@ export const replacementsOf = (
       ]
 
 /** The write that deletes a document; no row likewise. */
-export const deletionOf = ({
+export const deletionOf = ({ collection, id, old }: DocumentToChange): PlannedChange => ({
   collection,
-  id,
-  old,
-}: DocumentToChange): CollectionWrite<{ version: number }> => ({
-  collection,
+  leaves: [{ id, left: undefined }],
   make: (set) => ({
     query: deleteSql(collection, id, allRows, old.version, set),
     changes: () => [{ id, owner: old.owner, before: jsonOf(old.body) }],
@@ -117,37 +162,13 @@ export function createDocuments({ db }: { db: Database }, { indexes }: { indexes
     return row!.documents
   })
 
-  async function insert(document: NewDocument, others?: OtherSteps): Promise<boolean> {
-    const { collection, id, owner, body, breaksIdOrder = false } = document
-    const rows = await indexes.write(
-      collection,
-      (set) => ({
-        query: insertSql(db.dialect, document, set),
-        changes: () => [{ id, owner, after: jsonOf(body) }],
-        breaksIdOrder,
-      }),
-      others,
-    )
-    return rows.length > 0
-  }
-
   async function insertAll(
-    collection: string,
-    list: readonly Omit<NewDocument, 'collection'>[],
-    pathOf: (i: number) => string = () => '/body',
+    list: readonly NewDocument[],
+    pathOf?: (i: number) => string,
     others?: OtherSteps,
   ): Promise<boolean> {
-    const rows = await indexes.write(
-      collection,
-      (set) => ({
-        query: insertAllSql(collection, list, set),
-        changes: () =>
-          list.map(({ id, owner, body }, i) => ({ id, owner, after: jsonOf(body), path: pathOf(i) })),
-        breaksIdOrder: list.some((one) => one.breaksIdOrder),
-      }),
-      others,
-    )
-    return rows.length > 0
+    const rows = await indexes.writeAll([insertionOf(db.dialect, list, pathOf)], others)
+    return rows !== undefined
   }
 
   // Documents that arrive together are inserted by one write, which costs PostgreSQL half as much where they have index entries.
@@ -159,10 +180,10 @@ export function createDocuments({ db }: { db: Database }, { indexes }: { indexes
     weightOf: ({ body }) => body.length,
     keyOf: ({ id }) => id,
     async answer(group) {
-      const alone = () => group.map((document) => insert(document))
+      const alone = () => group.map((document) => insertAll([document]))
       if (group.length === 1) return alone()
       try {
-        return (await insertAll(group[0]!.collection, group)) ? group.map(() => true) : alone()
+        return (await insertAll(group)) ? group.map(() => true) : alone()
       } catch (error) {
         // Nothing was written: it is wrong with one of them, and may be right for the others.
         if (error instanceof ApiError && error.status < 500) return alone()
@@ -219,14 +240,24 @@ export function createDocuments({ db }: { db: Database }, { indexes }: { indexes
         others !== undefined ||
         !gainsFromGroups(db.dialect) ||
         !hasIndexes(indexes.known(document.collection))
-      return isAlone ? insert(document, others) : groups.call(document)
+      return isAlone ? insertAll([document], undefined, others) : groups.call(document)
     },
 
-    /** Inserts documents, all or none; false if there is one with an id of theirs. */
+    /** Inserts documents of a collection, all or none; false if there is one with an id of theirs. */
     insertAll,
 
     /** Writes in several collections, all or none; undefined if a document is not what was read any more. */
-    writeAll: indexes.writeAll,
+    writeAll: (
+      writes: readonly PlannedChange[],
+      others?: OtherSteps,
+    ): Promise<{ version: number }[][] | undefined> => indexes.writeAll(writes, others),
+
+    /** Runs stages of writes likewise. */
+    writeStages: indexes.writeStages,
+
+    /** The ids of documents that have one of some keys in an index, in their order. */
+    idsWithKeys: async (index: Index, keys: readonly Buffer[], limit: number): Promise<string[]> =>
+      (await db.all(selectWithKeysSql(index, keys, limit))).map(({ id }) => id),
 
     /**
      * Deletes a document; it is read only if its index entries cannot be told without it.

@@ -138,6 +138,12 @@ export function newFields(request: AccessRequest, sent: DecidedDocument, at?: st
   return fields
 }
 
+/** @throws VALIDATION_ERROR if a field of a new document would not be shown to the caller */
+export function refuseHidden(request: AccessRequest, fields: Fields, owner: string): void {
+  const service = { _id: '', createdAt: '', updatedAt: '' }
+  refuseValues(fields, protectedFields(request, { service, fields, owner }).concealed)
+}
+
 /**
  * What is wrong with fields, as far as somebody may see it.
  *

@@ -102,7 +102,7 @@ export async function createDocuments(
   const { owner } = viewer
   const areNew = await context.quota.run(viewer.caller, newDocuments.map(growthOf), (room) => {
     const others = stepsAround(context, collection, viewer, [...room, ...first], events)
-    return documents.insertAll(name, newDocuments, pathOf, others)
+    return documents.insertAll(newDocuments, pathOf, others)
   })
   if (areNew) return newDocuments.map(({ body }) => ({ body, version: 1, owner }))
   const there = new Map(

@@ -252,7 +252,7 @@ async function insert(
     : {}
   try {
     return await context.quota.run(viewer.caller, documents.map(growthOf), (room) =>
-      context.documents.insertAll(collection.name, documents, () => '', {
+      context.documents.insertAll(documents, () => '', {
         ...stepsAround(context, collection, viewer, [...room, ...first], events),
         ...last,
       }),

@@ -36,17 +36,31 @@ export const entriesOfDocuments = (
 export const deadOf = (documents: readonly DocumentEntries[]): DocumentEntries[] =>
   documents.map((one) => ({ ...one, entries: one.entries.map(({ key }) => ({ key, ends: DEAD })) }))
 
-/** Two documents of a write that have the same key in a unique index. */
+const placeOf = ({ id }: Index, key: Buffer): string => `${id} ${key.toString('latin1')}`
+
+/** The keys in unique indexes of documents that are written one after the other, with the ids of those that have them. */
+export const placesOf = (documents: readonly DocumentEntries[]): Map<string, string> =>
+  new Map(
+    documents.flatMap(({ index, id, entries }) =>
+      index.isUnique ? entries.map(({ key }) => [placeOf(index, key), id] as const) : [],
+    ),
+  )
+
+/**
+ * Two documents of a write that have the same key in a unique index.
+ *
+ * @param seen keys that others have
+ */
 export function duplicateIn(
   documents: readonly DocumentEntries[],
+  seen = new Map<string, string>(),
 ): { index: Index; id: string; other: string } | undefined {
-  const seen = new Map<string, string>()
   for (const { index, id, entries } of documents) {
     if (!index.isUnique) continue
     for (const { key } of entries) {
-      const place = `${index.id} ${key.toString('latin1')}`
+      const place = placeOf(index, key)
       const first = seen.get(place)
-      if (first !== undefined) return { index, id: first, other: id }
+      if (first !== undefined && first !== id) return { index, id: first, other: id }
       seen.set(place, id)
     }
   }

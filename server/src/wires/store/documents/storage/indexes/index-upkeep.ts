@@ -3,7 +3,13 @@ import { errors, invalid, type ApiError } from '../../../../../base/errors.ts'
 import { ConstraintError, requireRow, type Database, type Step } from '../../../../../db/database.ts'
 import type { Dialect, Row, Sql } from '../../../../../db/sql.ts'
 import type { Change, IndexedChanges } from '../entries/indexed-changes.ts'
-import { deadOf, duplicateIn, entriesOfDocuments, type DocumentEntries } from '../entries/document-entries.ts'
+import {
+  deadOf,
+  duplicateIn,
+  entriesOfDocuments,
+  placesOf,
+  type DocumentEntries,
+} from '../entries/document-entries.ts'
 import { CHANGES } from '../changes-channel.ts'
 import { namesOf, type Entry, type UnindexableError } from '../entries/entries.ts'
 import { deleteEntriesSql, putEntriesSql, selectTakenSql } from '../sql/entry-rows.ts'
@@ -44,6 +50,18 @@ export type OtherSteps = {
   readonly last?: readonly Step[]
 }
 
+/** Writes with the steps around them, which find what the stages before have written. */
+export type WriteStage<R extends Row = Row> = OtherSteps & {
+  readonly writes: readonly CollectionWrite<R>[]
+  /** Makes the error of one of its documents, by its id, that an index refuses. */
+  readonly refused?: (error: ApiError, id: string) => ApiError
+}
+
+/** A stage, made for sets of indexes. */
+type MadeStage<R extends Row> = Omit<WriteStage<R>, 'writes'> & {
+  readonly writes: readonly (DocumentWrite<R> & { readonly set: IndexSet })[]
+}
+
 /** Keeps the entries of documents up, in the batch that writes the documents. */
 export function createUpkeep(
   { db }: { db: Database },
@@ -73,33 +91,38 @@ export function createUpkeep(
   }
 
   /** @returns the rows of each write; undefined if one of them changed nothing, and so none did */
-  async function runOnce<R extends Row>(
-    writes: readonly (DocumentWrite<R> & { readonly set: IndexSet })[],
-    { first = [], last = [] }: OtherSteps,
-  ): Promise<R[][] | undefined> {
-    const [only] = writes
-    const changing = writes.map(({ set, changes }) => ({ set, changes: hasIndexes(set) ? changes() : [] }))
-    const { steps, alive } = entrySteps(db.dialect, changing)
-    steps.push(...wordSteps(db.dialect, changing))
+  async function runOnce<R extends Row>(stages: readonly MadeStage<R>[]): Promise<R[][] | undefined> {
+    let unchanged: ApiError | undefined
+    const parts = stages.map(({ writes, first = [], last = [], refused }) => {
+      const changing = writes.map(({ set, changes }) => ({ set, changes: hasIndexes(set) ? changes() : [] }))
+      const { steps, alive } = entrySteps(db.dialect, changing, refused)
+      steps.push(...wordSteps(db.dialect, changing))
+      const queries = writes.map(({ query }) => requireRow(query, () => (unchanged = errors.conflict())))
+      return { first, queries, steps, last, alive }
+    })
+    const [only] = parts
     // Most changes leave the values of all indexes as they are.
-    if (writes.length === 1 && first.length + steps.length + last.length === 0) {
-      const rows = await db.write(only!.query)
+    if (parts.length === 1 && only!.queries.length === 1 && lengthOf(only!) === 1) {
+      const rows = await db.write(stages[0]!.writes[0]!.query)
       return rows.length > 0 ? [rows] : undefined
     }
-    let unchanged: ApiError | undefined
-    const queries = writes.map(({ query }) => requireRow(query, () => (unchanged = errors.conflict())))
     try {
-      const [, rows] = await db.batch([first, queries, steps, last])
-      return rows
+      const rows = await db.batch(
+        parts.flatMap(({ first, queries, steps, last }) => [first, queries, steps, last]),
+      )
+      return parts.flatMap((_, i) => rows[i * 4 + 1] as R[][])
     } catch (error) {
       if (unchanged && error === unchanged) return undefined
-      if (error instanceof ConstraintError && error.kind === 'unique')
-        throw await takenError(
-          db,
-          writes.flatMap(({ set }) => set.indexes),
-          alive,
-        )
-      throw error
+      if (!(error instanceof ConstraintError && error.kind === 'unique')) throw error
+      const failed = stageAt(parts.map(lengthOf), error.step)
+      const { writes, refused } = stages[failed]!
+      const taken = await takenError(
+        db,
+        writes.flatMap(({ set }) => set.indexes),
+        parts[failed]!.alive,
+        parts.slice(0, failed).flatMap(({ alive }) => alive),
+      )
+      throw taken ? (refused?.(taken.error, taken.id) ?? taken.error) : new Released()
     }
   }
 
@@ -113,31 +136,34 @@ export function createUpkeep(
 
   let writes = 0
 
-  async function writeAll<R extends Row>(
-    all: readonly CollectionWrite<R>[],
-    others: OtherSteps = {},
-  ): Promise<R[][] | undefined> {
+  async function writeStages<R extends Row>(stages: readonly WriteStage<R>[]): Promise<R[][] | undefined> {
     writes++
-    const names = [...new Set(all.map(({ collection }) => collection))]
+    const names = [...new Set(stages.flatMap((stage) => stage.writes.map(({ collection }) => collection)))]
     for (let attempt = 0; attempt < TRIES; attempt++) {
       const current = new Map(names.map((name) => [name, known(name)]))
       try {
-        const newWrites: (DocumentWrite<R> & { set: IndexSet })[] = []
         for (const set of current.values()) {
           const missing = requireIndexes(set)
           if (missing) await missing
         }
-        for (const { collection, make } of all) {
-          const set = current.get(collection)!
-          newWrites.push({ ...(await make(set)), set })
+        const made: MadeStage<R>[] = []
+        for (const stage of stages) {
+          const newWrites: MadeStage<R>['writes'][number][] = []
+          for (const { collection, make } of stage.writes) {
+            const set = current.get(collection)!
+            newWrites.push({ ...(await make(set)), set })
+          }
+          made.push({ ...stage, writes: newWrites })
         }
-        const leaving = newWrites.filter(({ breaksIdOrder, set }) => breaksIdOrder && set.isIdOrdered)
+        const leaving = made
+          .flatMap((stage) => stage.writes)
+          .filter(({ breaksIdOrder, set }) => breaksIdOrder && set.isIdOrdered)
         if (leaving.length > 0) {
           for (const { set } of leaving) await leaveIdOrder(set.collection)
           await reloadAll(current)
           continue
         }
-        const rows = await runOnce(newWrites, others)
+        const rows = await runOnce(made)
         if (rows) db.notify(CHANGES)
         if (rows || !(await reloadAll(current))) return rows
       } catch (error) {
@@ -155,6 +181,11 @@ export function createUpkeep(
       retryAfter: 1,
     })
   }
+
+  const writeAll = <R extends Row>(
+    all: readonly CollectionWrite<R>[],
+    others: OtherSteps = {},
+  ): Promise<R[][] | undefined> => writeStages([{ ...others, writes: all }])
 
   return {
     known,
@@ -185,6 +216,9 @@ export function createUpkeep(
      * @throws likewise
      */
     writeAll,
+
+    /** Runs stages of writes likewise, one after the other. */
+    writeStages,
   }
 }
 
@@ -194,13 +228,20 @@ export type Upkeep = ReturnType<typeof createUpkeep>
 class Refusal extends Error {
   readonly index: Index
   readonly answer: ApiError
-  constructor(index: Index, cause: UnindexableError, path = '/body') {
+  constructor(
+    index: Index,
+    cause: UnindexableError,
+    answerOf: (error: ApiError) => ApiError,
+    path = '/body',
+  ) {
     super(cause.message, { cause })
     this.index = index
-    this.answer = invalid({
-      path,
-      message: `the index of ${namesOf(index.fields)} cannot hold this document: ${cause.message}`,
-    })
+    this.answer = answerOf(
+      invalid({
+        path,
+        message: `the index of ${namesOf(index.fields)} cannot hold this document: ${cause.message}`,
+      }),
+    )
   }
 }
 
@@ -214,6 +255,7 @@ const isTaken = (error: unknown): boolean => error instanceof ConstraintError &&
 function entrySteps(
   dialect: Dialect,
   writes: readonly IndexedChanges[],
+  refused: WriteStage['refused'] = (error) => error,
 ): { steps: Step[]; alive: DocumentEntries[] } {
   // As in most collections.
   if (writes.every(({ set }) => set.indexes.length === 0)) return { steps: [], alive: [] }
@@ -225,7 +267,12 @@ function entrySteps(
       // A document that it could not hold has no entries.
       const old = entriesOfDocuments(index, before, () => undefined)
       const newEntries = entriesOfDocuments(index, after, (id, error) => {
-        throw new Refusal(index, error, all.find((one) => one.id === id)?.path)
+        throw new Refusal(
+          index,
+          error,
+          (answer) => refused(answer, id),
+          all.find((one) => one.id === id)?.path,
+        )
       })
       alive.push(...select(newEntries, old, (entry, other) => other?.ends !== entry.ends))
       const goneEntries = select(old, newEntries, (_, other) => other === undefined)
@@ -268,19 +315,38 @@ function select(
   })
 }
 
-/** What a write that a unique index refused is answered. */
+const lengthOf = (part: Record<'first' | 'queries' | 'steps' | 'last', readonly Step[]>): number =>
+  part.first.length + part.queries.length + part.steps.length + part.last.length
+
+/** The stage that a step belongs to. */
+function stageAt(lengths: readonly number[], step = 0): number {
+  let end = 0
+  return Math.max(
+    0,
+    lengths.findIndex((length) => step < (end += length)),
+  )
+}
+
+/**
+ * What a write that a unique index refused is answered, and the id of the document; undefined if no key is taken any more.
+ *
+ * @param earlier the entries that the same batch has put before
+ */
 async function takenError(
   db: Database,
   indexes: readonly Index[],
   alive: readonly DocumentEntries[],
-): Promise<Error> {
+  earlier: readonly DocumentEntries[],
+): Promise<{ error: ApiError; id: string } | undefined> {
   const unique = alive.filter(({ index }) => index.isUnique)
-  const takenIndex = duplicateIn(unique)?.index.id ?? (await db.get(selectTakenSql(unique)))?.index_id
-  const index = indexes.find(({ id }) => id === takenIndex)
-  if (!index) return new Released()
+  const twice = duplicateIn(unique, placesOf(earlier))
+  const stored = twice ? undefined : await db.get(selectTakenSql(unique))
+  const index = twice?.index ?? indexes.find(({ id }) => id === stored?.index_id)
+  if (!index) return undefined
   const fields = index.fields.map(({ path }) => path.join('.'))
-  return errors.conflict({
+  const error = errors.conflict({
     message: `Another document has the same ${fields.join(' and ')}.`,
     details: { fields },
   })
+  return { error, id: twice?.other ?? stored!.id }
 }

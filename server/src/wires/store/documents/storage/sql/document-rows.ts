@@ -146,6 +146,13 @@ export const lockAllSql = (
     where complete = ${distinct.size}`
 }
 
+/** Keeps documents as they are on PostgreSQL until the end of the transaction. In one order, likewise. */
+export const lockForWriteSql = (keys: readonly DocumentKey[]): Sql<{ id: string }> => sql`
+  select d.id from store_documents d
+  where (d.collection, d.id) in (
+    select value ->> 'collection', value ->> 'id' from json_array_elements(${JSON.stringify(keys)}::json))
+  order by d.collection, d.id for no key update`
+
 /** Replaces a document if its version is still the one that was read; otherwise returns no row. */
 export const updateSql = (
   collection: string,

@@ -5,21 +5,28 @@ import { storedKey } from '../plan/key-range.ts'
 import { sortKeyOf } from '../../language/query/sort-key.ts'
 
 /**
- * Some of the documents that have one of some texts in the field of an index, by their ids. Of the entries, of which a document has
- * at most one for each text, no more are read than that takes.
+ * Some of the documents that have one of some keys in an index, by their ids. Of the entries, of which a document has
+ * at most one for each key, no more are read than that takes.
  *
  * @param limit how many documents at most
  */
+export const selectWithKeysSql = (
+  index: Pick<Index, 'id'>,
+  keys: readonly Buffer[],
+  limit: number,
+): Sql<{ id: string }> => sql`
+  select distinct id from (
+    select e.id from store_entries e where ${hasKey(index, keys)}
+    limit ${limit * keys.length}
+  ) as found
+  order by id limit ${limit}`
+
+/** Likewise of those that have one of some texts in the field of an index. */
 export const selectReferrersSql = (
   index: Pick<Index, 'id'>,
   targets: readonly string[],
   limit: number,
-): Sql<{ id: string }> => sql`
-  select distinct id from (
-    select e.id from store_entries e where ${hasKeyOf(index, targets)}
-    limit ${limit * targets.length}
-  ) as found
-  order by id limit ${limit}`
+): Sql<{ id: string }> => selectWithKeysSql(index, targets.map(referenceKey), limit)
 
 /**
  * The condition that no document has one of some texts in the field of an index, for the statement of a batch that depends on it.
@@ -38,11 +45,15 @@ export const hasNoEntries = (index: Pick<Index, 'id'>): Sql => sql`
   and not exists (
     select 1 from store_entries e where e.index_id = ${index.id} and e.ends <> ${sql.literal(String(DEAD))})`
 
-const hexKeyOf = (target: string): string => storedKey(sortKeyOf(target)).toString('hex')
+/** The key of a text in the index of a field. */
+export const referenceKey = (target: string): Buffer => storedKey(sortKeyOf(target))
 
-function hasKeyOf({ id }: Pick<Index, 'id'>, targets: readonly string[]): Sql {
+const hasKeyOf = (index: Pick<Index, 'id'>, targets: readonly string[]): Sql =>
+  hasKey(index, targets.map(referenceKey))
+
+function hasKey({ id }: Pick<Index, 'id'>, wanted: readonly Buffer[]): Sql {
   // One text for all keys: the statement is the same whatever their number.
-  const keys = JSON.stringify(targets.map(hexKeyOf))
+  const keys = JSON.stringify(wanted.map((key) => key.toString('hex')))
   return sql`
     e.index_id = ${id} and e.ends <> ${sql.literal(String(DEAD))} and ${sql.either({
       sqlite: sql`e.key in (select unhex(value) from json_each(${keys}))`,
@@ -67,7 +78,7 @@ export function selectReferredSql(
   indexes: readonly Pick<Index, 'id'>[],
   targets: readonly string[],
 ): Sql<{ target: string }> {
-  const wanted = JSON.stringify(targets.map((target) => [target, hexKeyOf(target)]))
+  const wanted = JSON.stringify(targets.map((target) => [target, referenceKey(target).toString('hex')]))
   // No join: with a limit each text is looked up by itself, whatever the planner takes the number of entries for.
   const hasEntry = ({ id }: Pick<Index, 'id'>): Sql => sql`
     (exists (select 1 from store_indexes i where i.id = ${id} and i.state = 'ready') and (

@@ -1,12 +1,17 @@
 import { errors, type ApiError } from '../../../../../base/errors.ts'
-import { requireRow, type Database, type Step } from '../../../../../db/database.ts'
+import { requireRow, type Step } from '../../../../../db/database.ts'
 import { sql } from '../../../../../db/sql.ts'
 import type { CollectionDefinition } from '../../definition/collection.ts'
 import { readDocument, writeDocument, type Fields } from '../../language/document-json.ts'
-import { deletionOf, replacementOf, type DocumentToChange, type Documents } from '../../storage/documents.ts'
+import {
+  deletionOf,
+  replacementOf,
+  type DocumentToChange,
+  type Documents,
+  type PlannedChange,
+} from '../../storage/documents.ts'
 import type { Index, IndexSet } from '../../storage/entries/index-definition.ts'
-import type { CollectionWrite } from '../../storage/indexes/index-upkeep.ts'
-import { hasNoReferrers, selectReferrersSql } from '../../storage/sql/referrers.ts'
+import { hasNoReferrers, referenceKey } from '../../storage/sql/referrers.ts'
 import {
   referenceIndexIn,
   type IncomingRelation,
@@ -20,8 +25,7 @@ const BYTES_MAX = 16_777_216
 
 /** What deletions are planned with. */
 export type DeletionContext = {
-  readonly db: Database
-  readonly documents: Pick<Documents, 'findWithin'>
+  readonly documents: Pick<Documents, 'findWithin' | 'idsWithKeys'>
   readonly indexesOf: (collection: string) => IndexSet | Promise<IndexSet>
   readonly incoming: IncomingRelations
   readonly now: () => string
@@ -36,7 +40,7 @@ export type SideEffect = DocumentToChange & {
 
 /** A deletion with all that follows from it. */
 export type Deletion = {
-  readonly writes: readonly CollectionWrite<{ version: number }>[]
+  readonly writes: readonly PlannedChange[]
   /** Fail if a document refers to one that is deleted, behind the writes. */
   readonly checks: readonly Step[]
   readonly sideEffects: readonly SideEffect[]
@@ -136,15 +140,15 @@ export async function relationIndex(
 }
 
 async function referrersOf(
-  { db }: DeletionContext,
+  { documents }: DeletionContext,
   relation: IncomingRelation,
   index: Index,
   targets: readonly string[],
 ): Promise<string[]> {
-  const rows = await db.all(selectReferrersSql(index, targets, CHANGED_MAX + 1))
-  if (rows.length > CHANGED_MAX)
+  const ids = await documents.idsWithKeys(index, targets.map(referenceKey), CHANGED_MAX + 1)
+  if (ids.length > CHANGED_MAX)
     throw relation.onDelete === 'restrict' ? referredConflict(relation) : tooMany(relation)
-  return rows.map(({ id }) => id)
+  return ids
 }
 
 async function readAll(
