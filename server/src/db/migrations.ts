@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -28,9 +29,10 @@ export async function readMigrations(wire: string, folder: URL, dialect: Dialect
       throw new StartError(`${wire}: the migration ${file} is not named like 001-what-it-does.sql`)
     if (only !== undefined && only !== dialect) continue
     if (migrations.has(name)) throw new StartError(`${wire}: there are two migrations ${name} for ${dialect}`)
+    // A hundred small files: to read one by the thread pool takes six times as long.
+    const text = readFileSync(join(fileURLToPath(folder), file), 'utf8')
     // Git may write other line ends on another machine; the checksum must not depend on them.
-    const text = (await readFile(join(fileURLToPath(folder), file), 'utf8')).replaceAll('\r\n', '\n')
-    migrations.set(name, { wire, name, text })
+    migrations.set(name, { wire, name, text: text.replaceAll('\r\n', '\n') })
   }
   return [...migrations.values()]
 }

@@ -47,13 +47,13 @@ export function shadowedMethods(
 ): { address: RouteAddress; methods: Method[] }[] {
   const all = addresses.map((address) => ({
     address,
-    steps: withoutNames(address.path).split('/'),
+    steps: withoutNames(address.path).split('/').map(stepOf),
     methods: new Set<Method>(),
   }))
   // Most addresses begin with the name of their wire: those of another one are not compared.
-  const byFirst = Map.groupBy(all, ({ steps: [, first = ''] }) => (isVariable(first) ? '' : first))
-  const near = ({ steps: [, first = ''] }: (typeof all)[number]) =>
-    isVariable(first) ? all : [...byFirst.get(first)!, ...(byFirst.get('') ?? [])]
+  const byFirst = Map.groupBy(all, ({ steps: [, first] }) => (first?.isVariable ? '' : first?.text))
+  const near = ({ steps: [, first] }: (typeof all)[number]) =>
+    first?.isVariable ? all : [...byFirst.get(first?.text)!, ...(byFirst.get('') ?? [])]
   const overlaps = all
     .map((one) => ({ one, others: near(one).filter((other) => mayGoBefore(one.steps, other.steps)) }))
     .filter(({ others }) => others.length > 0)
@@ -74,21 +74,28 @@ export function shadowedMethods(
     .filter(({ methods }) => methods.length > 0)
 }
 
+/** What is between two slashes of an address. Looked at once, as all addresses are compared with each other. */
+type AddressStep = { readonly text: string; readonly isVariable: boolean; readonly takesAll: boolean }
+
+const stepOf = (text: string): AddressStep => ({
+  text,
+  isVariable: /[:*]/.test(text),
+  takesAll: text.includes('*'),
+})
+
 /** Whether some path may belong to both addresses, and to the first one by rights: text goes before parameters. */
-function mayGoBefore(steps: readonly string[], others: readonly string[]): boolean {
+function mayGoBefore(steps: readonly AddressStep[], others: readonly AddressStep[]): boolean {
   let isFirst: boolean | undefined
   for (let at = 0; at < Math.max(steps.length, others.length); at++) {
     const [step, other] = [steps[at], others[at]]
-    if (step === other) continue
+    if (step?.text === other?.text) continue
     // It takes all that follows.
-    if (step?.includes('*') || other?.includes('*')) return isFirst ?? true
-    if (step === undefined || other === undefined || !(isVariable(step) || isVariable(other))) return false
-    isFirst ??= isVariable(other)
+    if (step?.takesAll || other?.takesAll) return isFirst ?? true
+    if (step === undefined || other === undefined || !(step.isVariable || other.isVariable)) return false
+    isFirst ??= other.isVariable
   }
   return isFirst === true
 }
-
-const isVariable = (step: string): boolean => /[:*]/.test(step)
 
 /** What an address answers to a method that is not one of its own. */
 export const refusesMethod = ({ allow }: RouteAddress): ApiError =>

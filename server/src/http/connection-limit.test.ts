@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { readUserLimits } from './connection-limit.ts'
+import { reportedLimit } from './connection-limit.ts'
 
 test('the limit of connections is found without a lookup of the names of those that are open', (t) => {
   const report = process.report as typeof process.report & { excludeNetwork: boolean }
@@ -11,7 +11,7 @@ test('the limit of connections is found without a lookup of the names of those t
     isExcluded = report.excludeNetwork
     return { userLimits: { open_files: { soft: 4096 } } }
   })
-  assert.equal(readUserLimits()?.open_files.soft, 4096)
+  assert.equal(reportedLimit(), 4096)
   assert.equal(isExcluded, true)
   assert.equal(report.excludeNetwork, excludeNetwork)
 })
