@@ -11,6 +11,7 @@ import { lateBuiltins } from './build/late-builtins.ts'
 import { licensesOf } from './build/licenses.ts'
 import { namedInSource } from './build/named-in-source.ts'
 import { bundlePages } from './build/pages.ts'
+import { startChunks } from './build/start-chunk.ts'
 
 const ROOT = new URL('../', import.meta.url)
 const PACKAGE = new URL('server/', ROOT)
@@ -43,6 +44,8 @@ async function bundle(named: Awaited<ReturnType<typeof namedInSource>>): Promise
     platform: 'node',
     external: NATIVE,
     plugins: [lateBuiltins, ascii],
+    // As the chunks of a start need it: an entry may export more than its source does.
+    preserveEntrySignatures: 'allow-extension',
   })
   try {
     const { output } = await build.write({
@@ -53,6 +56,7 @@ async function bundle(named: Awaited<ReturnType<typeof namedInSource>>): Promise
       // Names stay, so that the stack of an error can be read.
       minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
       comments: { legal: false },
+      codeSplitting: { groups: startChunks(SOURCE, named.modules) },
     })
     return output.filter((one) => one.type === 'chunk')
   } finally {
