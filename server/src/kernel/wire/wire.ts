@@ -76,7 +76,7 @@ export type WireContext = {
   personalData: PersonalData
   /** Which process holds a claim, and what frees those of one that was killed. */
   processes: Processes
-  /** The other workers of this server. @internal */
+  /** The other workers of this server: for what a wire keeps in memory. */
   siblings: Siblings
   log: Logger
   /** Writes a line to the log for what happens to an account outside of calls; a call has its own `record`. */
