@@ -9,6 +9,7 @@ import { LIBRARY, applicationFolder, startProgram, type Program } from '../../te
 
 /** A wire that tells which process answers, and that prints, waits, counts and works. */
 const CONFIG = `
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { defineWire, json, route, Type } from ${JSON.stringify(LIBRARY)}
@@ -31,6 +32,11 @@ const probe = defineWire({
         }),
         route('GET /probe/job/:id', { summary: 'Work', params: Type.Object({ id: Type.String() }), ...answer }, async ({ params }) => {
           await work.enqueue(null, { id: params.id })
+          return pid()
+        }),
+        route('GET /probe/child', { summary: 'Start a program that outlives this one', ...answer }, () => {
+          const stays = 'while [ -e sixwire.config.mjs ] && [ ! -e go-on ]; do sleep 0.1; done'
+          spawn('sh', ['-c', stays], { stdio: ['ignore', 'inherit', 'ignore'] })
           return pid()
         }),
         route('GET /probe/slow', { summary: 'Wait', ...answer }, async () => {

@@ -44,6 +44,15 @@ eachEngine((engine) => {
       await b.expect(401, 'GET', '/auth/me', session)
     })
 
+    test('a service key that is revoked at one is refused at the other', async () => {
+      const body = { name: 'import', scopes: ['store:read'] }
+      const { id, key } = await a.expect(201, 'POST', '/auth/service-keys', { token, body })
+      const read = { token: key }
+      await b.expect(200, 'GET', '/store/written', read)
+      await a.expect(204, 'DELETE', `/auth/service-keys/${id}`, { token })
+      await b.expect(401, 'GET', '/store/written', read)
+    })
+
     test('settings and definitions are in force at both once they are answered', async () => {
       const { version } = await a.expect(200, 'GET', '/core/settings', { token })
       await a.expect(200, 'PATCH', '/core/settings', { token, body: { version, values: { name: 'Shop' } } })
@@ -145,7 +154,8 @@ eachEngine((engine) => {
     }
 
     test('a worker that is killed is started again, and nothing that it acknowledged is lost', async () => {
-      const [killed] = [await b.pid()]
+      // A program that it has started has its output, which stays open.
+      const { pid: killed } = await b.expect(200, 'GET', '/probe/child')
       const acknowledged: string[] = []
       let isOver = false
       const clients = Array.from({ length: 8 }, async () => {
