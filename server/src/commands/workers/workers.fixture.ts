@@ -60,8 +60,13 @@ export class Connection {
     this.#url = url
   }
 
-  async send(method: string, path: string, { token, body }: { token?: string; body?: unknown } = {}) {
+  async send(
+    method: string,
+    path: string,
+    { token, body, key }: { token?: string; body?: unknown; key?: string } = {},
+  ) {
     const headers = {
+      ...(key !== undefined && { 'idempotency-key': key }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
     }

@@ -45,12 +45,30 @@ eachEngine((engine) => {
     })
 
     test('a service key that is revoked at one is refused at the other', async () => {
-      const body = { name: 'import', scopes: ['store:read'] }
-      const { id, key } = await a.expect(201, 'POST', '/auth/service-keys', { token, body })
-      const read = { token: key }
-      await b.expect(200, 'GET', '/store/written', read)
-      await a.expect(204, 'DELETE', `/auth/service-keys/${id}`, { token })
-      await b.expect(401, 'GET', '/store/written', read)
+      const { key, _id } = await a.expect(201, 'POST', '/auth/keys', {
+        token,
+        body: { name: 'import', scopes: ['store'] },
+      })
+      await b.expect(200, 'GET', '/store/keyed', { token: key })
+      await a.expect(204, 'DELETE', `/auth/keys/${_id}`, { token })
+      await b.expect(401, 'GET', '/store/keyed', { token: key })
+    })
+
+    test('wrong passwords at both lock an address at both', async () => {
+      const email = 'guessed@example.com'
+      await a.expect(201, 'POST', '/auth/register', { body: { email, password: PASSWORD } })
+      const attempt = async (connection: Connection, password: string) =>
+        (await connection.send('POST', '/auth/login', { body: { email, password } })).status
+      for (let guess = 0; guess < 5; guess++)
+        assert.equal(await attempt(guess % 2 === 0 ? a : b, `wrong password ${guess}`), 401)
+      for (const connection of [a, b]) assert.equal(await attempt(connection, PASSWORD), 423)
+    })
+
+    test('what was created at one under an Idempotency-Key is not created again at the other', async () => {
+      const call = { token, body: { n: 1 }, key: 'order-1' }
+      const first = await a.expect(201, 'POST', '/store/ordered', call)
+      assert.deepEqual(await b.expect(201, 'POST', '/store/ordered', call), first)
+      await b.expect(422, 'POST', '/store/ordered', { ...call, body: { n: 2 } })
     })
 
     test('settings and definitions are in force at both once they are answered', async () => {
