@@ -11,8 +11,12 @@ import { closeUnaccepted } from './unaccepted.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 import { passLines } from './pass-lines.ts'
 
+/** A whole process group may be sent them: they end a worker that has not begun to handle them. */
+const SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT']
 /** A worker ends by force before. */
 const FORCED_END_MS = 33_000
+/** After its end the last lines of a worker may come for so long: a program that it started may have its output, too. */
+const LAST_LINES_MS = 1_000
 /** Deaths in this time count for the pause before a worker is started again. */
 const RECENT_MS = 60_000
 const PAUSE_MS = 1_000
@@ -75,7 +79,7 @@ class Supervisor {
       )
     const end = () => this.#end(0)
     onPackageManagerEnd(end)
-    onSignals(['SIGTERM', 'SIGINT'], end, () => this.#endByForce())
+    onSignals(SIGNALS, end, () => this.#endByForce())
     this.#start(this.#places[0]!, true)
     return this.#over.promise
   }
@@ -95,14 +99,20 @@ class Supervisor {
     const { stdout } = worker.process
     if (stdout) passLines(stdout, process.stdout)
     const release = closeUnaccepted(worker)
+    // Before it can be asked for figures, or its own would replace them.
+    if (place.kept.size > 0) send(place, { is: 'inherit', kept: Object.fromEntries(place.kept) })
     worker.on('message', (message: FromWorker) => this.#take(place, message))
     // What it is told when it has just ended.
     worker.on('error', () => undefined)
-    // Once its last lines are there.
-    worker.process.on('close', (code, signal) => {
+    worker.process.on('exit', (...cause) => {
       release()
-      this.#hasEnded(place, worker, code, signal)
+      setTimeout(over, LAST_LINES_MS, ...cause).unref()
     })
+    worker.process.on('close', over)
+    const hasEnded = this.#hasEnded.bind(this)
+    function over(code: number | null, signal: NodeJS.Signals | null): void {
+      if (place.worker === worker) hasEnded(place, worker, code, signal)
+    }
   }
 
   #take(place: Place, message: FromWorker): void {
@@ -126,7 +136,6 @@ class Supervisor {
 
   #isReady(place: Place): void {
     place.isReady = true
-    if (place.kept.size > 0) send(place, { is: 'inherit', kept: Object.fromEntries(place.kept) })
     for (const message of this.#unwritten.splice(0)) send(place, message)
     if (this.#isRunning || this.#isEnding) return
     // The first one has brought the database up to date, and the others find it so.
@@ -136,7 +145,12 @@ class Supervisor {
     send(this.#places[0], { is: 'announce' })
   }
 
-  #hasEnded(place: Place, { process: { pid } }: Worker, code: number | null, signal: string | null): void {
+  #hasEnded(
+    place: Place,
+    { process: { pid } }: Worker,
+    code: number | null,
+    signal: NodeJS.Signals | null,
+  ): void {
     place.worker = undefined
     place.isReady = false
     const cause = signal ?? `code ${code}`
@@ -146,7 +160,7 @@ class Supervisor {
       this.#end(code ?? 1)
     }
     if (this.#isEnding) {
-      this.#code ||= code ?? 1
+      this.#code ||= code ?? (SIGNALS.includes(signal!) ? 0 : 1)
       if (this.#places.every(({ worker }) => worker === undefined)) this.#over.resolve(this.#code)
       return
     }

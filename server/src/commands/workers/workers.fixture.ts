@@ -9,6 +9,7 @@ import { LIBRARY, applicationFolder, startProgram, type Program } from '../../te
 
 /** A wire that tells which process answers, and that prints, waits, counts and works. */
 const CONFIG = `
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { defineWire, json, route, Type } from ${JSON.stringify(LIBRARY)}
@@ -33,6 +34,11 @@ const probe = defineWire({
           await work.enqueue(null, { id: params.id })
           return pid()
         }),
+        route('GET /probe/child', { summary: 'Start a program that outlives this one', ...answer }, () => {
+          const stays = 'while [ -e sixwire.config.mjs ] && [ ! -e go-on ]; do sleep 0.1; done'
+          spawn('sh', ['-c', stays], { stdio: ['ignore', 'inherit', 'ignore'] })
+          return pid()
+        }),
         route('GET /probe/slow', { summary: 'Wait', ...answer }, async () => {
           console.log('slow ' + process.pid)
           while (!existsSync('go-on')) await delay(10)
@@ -54,8 +60,13 @@ export class Connection {
     this.#url = url
   }
 
-  async send(method: string, path: string, { token, body }: { token?: string; body?: unknown } = {}) {
+  async send(
+    method: string,
+    path: string,
+    { token, body, key }: { token?: string; body?: unknown; key?: string } = {},
+  ) {
     const headers = {
+      ...(key !== undefined && { 'idempotency-key': key }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
     }

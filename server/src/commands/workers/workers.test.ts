@@ -44,6 +44,33 @@ eachEngine((engine) => {
       await b.expect(401, 'GET', '/auth/me', session)
     })
 
+    test('a service key that is revoked at one is refused at the other', async () => {
+      const { key, _id } = await a.expect(201, 'POST', '/auth/keys', {
+        token,
+        body: { name: 'import', scopes: ['store'] },
+      })
+      await b.expect(200, 'GET', '/store/keyed', { token: key })
+      await a.expect(200, 'DELETE', `/auth/keys/${_id}`, { token })
+      await b.expect(401, 'GET', '/store/keyed', { token: key })
+    })
+
+    test('wrong passwords at both lock an address at both', async () => {
+      const email = 'guessed@example.com'
+      await a.expect(201, 'POST', '/auth/register', { body: { email, password: PASSWORD } })
+      const attempt = async (connection: Connection, password: string) =>
+        (await connection.send('POST', '/auth/login', { body: { email, password } })).status
+      for (let guess = 0; guess < 5; guess++)
+        assert.equal(await attempt(guess % 2 === 0 ? a : b, `wrong password ${guess}`), 401)
+      for (const connection of [a, b]) assert.equal(await attempt(connection, PASSWORD), 423)
+    })
+
+    test('what was created at one under an Idempotency-Key is not created again at the other', async () => {
+      const call = { token, body: { n: 1 }, key: 'order-1' }
+      const first = await a.expect(201, 'POST', '/store/ordered', call)
+      assert.deepEqual(await b.expect(201, 'POST', '/store/ordered', call), first)
+      await b.expect(409, 'POST', '/store/ordered', { ...call, body: { n: 2 } })
+    })
+
     test('settings and definitions are in force at both once they are answered', async () => {
       const { version } = await a.expect(200, 'GET', '/core/settings', { token })
       await a.expect(200, 'PATCH', '/core/settings', { token, body: { version, values: { name: 'Shop' } } })
@@ -145,7 +172,8 @@ eachEngine((engine) => {
     }
 
     test('a worker that is killed is started again, and nothing that it acknowledged is lost', async () => {
-      const [killed] = [await b.pid()]
+      // A program that it has started has its output, which stays open.
+      const { pid: killed } = await b.expect(200, 'GET', '/probe/child')
       const acknowledged: string[] = []
       let isOver = false
       const clients = Array.from({ length: 8 }, async () => {

@@ -266,4 +266,27 @@ describe('in the process', () => {
     clock.advance(-10 * HOUR)
     assert.equal(await burst(limiter, 'a'), 30)
   })
+
+  test('what three siblings pass at once leaves the bucket empty at all', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const clock = stillClock()
+    const handlers: ((content: unknown) => unknown)[] = []
+    const limiters = [0, 1, 2].map((index) => {
+      const tell = (_topic: string, content: unknown) =>
+        handlers.forEach((handle, at) => at !== index && handle(content))
+      const on = (_topic: string, handle: (content: unknown) => unknown) => void (handlers[index] = handle)
+      const limiter = createProcessRateLimiter({
+        clock,
+        siblings: { ...NO_SIBLINGS, count: 3, index, tell, on },
+      })
+      limiter.join()
+      return limiter
+    })
+    const passed = () => Promise.all(limiters.map((limiter) => burst(limiter, 'a')))
+    assert.deepEqual(await passed(), [30, 30, 30])
+    t.mock.timers.tick(50)
+    assert.deepEqual(await passed(), [0, 0, 0])
+    clock.advance(2 * MINUTE)
+    assert.deepEqual(await passed(), [30, 30, 30])
+  })
 })

@@ -22,10 +22,12 @@ function boundsOf(now: number, count: number, periodMs: number): Bounds {
   return {
     interval,
     latest: now + interval * (count - 1),
-    // A bucket whose time is later than this was written before a clock was set back: it starts again.
-    absurd: now + 2 * periodMs * 1000,
+    absurd: absurdAt(now, periodMs),
   }
 }
+
+/** A bucket whose time is later than this was written before a clock was set back: it starts again. */
+const absurdAt = (now: number, periodMs: number): number => now + 2 * periodMs * 1000
 
 const waitMs = (fullAt: number, latest: number): number => Math.max(1, Math.ceil((fullAt - latest) / 1000))
 
@@ -101,6 +103,9 @@ export type ProcessRateLimiter = RateLimiter & {
   join(): void
 }
 
+/** For how long calls took from a bucket. */
+type Taken = { readonly micros: number; readonly periodMs: number }
+
 /**
  * The same buckets in memory, of this process and its siblings: for routes that must answer while the database is unavailable.
  * What a sibling counts is known here within 50 ms.
@@ -113,12 +118,12 @@ export function createProcessRateLimiter({
   siblings: Siblings
 }): ProcessRateLimiter {
   const buckets = new BoundedMap<string, number>(BUCKETS_MAX)
-  /** For how long each bucket was taken from since the siblings were told, in microseconds. */
-  const untold = new Map<string, number>()
+  /** By buckets, what was taken since the siblings were told. */
+  const untold = new Map<string, Taken>()
 
-  function tellLater(bucket: string, interval: number): void {
+  function tellLater(bucket: string, interval: number, periodMs: number): void {
     if (untold.size === 0) setTimeout(tell, TELL_MS).unref()
-    untold.set(bucket, (untold.get(bucket) ?? 0) + interval)
+    untold.set(bucket, { micros: (untold.get(bucket)?.micros ?? 0) + interval, periodMs })
   }
 
   function tell(): void {
@@ -130,8 +135,11 @@ export function createProcessRateLimiter({
     join() {
       siblings.on(TOPIC, (told) => {
         const now = nowMicros(clock)
-        for (const [bucket, micros] of told as [string, number][])
-          buckets.set(bucket, Math.max(buckets.get(bucket) ?? 0, now) + micros)
+        for (const [bucket, { micros, periodMs }] of told as [string, Taken][]) {
+          const fullAt = Math.max(buckets.get(bucket) ?? 0, now) + micros
+          // What several took at once may be more: `take` would start the bucket again, full.
+          buckets.set(bucket, Math.min(fullAt, absurdAt(now, periodMs)))
+        }
       })
     },
     async take(bucket, count, periodMs) {
@@ -141,7 +149,7 @@ export function createProcessRateLimiter({
       const fullAt = stored >= now && stored <= absurd ? stored : now
       if (fullAt > latest) return waitMs(fullAt, latest)
       buckets.set(bucket, fullAt + interval)
-      if (siblings.count > 1) tellLater(bucket, interval)
+      if (siblings.count > 1) tellLater(bucket, interval, periodMs)
       return undefined
     },
   }
