@@ -204,6 +204,7 @@ const OF_OTHER_TESTS = new Set([
   'PATCH /store/uploads/{id}',
   'DELETE /store/uploads/{id}',
   'PUT /store/{collection}',
+  'PATCH /store/{collection}',
   'POST /store/{collection}/bulk',
   'POST /store/{collection}/import',
 ])

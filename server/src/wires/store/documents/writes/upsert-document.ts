@@ -1,3 +1,4 @@
+import { isoTime } from '../../../../base/clock.ts'
 import { ApiError, errors, invalid } from '../../../../base/errors.ts'
 import type { Caller } from '../../../../http/access.ts'
 import { isTakenId } from '../../errors.ts'
@@ -16,10 +17,8 @@ import { tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write-context
 /** Which document is meant: that with an `_id`, or that with the values that were sent for fields that are unique. */
 export type UpsertKey = { readonly id: string } | { readonly by: string }
 
-/** What becomes of it. */
+/** What becomes of it: `apply` makes the fields of a document that is created out of none. */
 export type Upsert = DocumentChange & {
-  /** The fields of a document that is created. `apply` is for one that is there. */
-  readonly initial: Fields
   /** The id that a document gets that is created by unique fields. */
   readonly recordId: string
   /** False: a document that is not there is an error. */
@@ -37,20 +36,23 @@ export const isTakenBy = (target: UpsertKey, error: unknown): boolean =>
 /**
  * Changes a document, or creates it if there is none. However many callers do it at once, one of them creates it.
  *
- * @throws FORBIDDEN if the caller may not send ids; VALIDATION_ERROR for fields that are not unique, or have no values; NOT_FOUND
- *   and CONFLICT if the caller may not read the document that is there; as `changeDocument` and `createDocument`
+ * @throws FORBIDDEN if the caller may not send ids; VALIDATION_ERROR for fields that are not unique, or have no values, and for
+ *   operators that do not fit a new document; NOT_FOUND and CONFLICT if the caller may not read the document that is there; as `changeDocument` and `createDocument`
  */
 export async function upsertDocument(
   context: WriteContext,
   collection: CollectionDefinition,
   viewer: Viewer,
   target: UpsertKey,
-  { initial, recordId, creates, ...change }: Upsert,
+  { recordId, creates, ...change }: Upsert,
 ): Promise<{ document: OwnedDocument; isNew: boolean }> {
   const request = { collection, subject: await viewer.subjectFor(collection) }
   if ('id' in target) {
     if (creates && !maySendIds(collection, viewer.caller)) throw needsServerIds(collection)
-  } else {
+  }
+  const now = isoTime(context.clock.now())
+  const initial = change.apply({}, { concealed: [], readOnly: [] }, { isInsert: true, now })
+  if ('by' in target) {
     // Before it is looked up: the answer must not tell of values that the caller may not ask for.
     if (!creates) checkAction(request, 'update')
     refuseHidden(request, initial, viewer.owner)

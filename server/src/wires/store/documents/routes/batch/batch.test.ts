@@ -441,4 +441,62 @@ eachEngine((engine) => {
     const matched = { token: ann.token, body: { email: name() }, headers: { 'if-match': '"1"' } }
     assert.equal((await app.request('PUT', '/store/customers?by=email&upsert=true', matched)).status, 404)
   })
+
+  test('an upsert applies operators: to no fields if it creates the document', async () => {
+    const email = name()
+    const operators = {
+      $setOnInsert: { email, first: 'yes' },
+      $set: { last: 1 },
+      $inc: { n: 2 },
+      $push: { log: 'a' },
+      $unset: { gone: '' },
+    }
+    const patch = (query: string, body: object) => ask('PATCH', query, body)
+    assert.equal((await patch('customers?by=email', operators)).status, 404)
+    const created = await patch('customers?by=email&upsert=true', operators)
+    assert.equal(created.status, 201, created.text)
+    const { _id: id, createdAt, updatedAt, ...fields } = created.body
+    assert.equal(createdAt, updatedAt)
+    assert.deepEqual(fields, { email, first: 'yes', last: 1, log: ['a'], n: 2 })
+    const again = { ...operators, $setOnInsert: { email, first: 'no', other: 1 } }
+    const changed = await patch('customers?by=email&upsert=true', again)
+    assert.deepEqual([changed.status, changed.body._id, changed.headers.get('etag')], [200, id, '"2"'])
+    assert.deepEqual([changed.body.first, changed.body.other, changed.body.n], ['yes', undefined, 4])
+    // A merge patch too, and in a batch on what it has created itself.
+    const merged = await patch('customers?by=email&upsert=true', { email, first: null })
+    assert.deepEqual([merged.status, merged.body.first], [200, undefined])
+    const [one, two] = await done([
+      { op: 'upsert', collection: 'named', id: name(), document: { $setOnInsert: { a: 1 }, $inc: { n: 1 } } },
+      { op: 'upsert', collection: 'customers', by: 'email', document: again },
+    ])
+    assert.deepEqual([one.status, one.document.a, one.document.n], [201, 1, 1])
+    assert.deepEqual([two.status, two.document._id, two.document.n], [200, id, 6])
+    const byId = await patch(`named/${one._id}?upsert=true`, { $setOnInsert: { a: 2 }, $inc: { n: 1 } })
+    assert.deepEqual([byId.status, byId.body.a, byId.body.n], [200, 1, 2])
+    assert.equal((await patch(`named/${name()}?upsert=true`, { $inc: { n: 1 } })).status, 201)
+    // It must fit a new document, and name one value.
+    for (const body of [{ $inc: { n: 1 } }, { $set: { email }, $inc: { 'lines.$[]': 1 } }])
+      assert.equal((await patch('customers?by=email&upsert=true', body)).status, 400)
+    // Hidden fields are neither set nor looked for.
+    for (const operator of ['$set', '$setOnInsert', '$min'])
+      assert.equal((await patch('coded?by=code&upsert=true', { [operator]: { code: name() } })).status, 400)
+    await readyIndexes(app)
+    await assertEntries(app)
+  })
+
+  test('upserts with operators at once make one document, and each counts', async () => {
+    const email = name()
+    const document = { $setOnInsert: { email }, $inc: { n: 1 } }
+    const calls = Array.from({ length: 2 * AT_ONCE }, (_, i) =>
+      i % 3 === 0
+        ? send(
+            [{ op: 'upsert', collection: 'customers', by: 'email', document }],
+            i % 2 === 0 ? app : replica,
+          )
+        : ask('PATCH', 'customers?by=email&upsert=true', document, i % 2 === 0 ? app : replica),
+    )
+    for (const { status, text } of await Promise.all(calls)) assert.ok(status < 300, text)
+    const { data } = (await ask('GET', `customers?filter=${JSON.stringify({ email })}`)).body
+    assert.deepEqual([data.length, data[0].n], [1, calls.length])
+  })
 })
