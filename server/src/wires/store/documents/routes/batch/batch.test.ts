@@ -187,6 +187,22 @@ eachEngine((engine) => {
     await assertEntries(app)
   })
 
+  test('documents of more than 16 MiB together are refused: few operations could write many of them', async () => {
+    const [id, text] = [name(), 'x'.repeat(400_000)]
+    assert.equal((await ask('PUT', `named/${id}?upsert=true`, { text })).status, 201)
+    const patches = Array.from({ length: 50 }, () => ({
+      op: 'patch',
+      collection: 'named',
+      id,
+      document: { $inc: { n: 1 } },
+    }))
+    const refused = await send(patches)
+    assert.deepEqual([refused.status, refused.body.error.details.operation], [413, 41], refused.text)
+    assert.equal((await ask('GET', `named/${id}`)).headers.get('etag'), '"1"')
+    const results = await done(patches.slice(0, 20))
+    assert.equal(results.at(-1).document.n, 20)
+  })
+
   test('a body of another form is refused', async () => {
     const create = { op: 'create', collection: 'orders', document: {} }
     const id = 'x'

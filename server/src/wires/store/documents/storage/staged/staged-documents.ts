@@ -1,4 +1,4 @@
-import type { ApiError } from '../../../../../base/errors.ts'
+import { errors, type ApiError } from '../../../../../base/errors.ts'
 import { withParts, type Step } from '../../../../../db/database.ts'
 import type { Dialect } from '../../../../../db/sql.ts'
 import type { Json } from '../../language/query/filter.ts'
@@ -10,6 +10,9 @@ import { KnownDocuments } from './known-documents.ts'
 
 /** What documents may have together that are read ahead. */
 const AHEAD_BYTES = 4_194_304
+
+/** What documents may have together that are written: all are kept until the commit, and answered. */
+const WRITTEN_BYTES = 16_777_216
 
 /** What one operation writes, or several that insert. */
 type Staged = Required<OtherSteps> & {
@@ -37,6 +40,7 @@ export class StagedDocuments {
   readonly #stages: Staged[] = []
   readonly #operations = new WeakMap<Error, number>()
   #operation = 0
+  #bytes = 0
 
   constructor(stored: Documents, dialect: Dialect) {
     this.#stored = stored
@@ -107,11 +111,14 @@ export class StagedDocuments {
       for (const { id, left } of leaves) {
         const key = { collection, id }
         const before = this.#known.get(key)?.document
+        const [bytes, bytesBefore] = [left, before].map((one) => Buffer.byteLength(one?.body ?? ''))
         this.growth.push({
           operation: this.#operation,
           owner: (left ?? before)?.owner ?? '',
-          bytes: Buffer.byteLength(left?.body ?? '') - Buffer.byteLength(before?.body ?? ''),
+          bytes: bytes! - bytesBefore!,
         })
+        this.#bytes += Math.max(bytes!, bytesBefore!)
+        if (this.#bytes > WRITTEN_BYTES) throw tooLarge()
         this.#known.noteWritten(key, left)
       }
     this.#stages.push({
@@ -148,6 +155,11 @@ export class StagedDocuments {
     }
   }
 }
+
+const tooLarge = (): ApiError =>
+  errors.payload_too_large({
+    message: 'The documents that the operations write have more than 16 MiB together: send several batches.',
+  })
 
 /** Insertions in a collection that follow each other become one. */
 function joined(stages: readonly Staged[]): Staged[] {
