@@ -5,7 +5,9 @@ import { isTakenId } from '../../errors.ts'
 import type { CollectionDefinition } from '../definition/collection.ts'
 import type { Viewer } from '../definition/viewer.ts'
 import { withoutServiceFields, type Fields } from '../language/document-json.ts'
+import { isInside } from '../language/fields/field-path.ts'
 import type { Json } from '../language/query/filter.ts'
+import type { Path } from '../language/query/path.ts'
 import { entriesOf, UnindexableError } from '../storage/entries/entries.ts'
 import type { Index } from '../storage/entries/index-definition.ts'
 import type { OwnedDocument } from '../storage/sql/document-rows.ts'
@@ -58,9 +60,12 @@ export async function upsertDocument(
     refuseHidden(request, initial, viewer.owner)
   }
   const lookup = await lookupOf(context, collection, target, initial)
-  const apply: DocumentChange['apply'] = (fields, ...others) => {
+  const apply: DocumentChange['apply'] = (fields, fixed, update) => {
     if (!lookup.isOf(fields)) throw new Moved()
-    return change.apply(fields, ...others)
+    // As if the document could not be read: the answer must not tell that it has the value.
+    if (lookup.paths.some((path) => fixed.concealed.some((one) => isInside(path, one))))
+      throw noMatch(collection, target)
+    return change.apply(fields, fixed, update)
   }
   for (let tries = 0; tries < UPDATE_TRIES; tries++)
     try {
@@ -97,6 +102,8 @@ export const maySendIds = ({ takesIds }: CollectionDefinition, caller: Caller | 
 type Lookup = {
   readonly find: () => Promise<string | undefined>
   readonly isOf: (fields: Fields) => boolean
+  /** The fields of which it has the values that were sent. */
+  readonly paths: readonly Path[]
 }
 
 async function lookupOf(
@@ -109,6 +116,7 @@ async function lookupOf(
     return {
       find: async () => ((await documents.has(name, target.id)) ? target.id : undefined),
       isOf: () => true,
+      paths: [],
     }
   const { by } = target
   const index = uniqueIndexIn((await deletions.indexesOf(name)).indexes, by)
@@ -124,6 +132,7 @@ async function lookupOf(
   return {
     find: async () => (await documents.idsWithKeys(index, keys, 1))[0],
     isOf: (fields) => keysOf(fields, index).some((one) => one.equals(key)),
+    paths: index.fields.map(({ path }) => path),
   }
 }
 

@@ -38,6 +38,7 @@ eachEngine((engine) => {
           delete: 'user',
           relations: { customer: { to: 'customers' }, parent: { to: 'orders', onDelete: 'cascade' } },
         },
+        told: { read: 'user', create: 'admin', update: 'user', showTo: { code: 'owner' }, unique: ['code'] },
         coded: { read: 'user', update: 'user', create: 'user', hidden: ['code'], unique: ['code'] },
         fixed: { read: 'user', update: 'admin', create: 'admin', unique: ['name'] },
         own: { read: 'owner', unique: ['name'] },
@@ -274,6 +275,28 @@ eachEngine((engine) => {
     await assertEntries(app)
   })
 
+  test('the field that another document has is named, not one that the batch has freed', async () => {
+    const [email, handle, free] = [name(), name(), name()]
+    await made('customers', { handle })
+    const [one] = await done([{ op: 'create', collection: 'customers', document: {} }])
+    const [two] = await done([{ op: 'create', collection: 'customers', document: { email } }])
+    for (const operations of [
+      [
+        { op: 'update', collection: 'customers', id: one._id, document: { email: free } },
+        { op: 'patch', collection: 'customers', id: one._id, document: { email: null } },
+        { op: 'upsert', collection: 'customers', by: 'email', document: { email: free, handle } },
+      ],
+      [
+        { op: 'delete', collection: 'customers', id: two._id },
+        { op: 'upsert', collection: 'customers', by: 'email', document: { email, handle } },
+      ],
+    ]) {
+      const refused = await send(operations)
+      assert.equal(refused.status, 409, refused.text)
+      assert.deepEqual(refused.body.error.details, { fields: ['handle'], operation: operations.length - 1 })
+    }
+  })
+
   test('relations lead to documents of the same batch, and deletions find them', async () => {
     const key = { token: (await app.app.service('auth').keys.create('key', ['store'])).key }
     const parent = name()
@@ -453,6 +476,15 @@ eachEngine((engine) => {
         body: { [field]: value },
       })
       assert.equal(stranger.status, 401)
+    }
+    // Nor that of another one's document has a value that is not shown.
+    const code = name()
+    await app.request('POST', '/store/told', { token: key.token, body: { code } })
+    for (const sent of [code, name()]) {
+      assert.equal((await put('told?by=code', { code: sent })).status, 404)
+      assert.equal((await put('told?by=code&upsert=true', { code: sent })).status, 403)
+      const patched = await ask('PATCH', 'told?by=code', { $setOnInsert: { code: sent } })
+      assert.equal(patched.status, 404)
     }
     const matched = { token: ann.token, body: { email: name() }, headers: { 'if-match': '"1"' } }
     assert.equal((await app.request('PUT', '/store/customers?by=email&upsert=true', matched)).status, 404)
