@@ -204,6 +204,23 @@ eachEngine((engine) => {
     assert.equal(results.at(-1).document.n, 20)
   })
 
+  test('deletions that delete more than 2000 others together are refused', async () => {
+    const key = { token: (await app.app.service('auth').keys.create('key', ['store'])).key }
+    const parents: string[] = []
+    for (let i = 0; i < 3; i++) {
+      const { _id: parent } = await made('orders', {})
+      parents.push(parent)
+      const body = Array.from({ length: 700 }, () => ({ parent }))
+      const answered = await app.request('POST', '/store/orders', { token: key.token, body })
+      assert.equal(answered.status, 201, answered.text)
+    }
+    const deletions = parents.map((id) => ({ op: 'delete', collection: 'orders', id }))
+    const refused = await send(deletions)
+    assert.deepEqual([refused.status, refused.body.error.details.operation], [413, 2], refused.text)
+    await done(deletions.slice(1))
+    assert.equal((await ask('GET', `orders/${parents[0]}`)).status, 200)
+  })
+
   test('a body of another form is refused', async () => {
     const create = { op: 'create', collection: 'orders', document: {} }
     const id = 'x'

@@ -11,7 +11,8 @@ import { KnownDocuments } from './known-documents.ts'
 /** What documents may have together that are read ahead. */
 const AHEAD_BYTES = 4_194_304
 
-/** What documents may have together that are written: all are kept until the commit, and answered. */
+/** How many writes there may be, and what their documents may have together: all are kept until the commit, and deletions write others. */
+const WRITTEN_MAX = 2000
 const WRITTEN_BYTES = 16_777_216
 
 /** What one operation writes, or several that insert. */
@@ -118,7 +119,7 @@ export class StagedDocuments {
           bytes: bytes! - bytesBefore!,
         })
         this.#bytes += Math.max(bytes!, bytesBefore!)
-        if (this.#bytes > WRITTEN_BYTES) throw tooLarge()
+        if (this.growth.length > WRITTEN_MAX || this.#bytes > WRITTEN_BYTES) throw tooLarge()
         this.#known.noteWritten(key, left)
       }
     this.#stages.push({
@@ -158,7 +159,7 @@ export class StagedDocuments {
 
 const tooLarge = (): ApiError =>
   errors.payload_too_large({
-    message: 'The documents that the operations write have more than 16 MiB together: send several batches.',
+    message: `The operations write more than ${WRITTEN_MAX} documents, or 16 MiB of them: send several batches.`,
   })
 
 /** Insertions in a collection that follow each other become one. */
