@@ -319,7 +319,15 @@ someEngine((engine) => {
     assert.equal((titles as string[]).length, 6)
     assert.equal((authors as { data: { count: number }[] }).data[0]!.count, 3)
 
-    const body = { title: 'Momo', year: 1973, lang: 'de', author: { name: 'Ende' }, spent: 2, budget: 1, rights: 5 }
+    const body = {
+      title: 'Momo',
+      year: 1973,
+      lang: 'de',
+      author: { name: 'Ende' },
+      spent: 2,
+      budget: 1,
+      rights: 5,
+    }
     await app.request('POST', '/store/others', { token: TOKEN, body })
     const [filters] = await blocksOf('docs/queries.md', '')
     const lines = filters!
