@@ -203,6 +203,7 @@ const OF_OTHER_TESTS = new Set([
   'GET /store/uploads/{id}',
   'PATCH /store/uploads/{id}',
   'DELETE /store/uploads/{id}',
+  'POST /store/batch',
   'PUT /store/{collection}',
   'PATCH /store/{collection}',
   'POST /store/{collection}/bulk',
