@@ -29,7 +29,7 @@ type Matching<T> = Pick<ChangeOptions<T>, 'ifMatch'>
 export type BatchCollection<T extends object> = {
   create(document: DocumentToCreate<T>): BatchWrite<Stored<T>>
   update(id: string, changes: Partial<T>, options?: Matching<T>): BatchWrite<Stored<T>>
-  upsert(target: UpsertTarget<T>, document: T): BatchWrite<Stored<T>>
+  upsert(target: UpsertTarget<T>, document: T | UpdateOperators<T>): BatchWrite<Stored<T>>
   patch(id: string, patch: Patch<T> | UpdateOperators<T>, options?: Matching<T>): BatchWrite<Stored<T>>
   remove(id: string, options?: Matching<T>): BatchWrite<undefined>
 }

@@ -96,6 +96,8 @@ someEngine((engine) => {
       assert.ok(wrong)
       const ann = await books.upsert({ by: ['isbn'] }, { isbn: '4', left: 1 })
       assert.equal((await books.upsert({ by: 'isbn' }, { isbn: '4', left: 2 }))._id, ann._id)
+      const counted = { $setOnInsert: { isbn: '4' }, $inc: { left: 1 } }
+      assert.equal((await books.upsert({ by: 'isbn' }, counted)).left, 3)
       assert.equal((await books.list()).total, 2)
       let attempts = 0
       const cut: typeof fetch = async (...input) => {

@@ -221,11 +221,12 @@ export type Collection<T extends object, FileField extends string = string> = {
   update(id: string, changes: Partial<T>, options?: ChangeOptions<T>): Promise<Stored<T>>
   /**
    * Likewise, or creates the document if there is none with this id, for those who may send an `_id`; or with the values that it has
-   * in fields that are unique.
+   * in fields that are unique. Operators are applied, as by `patch`; to no fields if the document is created.
    *
    * @example await customers.upsert({ by: 'email' }, { email: 'ann@example.com', name: 'Ann' })
+   * @example await customers.upsert({ by: 'email' }, { $setOnInsert: { email: 'ann@example.com' }, $inc: { visits: 1 } })
    */
-  upsert(target: UpsertTarget<T>, document: T, options?: CallOptions): Promise<Stored<T>>
+  upsert(target: UpsertTarget<T>, document: T | UpdateOperators<T>, options?: CallOptions): Promise<Stored<T>>
   /** Merges what is given, at any depth, or applies update operators: each is atomic. */
   patch(id: string, patch: Patch<T> | UpdateOperators<T>, options?: ChangeOptions<T>): Promise<Stored<T>>
   remove(id: string, options?: ChangeOptions<T>): Promise<void>
@@ -367,17 +368,19 @@ export function createCollection<T extends object>(
     get,
     create: create as Collection<T>['create'],
     update: async (id, changes, options) => readDocument(await change('PUT', id, changes, options)),
-    upsert: async (target, body, options) =>
-      readDocument(
+    async upsert(target, body, options) {
+      const method = Object.keys(body).some((name) => name.startsWith('$')) ? 'PATCH' : 'PUT'
+      return readDocument(
         typeof target === 'string'
-          ? await change('PUT', target, body, { ...options, query: { upsert: true } })
-          : await raw(`PUT ${ALL}`, {
+          ? await change(method, target, body, { ...options, query: { upsert: true } })
+          : await raw(`${method} ${ALL}`, {
               ...options,
               params,
               query: { upsert: true, by: [target.by].flat().join() },
               body,
             }),
-      ),
+      )
+    },
     patch: async (id, patch, options) => readDocument(await change('PATCH', id, patch, options)),
     async remove(id, options) {
       // A browser takes an answer that nobody reads for one that was cut off.

@@ -5011,7 +5011,7 @@ export interface Api {
     body: {
       /** In their order: each finds what those before it have done. */
       operations: {
-        /** create as a POST of the collection; update, replace, patch and delete as PUT, PUT with replace, PATCH and DELETE of the document; upsert as PUT with upsert. */
+        /** create as a POST of the collection; update, replace, patch and delete as PUT, PUT with replace, PATCH and DELETE of the document; upsert as PUT with upsert, or with operators as PATCH with upsert. */
         op: 'create' | 'update' | 'replace' | 'patch' | 'upsert' | 'delete'
         /** A letter, then up to 63 letters, digits, _ and -. */
         collection: string
@@ -5050,6 +5050,25 @@ export interface Api {
       by: string
       /** Whether the fields that the body does not have are removed: the document is then as it was sent. Fields that the caller may not see or change stay. */
       replace?: boolean | undefined
+      /** Whether the document is created if there is none: 201. By _id it is for service keys, and in collections with ids: client. */
+      upsert?: boolean | undefined
+    }
+    body: {
+      /** Of a document to be created: kept from service keys, and in collections with ids: client. Otherwise ignored. */
+      _id?: unknown
+      /** Set by the server; ignored here. */
+      createdAt?: unknown
+      /** Set by the server; ignored here. */
+      updatedAt?: unknown
+    } & Record<string, unknown>
+    reply: Document
+    errors: 'NOT_FOUND' | 'PRECONDITION_FAILED' | 'PAYLOAD_TOO_LARGE' | 'CONFLICT'
+  }
+  /** Patch or create a document by a unique field */
+  'PATCH /store/:collection': {
+    query: {
+      /** The unique field by which the document is found, or those that are unique together, joined by commas. The body has their values. */
+      by: string
       /** Whether the document is created if there is none: 201. By _id it is for service keys, and in collections with ids: client. */
       upsert?: boolean | undefined
     }
@@ -5279,6 +5298,10 @@ export interface Api {
   }
   /** Patch a document */
   'PATCH /store/:collection/:id': {
+    query: {
+      /** Whether the document is created if there is none: 201. By _id it is for service keys, and in collections with ids: client. */
+      upsert?: boolean | undefined
+    }
     body: {
       /** Of a document to be created: kept from service keys, and in collections with ids: client. Otherwise ignored. */
       _id?: unknown
@@ -5288,7 +5311,7 @@ export interface Api {
       updatedAt?: unknown
     } & Record<string, unknown>
     reply: Document
-    errors: 'NOT_FOUND' | 'PRECONDITION_FAILED' | 'PAYLOAD_TOO_LARGE'
+    errors: 'NOT_FOUND' | 'PRECONDITION_FAILED' | 'PAYLOAD_TOO_LARGE' | 'CONFLICT'
   }
   /** Delete a document */
   'DELETE /store/:collection/:id': {

@@ -205,6 +205,7 @@ const OF_OTHER_TESTS = new Set([
   'DELETE /store/uploads/{id}',
   'POST /store/batch',
   'PUT /store/{collection}',
+  'PATCH /store/{collection}',
   'POST /store/{collection}/bulk',
   'POST /store/{collection}/import',
 ])

@@ -60,6 +60,7 @@ export const ROUTES: Readonly<Record<Access, readonly string[]>> = {
     'GET /store/:collection/aggregate',
     'POST /store/:collection/query',
     'PUT /store/:collection',
+    'PATCH /store/:collection',
     'PUT /store/:collection/:id',
     'PATCH /store/:collection/:id',
     'DELETE /store/:collection/:id',

@@ -74,6 +74,7 @@ const REFUSED: Record<string, string> = {
   'GET /store/{collection}/{id}': 'NOT_FOUND',
   'PUT /store/{collection}': '/query/by: email is not unique in books: declare it in its option unique',
   'PUT /store/{collection}/{id}': 'NOT_FOUND',
+  'PATCH /store/{collection}': '/query/by: email is not unique in books: declare it in its option unique',
   'PATCH /store/{collection}/{id}': 'NOT_FOUND',
   'DELETE /store/{collection}/{id}': 'NOT_FOUND',
   'GET /store/uploads/{id}': 'NOT_FOUND',

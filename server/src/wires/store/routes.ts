@@ -100,6 +100,7 @@ export function storeRoutes(wire: StoreParts) {
     route('POST /store/batch', ...batchEndpoint(wire.documents)),
     route('POST /store/:collection', ...documents.create),
     route('PUT /store/:collection', ...documents.updateBy),
+    route('PATCH /store/:collection', ...documents.patchBy),
     route('GET /store/:collection', ...documents.list),
     route('POST /store/:collection/query', ...documents.query),
     route('GET /store/:collection/explain', ...documents.explain),

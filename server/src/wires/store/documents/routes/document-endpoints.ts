@@ -75,6 +75,8 @@ const CHANGE = {
   errors: [errors.not_found, errors.precondition_failed, errors.payload_too_large],
 } as const
 
+const PATCH_BODY = json(Fields, { contentTypes: ['application/merge-patch+json'] })
+
 /** From so many paths on, the patches of one caller are worked on one after the other: each takes 5 µs of the event loop. */
 const COSTLY_PATHS = 200
 
@@ -171,13 +173,12 @@ export function documentEndpoints({
     target: UpsertKey,
     apply: DocumentChange['apply'],
     creates: boolean,
-    { params, caller, body, headers, makeRoom }: ChangeCall & { body: DocumentFields },
+    { params, caller, headers, makeRoom }: ChangeCall,
   ) {
     const collection = collections.get(params.collection)
     const viewer = collections.viewer(caller)
     const { document, isNew } = await upsertDocument(writing, collection, viewer, target, {
       apply,
-      initial: body,
       recordId: newId(writing.clock.now()),
       creates,
       expected: versionsOf(headers['if-match']),
@@ -185,6 +186,20 @@ export function documentEndpoints({
     })
     return one(shownAfterWrite(collection, await viewer.subjectFor(collection), document), isNew ? 201 : 200)
   }
+
+  /** Reads a patch and applies it. */
+  const patchIn = <R>(
+    call: Parameters<typeof countedFor>[0] & { body: DocumentFields },
+    work: (apply: DocumentChange['apply']) => Promise<R>,
+  ): Promise<R> =>
+    countPaths(call.body) > COSTLY_PATHS
+      ? costlyPatches.run(countedFor(call), async () => {
+          await nextIteration()
+          const apply = patchBy(call.body)
+          await nextIteration()
+          return work(apply)
+        })
+      : work(patchBy(call.body))
 
   return {
     create: endpoint(
@@ -367,9 +382,7 @@ export function documentEndpoints({
       },
       (call) => {
         const apply = (call.query.replace ? replaceBy : updateBy)(call.body)
-        // A version that is expected is that of a document that is there.
-        const isUpsert = call.query.upsert && call.headers['if-match'] === undefined
-        return isUpsert ? upsert({ id: call.params.id }, apply, true, call) : change(apply, call)
+        return mayCreate(call) ? upsert({ id: call.params.id }, apply, true, call) : change(apply, call)
       },
     ),
     updateBy: endpoint(
@@ -388,9 +401,8 @@ export function documentEndpoints({
         errors: [...CHANGE.errors, errors.conflict],
       },
       (call) => {
-        const { by, replace, upsert: isUpsert } = call.query
-        const creates = isUpsert && call.headers['if-match'] === undefined
-        return upsert({ by }, (replace ? replaceBy : updateBy)(call.body), creates, call)
+        const { by, replace } = call.query
+        return upsert({ by }, (replace ? replaceBy : updateBy)(call.body), mayCreate(call), call)
       },
     ),
     patch: endpoint(
@@ -399,17 +411,29 @@ export function documentEndpoints({
         summary: 'Patch a document',
         description:
           'Applies a JSON Merge Patch (RFC 7396): null removes a field, at any depth, and an object changes the fields that it names. Or MongoDB’s update operators, if all names begin with $: $set, $setOnInsert, $unset, $inc, $mul, $min, $max, $currentDate, $push, $addToSet, $pop, $pull, $pullAll and $rename; $[] in a path is each element of an array.',
-        body: json(Fields, { contentTypes: ['application/merge-patch+json'] }),
+        query: Type.Object({ upsert: UpsertParameter }, { additionalProperties: false }),
+        body: PATCH_BODY,
+        reply: { 200: Document, 201: Document },
+        errors: [...CHANGE.errors, errors.conflict],
       },
       (call) =>
-        countPaths(call.body) > COSTLY_PATHS
-          ? costlyPatches.run(countedFor(call), async () => {
-              await nextIteration()
-              const apply = patchBy(call.body)
-              await nextIteration()
-              return change(apply, call)
-            })
-          : change(patchBy(call.body), call),
+        patchIn(call, (apply) =>
+          mayCreate(call) ? upsert({ id: call.params.id }, apply, true, call) : change(apply, call),
+        ),
+    ),
+    patchBy: endpoint(
+      {
+        ...CHANGE,
+        summary: 'Patch or create a document by a unique field',
+        description:
+          'Patches the document that has the values of by that the patch gives to a new document, in $set or $setOnInsert, as a PATCH of the document does: 404 if there is none. With upsert it is created then, as the patch makes it out of no fields. However many callers do this at once, there is one document, and each patch is applied once.',
+        params: InCollection,
+        query: Type.Object({ by: ByParameter, upsert: UpsertParameter }, { additionalProperties: false }),
+        body: PATCH_BODY,
+        reply: { 200: Document, 201: Document },
+        errors: [...CHANGE.errors, errors.conflict],
+      },
+      (call) => patchIn(call, (apply) => upsert({ by: call.query.by }, apply, mayCreate(call), call)),
     ),
     remove: endpoint(
       {
@@ -435,6 +459,10 @@ type ChangeCall = Pick<Call, 'makeRoom'> & {
   readonly headers: { 'if-match'?: string }
   readonly caller: Caller | undefined
 }
+
+/** A version that is expected is that of a document that is there. */
+const mayCreate = (call: { query: { upsert: boolean }; headers: { 'if-match'?: string } }): boolean =>
+  call.query.upsert && call.headers['if-match'] === undefined
 
 /** @throws VALIDATION_ERROR if an id is sent for two documents */
 function refuseTwice(ids: readonly NewDocumentId[]): void {

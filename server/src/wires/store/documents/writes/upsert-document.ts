@@ -1,10 +1,13 @@
+import { isoTime } from '../../../../base/clock.ts'
 import { ApiError, errors, invalid } from '../../../../base/errors.ts'
 import type { Caller } from '../../../../http/access.ts'
 import { isTakenId } from '../../errors.ts'
 import type { CollectionDefinition } from '../definition/collection.ts'
 import type { Viewer } from '../definition/viewer.ts'
 import { withoutServiceFields, type Fields } from '../language/document-json.ts'
+import { isInside } from '../language/fields/field-path.ts'
 import type { Json } from '../language/query/filter.ts'
+import type { Path } from '../language/query/path.ts'
 import { entriesOf, UnindexableError } from '../storage/entries/entries.ts'
 import type { Index } from '../storage/entries/index-definition.ts'
 import type { OwnedDocument } from '../storage/sql/document-rows.ts'
@@ -16,10 +19,8 @@ import { tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write-context
 /** Which document is meant: that with an `_id`, or that with the values that were sent for fields that are unique. */
 export type UpsertKey = { readonly id: string } | { readonly by: string }
 
-/** What becomes of it. */
+/** What becomes of it: `apply` makes the fields of a document that is created out of none. */
 export type Upsert = DocumentChange & {
-  /** The fields of a document that is created. `apply` is for one that is there. */
-  readonly initial: Fields
   /** The id that a document gets that is created by unique fields. */
   readonly recordId: string
   /** False: a document that is not there is an error. */
@@ -37,28 +38,34 @@ export const isTakenBy = (target: UpsertKey, error: unknown): boolean =>
 /**
  * Changes a document, or creates it if there is none. However many callers do it at once, one of them creates it.
  *
- * @throws FORBIDDEN if the caller may not send ids; VALIDATION_ERROR for fields that are not unique, or have no values; NOT_FOUND
- *   and CONFLICT if the caller may not read the document that is there; as `changeDocument` and `createDocument`
+ * @throws FORBIDDEN if the caller may not send ids; VALIDATION_ERROR for fields that are not unique, or have no values, and for
+ *   operators that do not fit a new document; NOT_FOUND and CONFLICT if the caller may not read the document that is there; as `changeDocument` and `createDocument`
  */
 export async function upsertDocument(
   context: WriteContext,
   collection: CollectionDefinition,
   viewer: Viewer,
   target: UpsertKey,
-  { initial, recordId, creates, ...change }: Upsert,
+  { recordId, creates, ...change }: Upsert,
 ): Promise<{ document: OwnedDocument; isNew: boolean }> {
   const request = { collection, subject: await viewer.subjectFor(collection) }
   if ('id' in target) {
     if (creates && !maySendIds(collection, viewer.caller)) throw needsServerIds(collection)
-  } else {
+  }
+  const now = isoTime(context.clock.now())
+  const initial = change.apply({}, { concealed: [], readOnly: [] }, { isInsert: true, now })
+  if ('by' in target) {
     // Before it is looked up: the answer must not tell of values that the caller may not ask for.
     if (!creates) checkAction(request, 'update')
     refuseHidden(request, initial, viewer.owner)
   }
   const lookup = await lookupOf(context, collection, target, initial)
-  const apply: DocumentChange['apply'] = (fields, ...others) => {
+  const apply: DocumentChange['apply'] = (fields, fixed, update) => {
     if (!lookup.isOf(fields)) throw new Moved()
-    return change.apply(fields, ...others)
+    // As if the document could not be read: the answer must not tell that it has the value.
+    if (lookup.paths.some((path) => fixed.concealed.some((one) => isInside(path, one))))
+      throw noMatch(collection, target)
+    return change.apply(fields, fixed, update)
   }
   for (let tries = 0; tries < UPDATE_TRIES; tries++)
     try {
@@ -95,6 +102,8 @@ export const maySendIds = ({ takesIds }: CollectionDefinition, caller: Caller | 
 type Lookup = {
   readonly find: () => Promise<string | undefined>
   readonly isOf: (fields: Fields) => boolean
+  /** The fields of which it has the values that were sent. */
+  readonly paths: readonly Path[]
 }
 
 async function lookupOf(
@@ -107,6 +116,7 @@ async function lookupOf(
     return {
       find: async () => ((await documents.has(name, target.id)) ? target.id : undefined),
       isOf: () => true,
+      paths: [],
     }
   const { by } = target
   const index = uniqueIndexIn((await deletions.indexesOf(name)).indexes, by)
@@ -122,6 +132,7 @@ async function lookupOf(
   return {
     find: async () => (await documents.idsWithKeys(index, keys, 1))[0],
     isOf: (fields) => keysOf(fields, index).some((one) => one.equals(key)),
+    paths: index.fields.map(({ path }) => path),
   }
 }
 

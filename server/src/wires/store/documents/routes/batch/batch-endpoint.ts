@@ -13,6 +13,7 @@ import type { Viewer } from '../../definition/viewer.ts'
 import { documentIdOf } from '../../language/document-id.ts'
 import { idIn, joinObjects, writtenAgain } from '../../language/document-json.ts'
 import { versionsOf } from '../../language/etag.ts'
+import { isOperatorPatch } from '../../language/operators/operators.ts'
 import type { OwnedDocument } from '../../storage/sql/document-rows.ts'
 import { writeBatch, type BatchedWrite } from '../../writes/batch.ts'
 import { changeDocument } from '../../writes/change-document.ts'
@@ -105,7 +106,8 @@ function operationOf(
           return written(collection, viewer, document, 201)
         }
         case 'upsert': {
-          const upsert = { apply: updateBy(fields), initial: fields, recordId, creates: true, makeRoom }
+          const apply = (isOperatorPatch(fields) ? patchBy : updateBy)(fields)
+          const upsert = { apply, recordId, creates: true, makeRoom }
           const { document, isNew } = await upsertDocument(context, collection, viewer, target, upsert)
           return written(collection, viewer, document, isNew ? 201 : 200)
         }

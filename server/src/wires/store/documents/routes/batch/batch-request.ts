@@ -13,7 +13,7 @@ export const BatchOperation = Type.Object(
   {
     op: Type.Enum(['create', 'update', 'replace', 'patch', 'upsert', 'delete'], {
       description:
-        'create as a POST of the collection; update, replace, patch and delete as PUT, PUT with replace, PATCH and DELETE of the document; upsert as PUT with upsert.',
+        'create as a POST of the collection; update, replace, patch and delete as PUT, PUT with replace, PATCH and DELETE of the document; upsert as PUT with upsert, or with operators as PATCH with upsert.',
       examples: ['create'],
     }),
     collection: CollectionName,

@@ -38,6 +38,7 @@ eachEngine((engine) => {
           delete: 'user',
           relations: { customer: { to: 'customers' }, parent: { to: 'orders', onDelete: 'cascade' } },
         },
+        told: { read: 'user', create: 'admin', update: 'user', showTo: { code: 'owner' }, unique: ['code'] },
         coded: { read: 'user', update: 'user', create: 'user', hidden: ['code'], unique: ['code'] },
         fixed: { read: 'user', update: 'admin', create: 'admin', unique: ['name'] },
         own: { read: 'owner', unique: ['name'] },
@@ -187,6 +188,39 @@ eachEngine((engine) => {
     await assertEntries(app)
   })
 
+  test('documents of more than 16 MiB together are refused: few operations could write many of them', async () => {
+    const [id, text] = [name(), 'x'.repeat(400_000)]
+    assert.equal((await ask('PUT', `named/${id}?upsert=true`, { text })).status, 201)
+    const patches = Array.from({ length: 50 }, () => ({
+      op: 'patch',
+      collection: 'named',
+      id,
+      document: { $inc: { n: 1 } },
+    }))
+    const refused = await send(patches)
+    assert.deepEqual([refused.status, refused.body.error.details.operation], [413, 41], refused.text)
+    assert.equal((await ask('GET', `named/${id}`)).headers.get('etag'), '"1"')
+    const results = await done(patches.slice(0, 20))
+    assert.equal(results.at(-1).document.n, 20)
+  })
+
+  test('deletions that delete more than 2000 others together are refused', async () => {
+    const key = { token: (await app.app.service('auth').keys.create('key', ['store'])).key }
+    const parents: string[] = []
+    for (let i = 0; i < 3; i++) {
+      const { _id: parent } = await made('orders', {})
+      parents.push(parent)
+      const body = Array.from({ length: 700 }, () => ({ parent }))
+      const answered = await app.request('POST', '/store/orders', { token: key.token, body })
+      assert.equal(answered.status, 201, answered.text)
+    }
+    const deletions = parents.map((id) => ({ op: 'delete', collection: 'orders', id }))
+    const refused = await send(deletions)
+    assert.deepEqual([refused.status, refused.body.error.details.operation], [413, 2], refused.text)
+    await done(deletions.slice(1))
+    assert.equal((await ask('GET', `orders/${parents[0]}`)).status, 200)
+  })
+
   test('a body of another form is refused', async () => {
     const create = { op: 'create', collection: 'orders', document: {} }
     const id = 'x'
@@ -256,6 +290,28 @@ eachEngine((engine) => {
     ])
     await readyIndexes(app)
     await assertEntries(app)
+  })
+
+  test('the field that another document has is named, not one that the batch has freed', async () => {
+    const [email, handle, free] = [name(), name(), name()]
+    await made('customers', { handle })
+    const [one] = await done([{ op: 'create', collection: 'customers', document: {} }])
+    const [two] = await done([{ op: 'create', collection: 'customers', document: { email } }])
+    for (const operations of [
+      [
+        { op: 'update', collection: 'customers', id: one._id, document: { email: free } },
+        { op: 'patch', collection: 'customers', id: one._id, document: { email: null } },
+        { op: 'upsert', collection: 'customers', by: 'email', document: { email: free, handle } },
+      ],
+      [
+        { op: 'delete', collection: 'customers', id: two._id },
+        { op: 'upsert', collection: 'customers', by: 'email', document: { email, handle } },
+      ],
+    ]) {
+      const refused = await send(operations)
+      assert.equal(refused.status, 409, refused.text)
+      assert.deepEqual(refused.body.error.details, { fields: ['handle'], operation: operations.length - 1 })
+    }
   })
 
   test('relations lead to documents of the same batch, and deletions find them', async () => {
@@ -438,7 +494,74 @@ eachEngine((engine) => {
       })
       assert.equal(stranger.status, 401)
     }
+    // Nor that of another one's document has a value that is not shown.
+    const code = name()
+    await app.request('POST', '/store/told', { token: key.token, body: { code } })
+    for (const sent of [code, name()]) {
+      assert.equal((await put('told?by=code', { code: sent })).status, 404)
+      assert.equal((await put('told?by=code&upsert=true', { code: sent })).status, 403)
+      const patched = await ask('PATCH', 'told?by=code', { $setOnInsert: { code: sent } })
+      assert.equal(patched.status, 404)
+    }
     const matched = { token: ann.token, body: { email: name() }, headers: { 'if-match': '"1"' } }
     assert.equal((await app.request('PUT', '/store/customers?by=email&upsert=true', matched)).status, 404)
+  })
+
+  test('an upsert applies operators: to no fields if it creates the document', async () => {
+    const email = name()
+    const operators = {
+      $setOnInsert: { email, first: 'yes' },
+      $set: { last: 1 },
+      $inc: { n: 2 },
+      $push: { log: 'a' },
+      $unset: { gone: '' },
+    }
+    const patch = (query: string, body: object) => ask('PATCH', query, body)
+    assert.equal((await patch('customers?by=email', operators)).status, 404)
+    const created = await patch('customers?by=email&upsert=true', operators)
+    assert.equal(created.status, 201, created.text)
+    const { _id: id, createdAt, updatedAt, ...fields } = created.body
+    assert.equal(createdAt, updatedAt)
+    assert.deepEqual(fields, { email, first: 'yes', last: 1, log: ['a'], n: 2 })
+    const again = { ...operators, $setOnInsert: { email, first: 'no', other: 1 } }
+    const changed = await patch('customers?by=email&upsert=true', again)
+    assert.deepEqual([changed.status, changed.body._id, changed.headers.get('etag')], [200, id, '"2"'])
+    assert.deepEqual([changed.body.first, changed.body.other, changed.body.n], ['yes', undefined, 4])
+    // A merge patch too, and in a batch on what it has created itself.
+    const merged = await patch('customers?by=email&upsert=true', { email, first: null })
+    assert.deepEqual([merged.status, merged.body.first], [200, undefined])
+    const [one, two] = await done([
+      { op: 'upsert', collection: 'named', id: name(), document: { $setOnInsert: { a: 1 }, $inc: { n: 1 } } },
+      { op: 'upsert', collection: 'customers', by: 'email', document: again },
+    ])
+    assert.deepEqual([one.status, one.document.a, one.document.n], [201, 1, 1])
+    assert.deepEqual([two.status, two.document._id, two.document.n], [200, id, 6])
+    const byId = await patch(`named/${one._id}?upsert=true`, { $setOnInsert: { a: 2 }, $inc: { n: 1 } })
+    assert.deepEqual([byId.status, byId.body.a, byId.body.n], [200, 1, 2])
+    assert.equal((await patch(`named/${name()}?upsert=true`, { $inc: { n: 1 } })).status, 201)
+    // It must fit a new document, and name one value.
+    for (const body of [{ $inc: { n: 1 } }, { $set: { email }, $inc: { 'lines.$[]': 1 } }])
+      assert.equal((await patch('customers?by=email&upsert=true', body)).status, 400)
+    // Hidden fields are neither set nor looked for.
+    for (const operator of ['$set', '$setOnInsert', '$min'])
+      assert.equal((await patch('coded?by=code&upsert=true', { [operator]: { code: name() } })).status, 400)
+    await readyIndexes(app)
+    await assertEntries(app)
+  })
+
+  test('upserts with operators at once make one document, and each counts', async () => {
+    const email = name()
+    const document = { $setOnInsert: { email }, $inc: { n: 1 } }
+    const calls = Array.from({ length: 2 * AT_ONCE }, (_, i) =>
+      i % 3 === 0
+        ? send(
+            [{ op: 'upsert', collection: 'customers', by: 'email', document }],
+            i % 2 === 0 ? app : replica,
+          )
+        : ask('PATCH', 'customers?by=email&upsert=true', document, i % 2 === 0 ? app : replica),
+    )
+    for (const { status, text } of await Promise.all(calls)) assert.ok(status < 300, text)
+    const { data } = (await ask('GET', `customers?filter=${JSON.stringify({ email })}`)).body
+    assert.deepEqual([data.length, data[0].n], [1, calls.length])
   })
 })

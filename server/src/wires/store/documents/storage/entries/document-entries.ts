@@ -38,13 +38,37 @@ export const deadOf = (documents: readonly DocumentEntries[]): DocumentEntries[]
 
 const placeOf = ({ id }: Index, key: Buffer): string => `${id} ${key.toString('latin1')}`
 
-/** The keys in unique indexes of documents that are written one after the other, with the ids of those that have them. */
-export const placesOf = (documents: readonly DocumentEntries[]): Map<string, string> =>
-  new Map(
-    documents.flatMap(({ index, id, entries }) =>
-      index.isUnique ? entries.map(({ key }) => [placeOf(index, key), id] as const) : [],
-    ),
-  )
+/** Keys in unique indexes, with the ids of the documents that have them; undefined of one that was freed. */
+export type Places = Map<string, string | undefined>
+
+/** The keys that writes one after the other take and free. */
+export function placesOf(
+  writes: readonly {
+    readonly alive: readonly DocumentEntries[]
+    readonly gone: readonly DocumentEntries[]
+  }[],
+): Places {
+  const places: Places = new Map()
+  const eachKey = (
+    documents: readonly DocumentEntries[],
+    note: (place: string, id: string) => void,
+  ): void => {
+    for (const { index, id, entries } of documents)
+      if (index.isUnique) for (const { key } of entries) note(placeOf(index, key), id)
+  }
+  for (const { alive, gone } of writes) {
+    eachKey(gone, (place) => places.set(place, undefined))
+    eachKey(alive, (place, id) => places.set(place, id))
+  }
+  return places
+}
+
+/** Documents with those of their entries whose keys are not among the places. */
+export const entriesBeside = (documents: readonly DocumentEntries[], places: Places): DocumentEntries[] =>
+  documents.flatMap((one) => {
+    const entries = one.entries.filter(({ key }) => !places.has(placeOf(one.index, key)))
+    return entries.length > 0 ? [{ ...one, entries }] : []
+  })
 
 /**
  * Two documents of a write that have the same key in a unique index.
@@ -53,7 +77,7 @@ export const placesOf = (documents: readonly DocumentEntries[]): Map<string, str
  */
 export function duplicateIn(
   documents: readonly DocumentEntries[],
-  seen = new Map<string, string>(),
+  seen: Places = new Map(),
 ): { index: Index; id: string; other: string } | undefined {
   for (const { index, id, entries } of documents) {
     if (!index.isUnique) continue

@@ -6,8 +6,10 @@ import type { Change, IndexedChanges } from '../entries/indexed-changes.ts'
 import {
   deadOf,
   duplicateIn,
+  entriesBeside,
   entriesOfDocuments,
   placesOf,
+  type Places,
   type DocumentEntries,
 } from '../entries/document-entries.ts'
 import { CHANGES } from '../changes-channel.ts'
@@ -95,10 +97,10 @@ export function createUpkeep(
     let unchanged: ApiError | undefined
     const parts = stages.map(({ writes, first = [], last = [], refused }) => {
       const changing = writes.map(({ set, changes }) => ({ set, changes: hasIndexes(set) ? changes() : [] }))
-      const { steps, alive } = entrySteps(db.dialect, changing, refused)
+      const { steps, alive, gone } = entrySteps(db.dialect, changing, refused)
       steps.push(...wordSteps(db.dialect, changing))
       const queries = writes.map(({ query }) => requireRow(query, () => (unchanged = errors.conflict())))
-      return { first, queries, steps, last, alive }
+      return { first, queries, steps, last, alive, gone }
     })
     const [only] = parts
     // Most changes leave the values of all indexes as they are.
@@ -120,7 +122,7 @@ export function createUpkeep(
         db,
         writes.flatMap(({ set }) => set.indexes),
         parts[failed]!.alive,
-        parts.slice(0, failed).flatMap(({ alive }) => alive),
+        placesOf(parts.slice(0, failed)),
       )
       throw taken ? (refused?.(taken.error, taken.id) ?? taken.error) : new Released()
     }
@@ -256,10 +258,10 @@ function entrySteps(
   dialect: Dialect,
   writes: readonly IndexedChanges[],
   refused: WriteStage['refused'] = (error) => error,
-): { steps: Step[]; alive: DocumentEntries[] } {
+): { steps: Step[]; alive: DocumentEntries[]; gone: DocumentEntries[] } {
   // As in most collections.
-  if (writes.every(({ set }) => set.indexes.length === 0)) return { steps: [], alive: [] }
-  const [alive, dead, deleted]: [DocumentEntries[], DocumentEntries[], DocumentEntries[]] = [[], [], []]
+  if (writes.every(({ set }) => set.indexes.length === 0)) return { steps: [], alive: [], gone: [] }
+  const [alive, gone]: [DocumentEntries[], DocumentEntries[]] = [[], []]
   const notes: Step[] = []
   for (const { set, changes: all } of writes) {
     const [before, after] = [documentsOf(all, 'before'), documentsOf(all, 'after')]
@@ -275,22 +277,21 @@ function entrySteps(
         )
       })
       alive.push(...select(newEntries, old, (entry, other) => other?.ends !== entry.ends))
-      const goneEntries = select(old, newEntries, (_, other) => other === undefined)
-      if (index.state === 'ready') deleted.push(...goneEntries)
-      // The build may insert it later, from its snapshot.
-      else dead.push(...deadOf(goneEntries))
+      gone.push(...select(old, newEntries, (_, other) => other === undefined))
       notes.push(...noteSql(index, newEntries))
     }
   }
   // Deletions last: two documents that change their unique values against each other would wait for each other in a circle.
   // Dead entries are put with the others, in the order in which a build inserts.
-  const put = [...alive, ...dead]
+  const deleted = gone.filter(({ index }) => index.state === 'ready')
+  // The build may insert the others later, from its snapshot.
+  const put = [...alive, ...deadOf(gone.filter(({ index }) => index.state !== 'ready'))]
   const steps = [
     ...(put.length > 0 ? [putEntriesSql(dialect, put)] : []),
     ...(deleted.length > 0 ? [deleteEntriesSql(deleted)] : []),
     ...notes,
   ]
-  return { steps, alive }
+  return { steps, alive, gone }
 }
 
 const documentsOf = (changes: readonly Change[], side: 'before' | 'after') =>
@@ -330,17 +331,18 @@ function stageAt(lengths: readonly number[], step = 0): number {
 /**
  * What a write that a unique index refused is answered, and the id of the document; undefined if no key is taken any more.
  *
- * @param earlier the entries that the same batch has put before
+ * @param earlier the keys that the same batch has taken and freed before
  */
 async function takenError(
   db: Database,
   indexes: readonly Index[],
   alive: readonly DocumentEntries[],
-  earlier: readonly DocumentEntries[],
+  earlier: Places,
 ): Promise<{ error: ApiError; id: string } | undefined> {
   const unique = alive.filter(({ index }) => index.isUnique)
-  const twice = duplicateIn(unique, placesOf(earlier))
-  const stored = twice ? undefined : await db.get(selectTakenSql(unique))
+  const others = entriesBeside(unique, earlier)
+  const twice = duplicateIn(unique, earlier)
+  const stored = twice || others.length === 0 ? undefined : await db.get(selectTakenSql(others))
   const index = twice?.index ?? indexes.find(({ id }) => id === stored?.index_id)
   if (!index) return undefined
   const fields = index.fields.map(({ path }) => path.join('.'))

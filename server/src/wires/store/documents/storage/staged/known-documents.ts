@@ -5,7 +5,11 @@ import type { DocumentKey, OwnedDocument } from '../sql/document-rows.ts'
 
 const nameOf = ({ collection, id }: DocumentKey): string => `${collection}/${id}`
 
-type Written = DocumentKey & { readonly left: OwnedDocument | undefined }
+type Written = DocumentKey & {
+  readonly left: OwnedDocument | undefined
+  /** Its body, once it has been asked for. */
+  parsed?: Json
+}
 
 /** The documents that a batch has read of the database, or written and not committed yet. */
 export class KnownDocuments {
@@ -53,10 +57,10 @@ export class KnownDocuments {
 
   /** The documents of a collection that are written and not deleted. */
   writtenIn(wanted: string): { id: string; owner: string; document: Json }[] {
-    return [...this.#written.values()].flatMap(({ collection, id, left }) =>
-      collection === wanted && left
-        ? [{ id, owner: left.owner, document: parseJson(left.body) as Json }]
-        : [],
-    )
+    return [...this.#written.values()].flatMap((one) => {
+      const { collection, id, left } = one
+      if (collection !== wanted || !left) return []
+      return [{ id, owner: left.owner, document: (one.parsed ??= parseJson(left.body) as Json) }]
+    })
   }
 }

@@ -1,4 +1,4 @@
-import type { ApiError } from '../../../../../base/errors.ts'
+import { errors, type ApiError } from '../../../../../base/errors.ts'
 import { withParts, type Step } from '../../../../../db/database.ts'
 import type { Dialect } from '../../../../../db/sql.ts'
 import type { Json } from '../../language/query/filter.ts'
@@ -10,6 +10,10 @@ import { KnownDocuments } from './known-documents.ts'
 
 /** What documents may have together that are read ahead. */
 const AHEAD_BYTES = 4_194_304
+
+/** How many writes there may be, and what their documents may have together: all are kept until the commit, and deletions write others. */
+const WRITTEN_MAX = 2000
+const WRITTEN_BYTES = 16_777_216
 
 /** What one operation writes, or several that insert. */
 type Staged = Required<OtherSteps> & {
@@ -37,6 +41,7 @@ export class StagedDocuments {
   readonly #stages: Staged[] = []
   readonly #operations = new WeakMap<Error, number>()
   #operation = 0
+  #bytes = 0
 
   constructor(stored: Documents, dialect: Dialect) {
     this.#stored = stored
@@ -107,11 +112,14 @@ export class StagedDocuments {
       for (const { id, left } of leaves) {
         const key = { collection, id }
         const before = this.#known.get(key)?.document
+        const [bytes, bytesBefore] = [left, before].map((one) => Buffer.byteLength(one?.body ?? ''))
         this.growth.push({
           operation: this.#operation,
           owner: (left ?? before)?.owner ?? '',
-          bytes: Buffer.byteLength(left?.body ?? '') - Buffer.byteLength(before?.body ?? ''),
+          bytes: bytes! - bytesBefore!,
         })
+        this.#bytes += Math.max(bytes!, bytesBefore!)
+        if (this.growth.length > WRITTEN_MAX || this.#bytes > WRITTEN_BYTES) throw tooLarge()
         this.#known.noteWritten(key, left)
       }
     this.#stages.push({
@@ -148,6 +156,11 @@ export class StagedDocuments {
     }
   }
 }
+
+const tooLarge = (): ApiError =>
+  errors.payload_too_large({
+    message: `The operations write more than ${WRITTEN_MAX} documents, or 16 MiB of them: send several batches.`,
+  })
 
 /** Insertions in a collection that follow each other become one. */
 function joined(stages: readonly Staged[]): Staged[] {
