@@ -148,7 +148,7 @@ someEngine((engine) => {
       for (const method of ['TRACE', 'PROPFIND', 'QUERY', 'M-SEARCH'])
         for (const [path, allow] of [
           ['/auth/login', 'OPTIONS, POST'],
-          ['/store/things', 'DELETE, GET, HEAD, OPTIONS, POST'],
+          ['/store/things', 'DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT'],
           ['/openapi.json', 'GET, HEAD, OPTIONS'],
         ] as const) {
           const { status, headers, text } = await exchange(app.url, {
