@@ -186,6 +186,7 @@ const OF_OTHER_TESTS = new Set([
   'GET /messaging/logs/{id}',
   'GET /messaging/logs/{id}/content',
   'POST /messaging/logs/{id}/resend',
+  'POST /messaging/email/template',
   'GET /messaging/templates/{name}',
   'POST /messaging/templates/{name}/preview',
   'GET /messaging/preview',
