@@ -8,8 +8,8 @@ const STEP_MS = 0.2
 const GIVE_WAY_MS = 0.3
 /** Another process counts as writing for so long after this one had to wait for it. */
 const SHARED_MS = 100
-// Beyond the 4,000 pages of `wal_autocheckpoint` each commit copies the log into the file, but the log begins anew only if no
-// other process has written meanwhile.
+// Above the 4,000 pages of `wal_autocheckpoint` each commit copies the log into the file. The log is reused from its beginning
+// only if no other process has written since.
 const LOG_BYTES_MAX = 20_971_520
 /** How long nobody writes at most because readers still need the log. */
 const READERS_WAIT_MS = 100

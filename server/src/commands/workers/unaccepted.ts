@@ -5,8 +5,8 @@ type Handle = { close(): void }
 type Send = (message: Message, handle?: Handle, ...rest: unknown[]) => boolean
 
 /**
- * Follows the connection that a worker is being given. Node forgets it if the worker dies before it has accepted it, and its
- * client would wait for ever.
+ * Follows the connection that a worker is being given. If the worker dies before it accepts the connection, Node never
+ * closes it, and the client gets no answer.
  *
  * @returns closes it: to be called when the worker has ended
  */

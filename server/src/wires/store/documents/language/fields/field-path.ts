@@ -33,7 +33,7 @@ export function parseValuePath(text: unknown, at: string): Path {
   return path
 }
 
-/** A path without the parts that may be indexes in arrays, and those that stand for some, such as `$[]`. */
+/** A path without its array indexes and without `$` and `$[]`. */
 export const withoutIndexes = (path: Path): Path =>
   path.filter((part) => indexOf(part) === -1 && !part.startsWith('$'))
 

@@ -9,7 +9,7 @@ export type FieldChange = {
   readonly at: string
   readonly operator: string
   readonly operand: Json
-  /** What it adds to a document at most, for each element that a position stands for. */
+  /** The most bytes that it adds to a document, for each array element that it changes. */
   readonly bytes: number
   /**
    * The new value of the old one; `undefined` is a missing field, before and after. Never changes the old value.

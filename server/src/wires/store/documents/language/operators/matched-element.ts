@@ -10,7 +10,7 @@ import { compileMatcher } from '../query/matcher.ts'
 import { indexOf, quote, type Path } from '../query/path.ts'
 import { refused } from './field-change.ts'
 
-/** Tells the index of the element that the position `$` of a path stands for. @throws VALIDATION_ERROR if there is none */
+/** The index of the array element that `$` in a path means. @throws VALIDATION_ERROR if no element matches */
 export type MatchedIndex = (fields: JsonObject) => number
 
 /**
