@@ -4,7 +4,7 @@ import { LOOPBACK_ORIGIN } from '../base/loopback.ts'
 import { METHODS } from './route.ts'
 
 /** The headers of answers that pages of other origins may read. */
-export const EXPOSED_HEADERS = {
+const EXPOSED_HEADERS = {
   'access-control-expose-headers':
     'accept-ranges, content-disposition, content-range, etag, idempotency-replayed, retry-after, x-request-id',
 }
@@ -18,35 +18,35 @@ const PREFLIGHT_HEADERS = {
 }
 
 /**
- * Makes the function that answers which headers let a page of an origin read an answer:
+ * Makes the function that adds to headers what lets a page of an origin read an answer:
  * https://fetch.spec.whatwg.org/#http-cors-protocol
  *
  * @param options.origins that may, `*` for any; outside production loopback origins may as well
  */
-export function createCors({
-  origins,
-  production,
-}: {
-  origins: readonly string[]
-  production: boolean
-}): (origin: string | undefined) => Readonly<Record<string, string>> {
-  if (origins.includes('*')) return () => ({ 'access-control-allow-origin': '*' })
+export function createCors(
+  headers: Readonly<Record<string, string>>,
+  { origins, production }: { origins: readonly string[]; production: boolean },
+): (origin: string | undefined) => Readonly<Record<string, string>> {
+  const shared = { ...headers, ...EXPOSED_HEADERS }
+  if (origins.includes('*')) {
+    const open = { ...shared, 'access-control-allow-origin': '*' }
+    return () => open
+  }
   const isAllowed = (origin: string): boolean =>
     origins.includes(origin) || (!production && LOOPBACK_ORIGIN.test(origin))
-  const refused = { vary: 'Origin' }
+  const refused = { ...headers, vary: 'Origin' }
   return (origin) =>
     origin !== undefined && isAllowed(origin)
-      ? { ...refused, 'access-control-allow-origin': origin }
+      ? { ...shared, vary: 'Origin', 'access-control-allow-origin': origin }
       : refused
 }
 
 /** Answers OPTIONS, also of clients that are not browsers. The headers for the origin are set. */
 export function answerPreflight({ headers }: FastifyRequest, reply: FastifyReply): void {
   const asked = headers['access-control-request-headers']
-  const vary = reply.getHeader('vary')
   void reply
     .headers(PREFLIGHT_HEADERS)
-    .header('vary', `${vary === undefined ? '' : `${String(vary)}, `}Access-Control-Request-Headers`)
+    .header('vary', 'Access-Control-Request-Headers')
     .headers(asked === undefined ? {} : { 'access-control-allow-headers': asked })
     .code(204)
     .send()

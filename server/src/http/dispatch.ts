@@ -26,7 +26,7 @@ import {
   type RequestPhase,
 } from './phases.ts'
 import type { Exchange } from './received-call.ts'
-import { setHead, sizeOf } from './rendered-answer.ts'
+import { send, sizeOf } from './rendered-answer.ts'
 import type { Method } from './route.ts'
 import type { RouteContext } from './route-context.ts'
 import type { RouteConfig } from './spec-of.ts'
@@ -138,7 +138,7 @@ function responding(route: RouteContext) {
       const response = await perform(exchange)
       if (response instanceof EventStream) return await openStream(exchange, response)
       if (flight.hasRoom) flight.answerHas(sizeOf(response))
-      return setHead(reply, response)
+      return send(exchange, response)
     } finally {
       flight.leaveHandler()
     }

@@ -35,7 +35,7 @@ export async function answerOnce(
   let start = await idempotency.begin(owner, key, fingerprint)
   while (start.state === 'done') {
     if (await isCurrent(spec, start.answer)) {
-      exchange.reply.header('idempotency-replayed', 'true')
+      exchange.request.flight.headers['idempotency-replayed'] = 'true'
       return shownNow(exchange, start.answer)
     }
     await idempotency.expire(owner, key)

@@ -5,6 +5,7 @@ import type { FastifyReply } from 'fastify'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/logger.ts'
 import type { Caller, CallerWatch } from './access.ts'
+import type { AdmittedRequest } from './admitted-request.ts'
 import type { EndReason, EventReceiver, EventSink, EventStream } from './event-stream.ts'
 import { countedFor } from './limits.ts'
 
@@ -48,7 +49,7 @@ export type StreamOwner = {
 export function sendHead(reply: FastifyReply, contentType: string): void {
   reply.hijack()
   const headers: OutgoingHttpHeaders = {
-    ...(reply.getHeaders() as OutgoingHttpHeaders),
+    ...(reply.request as AdmittedRequest).flight.headers,
     'content-type': contentType,
     // What compresses an answer holds back events.
     'cache-control': 'no-store, no-transform',

@@ -13,14 +13,14 @@ import { weightOfBody } from './traffic.ts'
 export type RequestPhase = (exchange: Exchange) => Promise<void> | void
 
 /** Answers that belong to a caller or hold tokens are not cached (RFC 6749, section 5.1); a handler may set another value. */
-export function forbidCaching({ route, request, reply }: Exchange): void {
+export function forbidCaching({ route, request }: Exchange): void {
   if (route.method !== 'GET' || request.headers.authorization !== undefined)
-    reply.header('cache-control', 'no-store')
+    request.flight.headers['cache-control'] = 'no-store'
 }
 
 /** Sets the headers of every answer of the route. */
-export const setAnswerHeaders = ({ route, reply }: Exchange): void =>
-  void reply.headers(route.spec.answerHeaders!)
+export const setAnswerHeaders = ({ route, request }: Exchange): void =>
+  void Object.assign(request.flight.headers, route.spec.answerHeaders!)
 
 /** Finds the caller by the token. @throws UNAUTHORIZED if it belongs to nobody */
 export function authenticate(exchange: Exchange): Promise<void> | void {

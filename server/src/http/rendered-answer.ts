@@ -1,7 +1,7 @@
+import type { OutgoingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 
-import type { FastifyReply } from 'fastify'
-
+import { joinHeaders } from './answer-head.ts'
 import { JSON_TYPE } from './failures.ts'
 import type { StoredAnswer } from './idempotency.ts'
 import type { Exchange } from './received-call.ts'
@@ -29,15 +29,25 @@ const isStream = (body: unknown): body is Readable =>
 export const sizeOf = ({ body }: RenderedAnswer): number =>
   typeof body === 'string' || Buffer.isBuffer(body) ? body.length : 0
 
-/** Sets the head of the answer. @returns its body, which the engine sends */
-export function setHead(reply: FastifyReply, response: RenderedAnswer): unknown {
-  const { status = 200, headers } = response
-  const vary = headers['vary'] !== undefined && reply.getHeader('vary')
-  // CORS may have set it already.
-  reply.code(status).headers(vary ? { ...headers, vary: `${String(vary)}, ${headers['vary']}` } : headers)
-  if (response instanceof Answer) return response.body
-  reply.header('content-type', JSON_TYPE)
-  return response.body.length > LONG_TEXT ? Buffer.from(response.body) : response.body
+/**
+ * Sends an answer. JSON text goes past the engine, which would take 2 µs more.
+ *
+ * @returns what the engine has to send
+ */
+export function send({ request, reply }: Exchange, response: RenderedAnswer): unknown {
+  const { status = 200, headers, body } = response
+  if (response instanceof Answer || !response.body) {
+    reply.code(status).headers(headers)
+    if (!(response instanceof Answer)) reply.header('content-type', JSON_TYPE)
+    return body
+  }
+  const head: OutgoingHttpHeaders = joinHeaders(request.flight.headers, headers)
+  head['content-type'] = JSON_TYPE
+  head['content-length'] = Buffer.byteLength(response.body)
+  reply.raw.writeHead(status, head)
+  reply.hijack()
+  reply.raw.end(response.body.length > LONG_TEXT ? Buffer.from(response.body) : response.body)
+  return undefined
 }
 
 // A text is copied once more behind its headers, and takes three bytes for each character until a slow client has it.

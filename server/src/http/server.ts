@@ -19,7 +19,8 @@ import {
   type RouteAddress,
 } from './addresses.ts'
 import { addBodyParser, bodyKindOf } from './body-parsers.ts'
-import { answerPreflight, createCors, EXPOSED_HEADERS } from './cors.ts'
+import { completeHead } from './answer-head.ts'
+import { answerPreflight, createCors } from './cors.ts'
 import { prepareRequests, registerRoute, withHead } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE } from './failures.ts'
 import { clientOf, DESCRIPTION_LIMIT, parseRateLimit, takeCall } from './limits.ts'
@@ -133,7 +134,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const { port } = options
   const streams = new EventStreams(options, port.sending)
   let handle: PortServer['handle'] = () => undefined
-  const corsHeaders = createCors(options)
+  const fixedHeaders = options.production ? { ...SECURITY_HEADERS, ...HSTS } : SECURITY_HEADERS
+  const headersFor = createCors(fixedHeaders, options)
   const hosts = new Map(options.mounts.flatMap((mount) => Object.entries(mount.hosts ?? {})))
   const settings: FastifyServerOptions = {
     ...(hosts.size > 0 && {
@@ -157,7 +159,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     pluginTimeout: 0,
     // No hook runs before these two.
     frameworkErrors(error, request, reply) {
-      reply.headers(corsHeaders(request.headers.origin))
+      reply.headers(headersFor(request.headers.origin))
       answerError(error, request, reply)
     },
     // The longest possible address: the schemas of the routes limit parameters.
@@ -176,7 +178,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     isLast: (response) => streams.has(response),
     isMounted: ({ url = '/', headers }) => hosts.has(hostNameOf(headers.host)) || isMounted(url),
     answerUnreadable: (error, socket) =>
-      endWith(socket, unreadable(error), options.newId(), corsHeaders(originIn(error))),
+      endWith(socket, unreadable(error), options.newId(), headersFor(originIn(error))),
     refuseTunnel: (socket) => endWith(socket, noTunnel(), options.newId()),
   }
 
@@ -199,8 +201,6 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const optionsHeaders = answerHeadersOf(options.groups)
   const traffic = new Traffic(options.onAnswer)
 
-  const fixedHeaders = options.production ? { ...SECURITY_HEADERS, ...HSTS } : SECURITY_HEADERS
-  const exposedHeaders = { ...fixedHeaders, ...EXPOSED_HEADERS }
   engine.addHook('onRequest', (incoming, reply, done) => {
     const request = incoming as AdmittedRequest
     // A getter, which makes an object.
@@ -213,11 +213,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // The client has reset the connection: there is no client to answer, and no address to count.
     if (request.socket.remoteAddress === undefined) return void request.socket.destroy()
     const isShared = (config as RouteConfig | undefined)?.cors !== false
-    reply.headers(isShared ? exposedHeaders : fixedHeaders).header('x-request-id', request.id)
+    // Before any refusal, so that a page of another origin can read that too.
+    const headers = isShared ? headersFor(request.headers.origin) : fixedHeaders
+    flight.headers = { ...headers, 'x-request-id': request.id }
     const isPreflight = request.method === 'OPTIONS'
     if (isPreflight) reply.headers(optionsHeaders.get(findAddress(pathOf(request.url))?.path) ?? {})
-    // Before any refusal, so that a page of another origin can read that too.
-    if (isShared) reply.headers(corsHeaders(request.headers.origin))
     limitReceiving(request, reply, (late) => {
       const { body } = request
       if (body instanceof MultipartReader || body instanceof StreamReader) body.fail(late)
@@ -238,6 +238,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     done(flight.address ? refusesMethod(flight.address) : unknownAddress(request))
   })
 
+  engine.addHook('onSend', completeHead)
   engine.setErrorHandler(answerError)
   const unknownAddress = ({ url }: FastifyRequest): ApiError => {
     const path = pathOf(url)
