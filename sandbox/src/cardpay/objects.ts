@@ -167,7 +167,7 @@ export async function overdueSessions(db: Database, now: number): Promise<string
 }
 
 /** The sum of all balance transactions, by currency. */
-export const balances = (reads: Reads): Promise<{ currency: string; amount: number }[]> =>
+export const balances = (reads: Reads): Promise<readonly { currency: string; amount: number }[]> =>
   reads.all(sql`
     select currency, cast(sum(amount) as bigint) as amount from sandbox_cardpay_objects
     where kind = 'balance_transaction' group by currency order by currency`)

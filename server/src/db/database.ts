@@ -79,8 +79,8 @@ export class ConstraintError extends Error {
 /** The statements of an interactive transaction. See `Database` for each of them. */
 export type Transaction = {
   readonly dialect: Dialect
-  get<R = Row>(query: Sql<R>): Promise<R | undefined>
-  all<R = Row>(query: Sql<R>): Promise<R[]>
+  get<R = Row>(query: Sql<R>): Promise<Readonly<R> | undefined>
+  all<R = Row>(query: Sql<R>): Promise<readonly Readonly<R>[]>
   write<R = Row>(step: Step<R>): Promise<R[]>
 }
 
@@ -120,10 +120,10 @@ export type DatabaseLoad = {
 /** The reads of a snapshot, one after the other. */
 export type Snapshot = {
   /** Reads one row; undefined if there is none. */
-  get<R = Row>(query: Sql<R>): Promise<R | undefined>
+  get<R = Row>(query: Sql<R>): Promise<Readonly<R> | undefined>
 
   /** Reads rows, all of which are in memory at once. */
-  all<R = Row>(query: Sql<R>): Promise<R[]>
+  all<R = Row>(query: Sql<R>): Promise<readonly Readonly<R>[]>
 
   /**
    * Reads the only column of a query, which must be text: the value of each row, followed by a line break, in UTF-8. The
@@ -150,10 +150,10 @@ export type Database = {
   readonly isDamaged?: boolean
 
   /** Reads one row by an index; undefined if there is none. */
-  get<R = Row>(query: Sql<R>): Promise<R | undefined>
+  get<R = Row>(query: Sql<R>): Promise<Readonly<R> | undefined>
 
-  /** Reads a few rows by an index. */
-  all<R = Row>(query: Sql<R>): Promise<R[]>
+  /** Reads a few rows by an index. Readers of the same rows may have the same objects. */
+  all<R = Row>(query: Sql<R>): Promise<readonly Readonly<R>[]>
 
   /**
    * Reads rows with a query that may scan a whole table. It blocks no other work: scans have connections of their own and a

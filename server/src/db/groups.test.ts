@@ -58,14 +58,6 @@ eachEngine((engine) => {
     }
   })
 
-  test('those who read the same do not share their rows', async () => {
-    await db.write(insert('shared'))
-    const read = () => db.get(sql`select id from items where id = ${'shared'}`)
-    const [one, other] = await Promise.all([read(), read()])
-    one!['id'] = 'changed'
-    assert.deepEqual(other, { id: 'shared' })
-  })
-
   test('one read that fails takes no other with it', async () => {
     await db.write(insert('large', { n: 2n ** 60n }))
     await db.write(insert('small', { n: 1 }))

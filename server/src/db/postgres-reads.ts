@@ -14,11 +14,8 @@ const FORMS_KEPT = 500
 /** What is asked of one statement: a row or all rows of it. */
 type Read = { readonly statement: Statement; readonly query: Sql<unknown>; readonly isPoint: boolean }
 
-/** Returns the rows of each read, or throws what is wrong with them. */
-type ReadResults = Map<Read, () => Row[]>
-
-/** Reads of the same statement with the same parameters: they share an answer. */
-type SameReads = { readonly statement: Statement; readonly reads: Read[] }
+/** Reads of the same statement with the same parameters: they share the rows, and what is wrong with them. */
+type SameReads = { readonly statement: Statement; isPoint: boolean; rows: Row[] | Promise<Row[]> | undefined }
 
 /** A statement of a pipeline, and whose answer it is: of each set of parameters, if there are several. */
 type GroupedRead = {
@@ -51,7 +48,11 @@ export class ReadGroups {
     this.#isRefused = isRefused
   }
 
-  /** @param isPoint whether only the first row is wanted; it must be found by an index */
+  /**
+   * Answers rows that other readers may have as well.
+   *
+   * @param isPoint whether only the first row is wanted; it must be found by an index
+   */
   read(query: Sql<unknown>, isPoint: boolean): Promise<Row[]> {
     return this.#reads.call({ statement: query.render('postgres'), query, isPoint })
   }
@@ -62,44 +63,30 @@ export class ReadGroups {
   }
 
   async #answer(reads: readonly Read[]): Promise<(Row[] | Promise<Row[]>)[]> {
-    const grouped = this.#plan(reads)
-    const results: ReadResults = new Map()
+    const plan = new ReadPlan()
+    const sames = reads.map((read) => plan.add(read))
+    const grouped = plan.texts.flatMap((one) => this.#statements(one))
     try {
       const answers = await this.#run(grouped.map(({ statement }) => statement))
-      for (const [at, one] of grouped.entries()) collectResults(one, answers[at]!, results)
+      for (const [at, one] of grouped.entries()) collectRows(one, answers[at]!)
     } catch (error) {
       const sets = grouped.flatMap((one) => one.sets)
       // A server that is away or silent has been asked again already, and hundreds of connections would not bring it back.
       if (sets.length === 1 || !this.#isRefused(error)) throw error
-      await this.#answerEach(grouped, results)
+      await this.#answerEach(grouped)
     }
-    return reads.map((read) => attempt(results.get(read)!))
+    return sames.map(({ rows }) => rows!)
   }
 
-  /** As few statements as answer all reads. */
-  #plan(reads: readonly Read[]): GroupedRead[] {
-    const byText = new Map<string, Map<string, SameReads>>()
-    for (const read of reads) {
-      const { text, params } = read.statement
-      const sets = byText.get(text) ?? new Map<string, SameReads>()
-      byText.set(text, sets)
-      const key = keyOf(params)
-      const same = sets.get(key)
-      if (same) same.reads.push(read)
-      else sets.set(key, { statement: read.statement, reads: [read] })
-    }
-    return [...byText.values()].flatMap((sets) => this.#statements([...sets.values()]))
-  }
-
-  #statements(sets: readonly SameReads[]): GroupedRead[] {
-    const form = this.#formOf(sets[0]!.reads[0]!)
-    const isPoint = sets.length > 1 && sets.every(({ reads }) => reads.every((read) => read.isPoint))
+  #statements({ query, sets }: SameText): GroupedRead[] {
+    const form = this.#formOf(sets[0]!.statement, query)
+    const isPoint = sets.length > 1 && sets.every((same) => same.isPoint)
     const together = isPoint ? form.statement(sets.map(({ statement }) => statement.params)) : undefined
     if (together) return [{ statement: together, sets, form }]
     return sets.map((same) => ({ statement: same.statement, sets: [same], form }))
   }
 
-  #formOf({ statement: { text, isOnce }, query }: Read): GroupForm {
+  #formOf({ text, isOnce }: Statement, query: Sql<unknown>): GroupForm {
     let form = this.#forms.get(text)
     if (!form) {
       form = GroupForm.read(() => query.renderWith(setColumn))
@@ -109,18 +96,15 @@ export class ReadGroups {
   }
 
   /** After a pipeline failed: each set of parameters for itself, so that only the read that is at fault fails. */
-  async #answerEach(grouped: readonly GroupedRead[], results: ReadResults): Promise<void> {
+  async #answerEach(grouped: readonly GroupedRead[]): Promise<void> {
     const works = grouped.flatMap(({ sets, form }) =>
       sets.map(async (same) => {
         try {
           const [answer] = await this.#run([same.statement])
-          collectResults({ statement: same.statement, sets: [same], form }, answer!, results)
+          collectRows({ statement: same.statement, sets: [same], form }, answer!)
           return true
         } catch (error) {
-          for (const read of same.reads)
-            results.set(read, () => {
-              throw error
-            })
+          same.rows = rejected(error)
           return false
         }
       }),
@@ -131,33 +115,78 @@ export class ReadGroups {
   }
 }
 
-const keyOf = (params: readonly SqlScalar[]): string => {
-  let key = ''
-  for (const param of params)
-    key += typeof param === 'string' ? `s${param.length}:${param}` : `${typeof param} ${param};`
-  return key
+/** The reads of one text, by their parameters. */
+type SameText = {
+  readonly query: Sql<unknown>
+  readonly sets: SameReads[]
+  /** By the longest text among the parameters, which is an id where there is one. */
+  readonly byLongest: Map<string, SameReads[]>
 }
 
-function collectResults({ sets, form }: GroupedRead, answer: PipelineAnswer, results: ReadResults): void {
+/** Finds what is the same among the reads of a group. */
+class ReadPlan {
+  readonly #byText = new Map<string, SameText>()
+
+  get texts(): SameText[] {
+    return [...this.#byText.values()]
+  }
+
+  add({ statement, query, isPoint }: Read): SameReads {
+    const { text, params } = statement
+    let all = this.#byText.get(text)
+    if (!all) this.#byText.set(text, (all = { query, sets: [], byLongest: new Map() }))
+    const longest = longestOf(params)
+    let alike = all.byLongest.get(longest)
+    if (!alike) all.byLongest.set(longest, (alike = []))
+    let same = alike.find((one) => areSame(one.statement.params, params))
+    if (!same) {
+      same = { statement, isPoint, rows: undefined }
+      alike.push(same)
+      all.sets.push(same)
+    }
+    same.isPoint &&= isPoint
+    return same
+  }
+}
+
+function longestOf(params: readonly SqlScalar[]): string {
+  let longest = ''
+  for (const param of params)
+    if (typeof param === 'string' && param.length > longest.length) longest = param
+  return longest
+}
+
+function areSame(one: readonly SqlScalar[], other: readonly SqlScalar[]): boolean {
+  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false
+  return true
+}
+
+/** A row that can't be read fails the reads of its own parameters only. */
+function collectRows({ sets, form }: GroupedRead, answer: PipelineAnswer): void {
   if (sets.length === 1) {
     form.learn(answer)
-    for (const read of sets[0]!.reads)
-      results.set(read, () => (read.isPoint ? answer.rows().slice(0, 1) : answer.rows()))
+    sets[0]!.rows = attempt(() => answer.rows())
     return
   }
   const first: RawRow[] = []
   for (const raw of answer.raw) first[Number(raw[0]) - 1] ??= raw
-  for (const [at, { reads }] of sets.entries()) {
+  for (const [at, same] of sets.entries()) {
     const raw = first[at]
-    for (const read of reads) results.set(read, () => (raw ? [rowOf(answer.columns, raw, 1)] : []))
+    same.rows = raw ? attempt(() => [rowOf(answer.columns, raw, 1)]) : []
   }
 }
 
-/** A row that can't be read fails its own reads only. */
 function attempt(rows: () => Row[]): Row[] | Promise<Row[]> {
   try {
     return rows()
   } catch (error) {
-    return Promise.reject(error instanceof Error ? error : new Error(String(error)))
+    return rejected(error)
   }
+}
+
+/** Nobody may wait for it yet. */
+function rejected(error: unknown): Promise<Row[]> {
+  const rows = Promise.reject<Row[]>(error instanceof Error ? error : new Error(String(error)))
+  rows.catch(() => undefined)
+  return rows
 }

@@ -65,7 +65,7 @@ eachEngine((engine) => {
   after(() => db.close())
 
   /** Each verb that reads rows, so that none of them answers otherwise than the rest. */
-  const readers: Record<string, (query: Sql) => Promise<Row[]>> = {
+  const readers: Record<string, (query: Sql) => Promise<readonly Row[]>> = {
     get: async (query) => [await db.get(query)].filter((row) => row !== undefined),
     all: (query) => db.all(query),
     scan: (query) => db.scan(query),

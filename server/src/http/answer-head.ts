@@ -7,7 +7,9 @@ export function joinHeaders(
   every: Readonly<Record<string, string>>,
   own: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const joined = { ...every, ...own }
+  const joined = { ...every }
+  // A second spread copies slower.
+  for (const name of Object.keys(own)) joined[name] = own[name]!
   if (own['vary'] !== undefined && every['vary'] !== undefined)
     joined['vary'] = `${every['vary']}, ${own['vary']}`
   return joined

@@ -1,4 +1,5 @@
 import { errors, invalid } from '../base/errors.ts'
+import type { Caller } from './access.ts'
 import type { AdmittedRequest } from './admitted-request.ts'
 import { bearerToken } from './bearer-token.ts'
 import { signalOf } from './call-signal.ts'
@@ -102,25 +103,32 @@ export const jsonOrUpload =
   }
 
 /** Performs a read while its token is authenticated again; nothing is answered before the token is found valid. */
-export const performEarly =
-  (perform: Perform): Perform =>
-  async (exchange) => {
-    const { route, request } = exchange
-    // The engine validates; of reads that start early it leaves the error to this, because 401 takes precedence over 400.
-    const validated: Perform = request.validationError
-      ? () => Promise.reject(request.validationError!)
-      : perform
-    if (!request.authentication) return validated(exchange)
-    const expectedCaller = request.caller
-    const response = validated(exchange)
-    response.catch(() => undefined) // returned below, or not needed
-    request.caller = await request.authentication
-    if (isSameCaller(request.caller, expectedCaller)) return response
-    if (!request.caller) return refuseToken(exchange)
-    if (route.limit) await countCall(exchange)
-    await admit(exchange)
-    return validated(exchange)
+export const performEarly = (perform: Perform): Perform => {
+  // The engine validates; of reads that start early it leaves the error to this, because 401 takes precedence over 400.
+  const validated: Perform = (exchange) =>
+    exchange.request.validationError ? Promise.reject(exchange.request.validationError) : perform(exchange)
+  return (exchange) => {
+    const { authentication } = exchange.request
+    return authentication ? performMeanwhile(exchange, authentication, validated) : validated(exchange)
   }
+}
+
+async function performMeanwhile(
+  exchange: Exchange,
+  authentication: Promise<Caller | undefined>,
+  perform: Perform,
+): Promise<RenderedAnswer | EventStream> {
+  const { route, request } = exchange
+  const expectedCaller = request.caller
+  const response = perform(exchange)
+  response.catch(() => undefined) // returned below, or not needed
+  request.caller = await authentication
+  if (isSameCaller(request.caller, expectedCaller)) return await response
+  if (!request.caller) return refuseToken(exchange)
+  if (route.limit) await countCall(exchange)
+  await admit(exchange)
+  return perform(exchange)
+}
 
 /** Answers with a stream, which is no call under way. Of HEAD, with its head. */
 export async function openStream({ route, request, reply }: Exchange, stream: EventStream): Promise<void> {

@@ -270,7 +270,7 @@ async function replaceFrom(queues: NonceQueueContext, chain: Chain, first: Unmin
   ]
   const replaced = new Set<string>()
   const queue = { chain: chain.name, address: first.sender }
-  for (let rows = [first]; rows.length > 0;) {
+  for (let rows: readonly Unmined[] = [first]; rows.length > 0;) {
     for (const row of rows)
       if (row === first || BigInt(row.max_fee) < baseFeePerGas) {
         if (!(await queues.replacements.replace(chain, row, budget))) return replaced

@@ -36,7 +36,7 @@ export type Sending = {
   /** A new account with an amount of the native coin. */
   funded: (ether?: string) => Promise<Signer>
   /** What is stored of an address, by nonce. */
-  rows: (signer: Signer) => Promise<(OnchainTransactionRow & { raw: Hex })[]>
+  rows: (signer: Signer) => Promise<readonly (OnchainTransactionRow & { raw: Hex })[]>
   nextNonce: (signer: Signer) => Promise<number | undefined>
 }
 

@@ -67,7 +67,7 @@ export function createConsumer(
   }
 
   /** The requests for which a block becomes deep enough when the head moves. */
-  const deepening = (chain: string, above: number, upTo: number): Promise<{ id: string }[]> =>
+  const deepening = (chain: string, above: number, upTo: number): Promise<readonly { id: string }[]> =>
     db.all<{ id: string }>(sql`
       select request_id as id from pay_receipts
       where chain = ${chain} and block_number > ${above} and block_number <= ${upTo}

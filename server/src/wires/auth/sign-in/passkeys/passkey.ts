@@ -58,7 +58,7 @@ export function requireRelyingParty({ relyingParty }: PasskeyParts): RelyingPart
 }
 
 /** The passkeys of an account, oldest first. */
-export const passkeysOf = ({ db }: PasskeyParts, userId: string): Promise<PasskeyRow[]> =>
+export const passkeysOf = ({ db }: PasskeyParts, userId: string): Promise<readonly PasskeyRow[]> =>
   db.all(sql<PasskeyRow>`select * from auth_passkeys where user_id = ${userId} order by created_at, id`)
 
 /** Passkeys as options for a browser name them. */

@@ -60,7 +60,7 @@ async function writeBytes(
   }
 }
 
-async function* pages(snapshot: Snapshot): AsyncGenerator<FileRow[]> {
+async function* pages(snapshot: Snapshot): AsyncGenerator<readonly FileRow[]> {
   for (let after = ''; ;) {
     const files = await snapshot.all<FileRow>(sql`
       select ${FILE_COLUMNS} from store_files where id > ${after} order by id limit ${PAGE}`)

@@ -81,7 +81,7 @@ export type ResumableUploads = {
    * @throws CONFLICT if another request appends now, or the upload has ended
    */
   extend(upload: ResumableUpload, written: readonly NewObject[]): Promise<void>
-  pieces(id: string): Promise<Piece[]>
+  pieces(id: string): Promise<readonly Piece[]>
   /** The object of the only piece, which becomes the file's. @throws CONFLICT in the batch if the upload has ended */
   adoptPiece(id: string, piece: Piece): AdoptableObject
   /** Lets one request at a time make the file. @returns the upload if this one may, for a minute */

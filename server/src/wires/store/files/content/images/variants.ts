@@ -49,7 +49,7 @@ export function createVariants(
     waitMs: 0,
   })
 
-  const variantsOf = ({ id }: FileRow): Promise<VariantRow[]> =>
+  const variantsOf = ({ id }: FileRow): Promise<readonly VariantRow[]> =>
     db.all<VariantRow>(sql`
       select variant, object, content_type, size, sha256 from store_variants where file_id = ${id}`)
 
