@@ -75,6 +75,8 @@ export async function openServer(
     PORT: String(port),
     DATABASE_URL: databaseUrl,
     DATA_DIR: home,
+    // As in the files of deploy.
+    MALLOC_ARENA_MAX: '2',
     // As in production, but without the limits of each address: one address sends everything.
     NODE_ENV: 'production',
     SIXWIRE_POLICY: 'guarded',

@@ -92,6 +92,8 @@ class Supervisor {
       stdio: ['ignore', process.stdout.isTTY ? 'inherit' : 'pipe', 'inherit', 'ipc'],
     })
     const worker = cluster.fork({
+      // See docs/decisions/013-memory.md.
+      MALLOC_ARENA_MAX: process.env['MALLOC_ARENA_MAX'] ?? '2',
       ...Object.fromEntries(fromFile.map((name) => [name, undefined])),
       [WORKER_VARIABLE]: `${place.index} ${this.#places.length}${isFirst ? ' first' : ''}`,
     })
