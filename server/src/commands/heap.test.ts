@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { temporaryFolder } from '../testing/engines.ts'
 import { startProgram, startScript, urlLiteral } from '../testing/program.ts'
 
-test('the young heap grows to 28 MiB under load, also after it was idle, and no further', async (t) => {
+test('the young heap grows to 12 MiB under load, also after it was idle, and no further', async (t) => {
   const program = await startScript(
     t,
     `import { setImmediate as turn } from 'node:timers/promises'
@@ -36,7 +36,7 @@ test('the young heap grows to 28 MiB under load, also after it was idle, and no 
     program.lines().flatMap((line) => (line.startsWith(word) ? [Number(line.slice(word.length))] : []))
   assert.equal(sizes('before').length, 2)
   for (const size of sizes('before')) assert.ok(size <= 4, program.output())
-  for (const size of sizes('under load')) assert.ok(size > 8 && size <= 28, program.output())
+  for (const size of sizes('under load')) assert.ok(size > 4 && size <= 12, program.output())
 })
 
 test('a start keeps what it compiled, for its threads too and even if it is killed', async (t) => {

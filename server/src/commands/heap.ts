@@ -8,9 +8,9 @@ import { runInNewContext } from 'node:vm'
 const BUFFER_POOL_BYTES = 8192
 
 // Both halves. V8 lets them grow to 64 MiB, and keeps the buffers of what was read until they are full.
-const YOUNG_HEAP_BYTES = 28 * 1_048_576
-// From 1 MiB a half to 14 at once.
-const YOUNG_HEAP_GROWS = '--semi-space-growth-factor=14'
+const YOUNG_HEAP_BYTES = 12 * 1_048_576
+// From 1 MiB a half to 6 at once.
+const YOUNG_HEAP_GROWS = '--semi-space-growth-factor=6'
 const YOUNG_HEAP_STAYS = '--semi-space-growth-factor=1'
 
 export function limitBuffers(): void {
@@ -22,7 +22,7 @@ const FLAGS = ['--external-memory-accounted-in-global-limit', '--heap-growing-pe
 
 /**
  * Sets V8's flags for a server that runs long, and frees what loading the program left. From then on the young heap grows
- * to 28 MiB under load, and no further.
+ * to 12 MiB under load, and no further.
  */
 export function settleHeap(): void {
   keepTickShape()
