@@ -37,6 +37,8 @@ export class ReadGroups {
   readonly #forms = new Map<string, GroupForm>()
   readonly #reads = new Coalescer<Read, Row[]>({
     answer: (reads) => this.#answer(reads),
+    // A statement would be planned for the settings of the others.
+    laneOf: ({ statement }) => statement.isInOrder,
     groups: PIPELINES,
     slowMs: SLOW_MS,
     largest: LARGEST_GROUP,

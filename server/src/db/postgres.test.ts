@@ -56,6 +56,17 @@ async function setUp(t: TestContext, engine: Engine, options = '') {
 eachEngine((engine) => {
   if (engine.name === 'sqlite') return
 
+  test('a page in the order of an index is planned without bitmaps, and what is read beside it with them', async (t) => {
+    const { db } = await setUp(t, engine)
+    const setting = sql<{ bitmaps: string }>`select current_setting('enable_bitmapscan') as bitmaps`
+    const reads = [db.all(sql.inOrder(setting)), db.all(setting), db.all(sql.inOrder(setting))]
+    const rows = (await Promise.all(reads)).flat()
+    assert.deepEqual(
+      rows.map(({ bitmaps }) => bitmaps),
+      ['off', 'on', 'off'],
+    )
+  })
+
   test('the server keeps the plan of a statement, unless its text is that of one request', async (t) => {
     const { db } = await setUp(t, engine)
     const kept = sql<{ statement: string }>`select statement from pg_prepared_statements`

@@ -17,6 +17,8 @@ export type Statement = {
   readonly params: SqlScalar[]
   /** See `sql.once`. */
   readonly isOnce?: true
+  /** See `sql.inOrder`. */
+  readonly isInOrder?: true
   /** See `sql.forEach`. */
   readonly rows?: readonly SqlScalar[][]
   /** See `sql.gathering`. */
@@ -78,6 +80,13 @@ export class Sql<R = Row> {
 class Once<R = Row> extends Sql<R> {
   override render(dialect: Dialect): Statement {
     return { ...super.render(dialect), isOnce: true }
+  }
+}
+
+/** The first rows of an index. See `sql.inOrder`. */
+class InOrder<R = Row> extends Sql<R> {
+  override render(dialect: Dialect): Statement {
+    return dialect === 'sqlite' ? super.render(dialect) : { ...super.render(dialect), isInOrder: true }
   }
 }
 
@@ -247,6 +256,12 @@ sql.stoppable = (condition: Sql, unless?: Sql): Choice => {
  * texts, which have no end, must not be among them.
  */
 sql.once = <R>(query: Sql<R>): Sql<R> => new Once(query.strings, query.parts)
+
+/**
+ * A page of rows that an index has in the order of the page. Where PostgreSQL takes them for few, because the table grew since
+ * it was analyzed or the value is new, it would read all of them and sort them: 23 ms for 20,000.
+ */
+sql.inOrder = <R>(query: Sql<R>): Sql<R> => new InOrder(query.strings, query.parts)
 
 /**
  * A scan on SQLite of rows that call functions, of however many documents: they are read into the temporary table `gathered`

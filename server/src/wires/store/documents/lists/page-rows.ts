@@ -32,6 +32,8 @@ export type PageRows = {
   readonly total: Sql | number
   /** Whether the text depends on what a client asks: see `sql.once`. */
   readonly isOnce?: boolean
+  /** Whether the documents' own index has the page in its order: see `sql.inOrder`. */
+  readonly isInOrder?: boolean
   /** What `sql.gathering` gathers before. */
   readonly gathered?: { readonly rows: Sql; readonly most: number }
 }
@@ -53,7 +55,8 @@ export async function rowsOf(source: ListSource, path: AccessPath): Promise<Page
   if (path.kind === 'ordered') return rowsInOrder(source, path.plans[0]!, path.order, path.total)
   if (path.kind === 'scan') {
     const unless = sql`d.bytes < ${Math.floor(QUICK_BYTES / Math.max(list.conditions, 1))}`
-    return matchingRows(source, { from: path.from, where: scope, unless }, path.isQuick)
+    const rows = await matchingRows(source, { from: path.from, where: scope, unless }, path.isQuick)
+    return { ...rows, isInOrder: path.isQuick }
   }
   if (path.kind === 'candidates') {
     const ctes = sql`candidates as materialized (${path.candidates.ids})`

@@ -144,12 +144,13 @@ const gathering = <R>({ gathered }: PageRows, query: Sql<R>): Sql<R> =>
 
 /** The page, without the bodies that are larger than their share of these bytes. */
 function pageSql({ limit, ownerColumn }: ListSource, rows: PageRows, bytes: number): Sql<PageRow> {
-  const { ctes = NOTHING, from, where, orderBy, limited, total, isOnce } = rows
+  const { ctes = NOTHING, from, where, orderBy, limited, total, isOnce, isInOrder } = rows
   const totalColumn = typeof total === 'number' ? NOTHING : sql`, ${total} as total`
   const page = sql<PageRow>`
     ${ctes}
     select d.id, case when d.bytes <= ${Math.floor(bytes / (limit + 1))} then d.body end as body${ownerColumn}${totalColumn}
     from ${from} where ${where} order by ${orderBy} ${limited}`
+  if (isInOrder) return sql.inOrder(page)
   return isOnce ? sql.once(page) : page
 }
 
