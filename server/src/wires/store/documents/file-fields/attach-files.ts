@@ -10,11 +10,16 @@ type Attachment = { readonly field: FileField; readonly id: string }
 /**
  * The steps in front of a write that gives files to a document. They lock the files, so that none is deleted until the commit.
  *
- * @param otherwise makes the error if one of them is not there any more
+ * @param condition that each of them must be within, as it was when it was decided on: another document may have taken it since
+ * @param otherwise makes the error if one of them is not any more
  */
-export function attachSteps(attachments: readonly Attachment[], otherwise: () => ApiError): Step[] {
+export function attachSteps(
+  attachments: readonly Attachment[],
+  condition: Sql | undefined,
+  otherwise: () => ApiError,
+): Step[] {
   const ids = [...new Set(attachments.map(({ id }) => id))]
-  return [requireRow(lockFilesSql(ids), otherwise), ...takeSteps(attachments)]
+  return [requireRow(lockFilesSql(ids, condition), otherwise), ...takeSteps(attachments)]
 }
 
 /** Likewise of those files that are there. */
@@ -27,10 +32,10 @@ export const attachKnownSteps = (attachments: readonly Attachment[]): Step[] =>
  * Locks files until the end of the transaction; no row unless all of them are there. In the order of their ids, so that two
  * transactions never wait for each other in a circle.
  */
-export const lockFilesSql = (ids: readonly string[]): Sql<{ complete: number }> => sql`
+const lockFilesSql = (ids: readonly string[], condition: Sql = sql`true`): Sql<{ complete: number }> => sql`
   select 1 as complete from (
     select count(*) as files from (
-      select id from store_files where ${isOneOf('id', ids)} order by id ${sql.forUpdate}) as locked
+      select id from store_files where ${isOneOf('id', ids)} and ${condition} order by id ${sql.forUpdate}) as locked
   ) as counted where files = ${ids.length}`
 
 const takeSteps = (attachments: readonly Attachment[]): Step[] =>

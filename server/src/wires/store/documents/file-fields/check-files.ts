@@ -10,7 +10,7 @@ import { addedReferences, referencesIn } from '../definition/relation.ts'
 import type { Viewer } from '../definition/viewer.ts'
 import { valuesAt } from '../language/fields/field-path.ts'
 import { attachSteps, attachKnownSteps } from './attach-files.ts'
-import type { OwnedFile } from './file-access.ts'
+import { includesFile, isWithinFiles, type OwnedFile } from './file-access.ts'
 import type { ReadableFiles } from './readable-files.ts'
 
 const ADDED_MAX = 1000
@@ -66,16 +66,20 @@ export const createFileChecks =
       db,
       added.map(({ id }) => id).filter((id) => !own.has(id)),
     )
+    const giveable = readable.giveable(viewer)
     const faults: Issue[] = []
     for (const { field, id, at } of added) {
       const known = stored.get(id)
-      const file = own.get(id) ?? (known && readable.mayGive(viewer, known) ? known : undefined)
+      const file = own.get(id) ?? (known && includesFile(giveable, known) ? known : undefined)
       const message = file ? faultOf(field, file) : NO_FILE
       if (message !== undefined) faults.push({ path: at, message })
     }
     const [first, ...others] = faults
     if (first) throw invalid(first, ...others)
-    return attachSteps(added, () => invalid({ path: added[0]!.at, message: NO_FILE }))
+    const within = isWithinFiles(giveable)
+    return attachSteps(added, within && sql`(${within} or ${isOneOf('id', [...own.keys()])})`, () =>
+      invalid({ path: added[0]!.at, message: NO_FILE }),
+    )
   }
 
 /** Gives the files to documents that are there, whatever they are: those of an import, which come with their documents. */

@@ -1,4 +1,5 @@
 import { ApiError } from '../../../../base/errors.ts'
+import { allRows } from '../../../../base/row-filter.ts'
 import type { Caller } from '../../../../http/access.ts'
 import type { Viewer } from '../definition/viewer.ts'
 import { includesFile, type FilesAccess, type FilesRowFilter, type OwnedFile } from './file-access.ts'
@@ -14,21 +15,22 @@ export function createReadableFiles({
   uses: FileUses
   viewerOf: (caller: Caller | undefined) => Viewer
 }) {
-  function isOfRule(viewer: Viewer, file: OwnedFile, action: 'read' | 'update'): boolean {
-    if (viewer.isPrivileged) return true
+  function rowFilterOf(viewer: Viewer, action: 'read' | 'update'): FilesRowFilter {
+    if (viewer.isPrivileged) return allRows
     const rowFilter = ownFilter(access, viewer.caller, action)
-    return !(rowFilter instanceof ApiError) && includesFile(rowFilter, file)
+    return rowFilter instanceof ApiError ? { rows: 'none' } : rowFilter
   }
   const has = async (viewer: Viewer, file: OwnedFile): Promise<boolean> =>
-    isOfRule(viewer, file, 'read') || (file.attached_by !== null && uses.isShownTo(viewer, file))
+    includesFile(rowFilterOf(viewer, 'read'), file) ||
+    (file.attached_by !== null && uses.isShownTo(viewer, file))
   return {
     /** Whether somebody may read a file. */
     has,
     /**
-     * Whether they may give it to a document, which decides from then on who reads it, may make it public, keeps it from being deleted,
-     * and has it deleted once it leaves: that takes the right to change the file.
+     * The files that they may give to a document, which decides from then on who reads it, may make it public, keeps it from being
+     * deleted, and has it deleted once it leaves: that takes the right to change the file.
      */
-    mayGive: (viewer: Viewer, file: OwnedFile): boolean => isOfRule(viewer, file, 'update'),
+    giveable: (viewer: Viewer): FilesRowFilter => rowFilterOf(viewer, 'update'),
     /**
      * A file, if somebody may read it.
      *
