@@ -1,6 +1,5 @@
-import { setImmediate as nextIteration } from 'node:timers/promises'
-
 import { ApiError, invalid, type Issue } from '../../../../base/errors.ts'
+import { createPause } from '../../../../base/pause.ts'
 import type { Step } from '../../../../db/database.ts'
 import type { Dialect } from '../../../../db/sql.ts'
 import type { Caller } from '../../../../http/access.ts'
@@ -11,9 +10,6 @@ import type { DocumentKey } from '../storage/sql/document-rows.ts'
 import { StagedDocuments } from '../storage/staged/staged-documents.ts'
 import { REFERRED } from './relations/relation-deletion.ts'
 import { tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write-context.ts'
-
-/** How long operations may hold the process up before others go on. */
-const RUN_MS = 10
 
 /** One operation of a batch. */
 export type BatchedWrite<R> = {
@@ -92,13 +88,10 @@ async function decide<R>(
   }
   const results: R[] = []
   let viewer = collections.viewer(caller)
-  let ranSince = performance.now()
+  const pause = createPause()
   for (const [i, one] of operations.entries()) {
     // Of documents that are known nothing is waited for.
-    if (performance.now() - ranSince > RUN_MS) {
-      await nextIteration()
-      ranSince = performance.now()
-    }
+    await pause()
     staged.begin(i)
     try {
       results.push(await one.run(own, collections.get(one.collection), viewer))

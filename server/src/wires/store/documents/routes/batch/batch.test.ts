@@ -270,12 +270,16 @@ eachEngine((engine) => {
     ])
     const { body } = await ask('GET', `named/${id}`)
     assert.deepEqual([body.n, body.m, body.k], [undefined, 1, 1])
-    const twice = await send([
-      { op: 'create', collection: 'customers', document: { email: 'twice' } },
-      { op: 'create', collection: 'customers', document: { email: name() } },
-      { op: 'create', collection: 'customers', document: { email: 'twice' } },
-    ])
-    assert.deepEqual([twice.status, twice.body.error.details], [409, { fields: ['email'], operation: 2 }])
+    // Small creates are one statement, large ones are not.
+    for (const text of ['', 'x'.repeat(30_000)]) {
+      const creates = ['twice', name(), name(), name(), name(), 'twice'].map((sent) => ({
+        op: 'create',
+        collection: 'customers',
+        document: { email: sent, text },
+      }))
+      const twice = await send(creates, app, bob)
+      assert.deepEqual([twice.status, twice.body.error.details], [409, { fields: ['email'], operation: 5 }])
+    }
     // A value that two documents exchange is free in between.
     const [one, other] = await done([
       { op: 'create', collection: 'customers', document: { email: name() } },

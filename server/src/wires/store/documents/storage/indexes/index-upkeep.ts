@@ -1,5 +1,6 @@
 import { BoundedMap } from '../../../../../base/bounded-map.ts'
 import { errors, invalid, type ApiError } from '../../../../../base/errors.ts'
+import { createPause } from '../../../../../base/pause.ts'
 import { ConstraintError, requireRow, type Database, type Step } from '../../../../../db/database.ts'
 import type { Dialect, Row, Sql } from '../../../../../db/sql.ts'
 import type { Change, IndexedChanges } from '../entries/indexed-changes.ts'
@@ -95,13 +96,20 @@ export function createUpkeep(
   /** @returns the rows of each write; undefined if one of them changed nothing, and so none did */
   async function runOnce<R extends Row>(stages: readonly MadeStage<R>[]): Promise<R[][] | undefined> {
     let unchanged: ApiError | undefined
-    const parts = stages.map(({ writes, first = [], last = [], refused }) => {
+    const partOf = ({ writes, first = [], last = [], refused }: MadeStage<R>) => {
       const changing = writes.map(({ set, changes }) => ({ set, changes: hasIndexes(set) ? changes() : [] }))
       const { steps, alive, gone } = entrySteps(db.dialect, changing, refused)
       steps.push(...wordSteps(db.dialect, changing))
       const queries = writes.map(({ query }) => requireRow(query, () => (unchanged = errors.conflict())))
       return { first, queries, steps, last, alive, gone }
-    })
+    }
+    const parts: ReturnType<typeof partOf>[] = []
+    const pause = createPause()
+    for (const stage of stages) {
+      // The entries of a large document take tens of milliseconds.
+      if (parts.length > 0) await pause()
+      parts.push(partOf(stage))
+    }
     const [only] = parts
     // Most changes leave the values of all indexes as they are.
     if (parts.length === 1 && only!.queries.length === 1 && lengthOf(only!) === 1) {

@@ -15,6 +15,9 @@ const AHEAD_BYTES = 4_194_304
 const WRITTEN_MAX = 2000
 const WRITTEN_BYTES = 16_777_216
 
+/** Insertions of so many characters are no longer one: others go on between the entries of two. */
+const JOINED_CHARACTERS = 100_000
+
 /** What one operation writes, or several that insert. */
 type Staged = Required<OtherSteps> & {
   /** The operation of each write; of all, if there is one. */
@@ -168,7 +171,10 @@ function joined(stages: readonly Staged[]): Staged[] {
   for (const one of stages) {
     const before = all.at(-1)
     const isSame =
-      before?.inserted && one.inserted && before.inserted[0]!.collection === one.inserted[0]!.collection
+      before?.inserted &&
+      one.inserted &&
+      before.inserted[0]!.collection === one.inserted[0]!.collection &&
+      before.inserted.reduce((sum, { body }) => sum + body.length, 0) < JOINED_CHARACTERS
     // What has to be there in front of it may be what the one before inserts.
     if (!isSame || one.first.length > 0) all.push(one)
     else
