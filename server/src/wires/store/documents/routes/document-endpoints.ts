@@ -1,12 +1,11 @@
 import type { Static } from 'typebox'
 
 import { Readable } from 'node:stream'
-import { setImmediate as nextIteration } from 'node:timers/promises'
 
 import { Type } from '../../../../base/schema.ts'
 import { ApiError, errors, invalid, type Issue } from '../../../../base/errors.ts'
 import { idsWithin, newId } from '../../../../base/ids.ts'
-import { createKeyedMutex } from '../../../../base/keyed-mutex.ts'
+import { createPause } from '../../../../base/pause.ts'
 import { ownRows } from '../../../../base/row-filter.ts'
 import { json, type BodyFiles } from '../../../../http/bodies.ts'
 import { namesEtag } from '../../../../http/conditions.ts'
@@ -41,7 +40,7 @@ import {
   ReplaceParameter,
   UpsertParameter,
 } from './request-schemas.ts'
-import { countPaths } from '../language/operators/operators.ts'
+import { runPatches } from './costly-patches.ts'
 import { readAccess } from './read-access.ts'
 import { expand, parseExpand, withExpanded } from '../writes/relations/expand-relations.ts'
 import type { ShownFiles } from '../file-fields/shown-files.ts'
@@ -77,9 +76,6 @@ const CHANGE = {
 
 const PATCH_BODY = json(Fields, { contentTypes: ['application/merge-patch+json'] })
 
-/** From so many paths on, the patches of one caller are worked on one after the other: each takes 5 µs of the event loop. */
-const COSTLY_PATHS = 200
-
 export function documentEndpoints({
   collections,
   writing,
@@ -100,7 +96,6 @@ export function documentEndpoints({
   bodyFiles: BodyFiles
 } & ReturnType<typeof createLists>) {
   const { documents } = writing
-  const costlyPatches = createKeyedMutex({ queue: 256, retryAfter: 1 })
   const one = ({ body, etag }: ShownDocument, status = 200) =>
     answer<Document>(jsonText(body), { status, headers: { etag } })
 
@@ -192,14 +187,12 @@ export function documentEndpoints({
     call: Parameters<typeof countedFor>[0] & { body: DocumentFields },
     work: (apply: DocumentChange['apply']) => Promise<R>,
   ): Promise<R> =>
-    countPaths(call.body) > COSTLY_PATHS
-      ? costlyPatches.run(countedFor(call), async () => {
-          await nextIteration()
-          const apply = patchBy(call.body)
-          await nextIteration()
-          return work(apply)
-        })
-      : work(patchBy(call.body))
+    runPatches(writing, call, [call.body], async () => {
+      const pause = createPause()
+      const apply = patchBy(call.body)
+      await pause()
+      return work(apply)
+    })
 
   return {
     create: endpoint(

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 
 import { errors } from '../../../../../base/errors.ts'
 import { idsWithin } from '../../../../../base/ids.ts'
-import type { Database } from '../../../../../db/database.ts'
+import type { Database, Step } from '../../../../../db/database.ts'
 import { json } from '../../../../../http/bodies.ts'
 import { answer, endpoint, jsonText, type MakeRoom } from '../../../../../http/route.ts'
 import type { WireContext } from '../../../../../kernel/wire/wire.ts'
@@ -23,6 +23,7 @@ import { patchBy, replaceBy, updateBy } from '../../writes/request-body.ts'
 import { shownAfterWrite, shownAgain } from '../../writes/shown-documents.ts'
 import { isTakenBy, maySendIds, upsertDocument } from '../../writes/upsert-document.ts'
 import type { WriteContext } from '../../writes/write-context.ts'
+import { runPatches } from '../costly-patches.ts'
 import { BatchBody, BatchResults, checkOperations, type BatchOperation } from './batch-request.ts'
 
 const CHANGES = { update: updateBy, replace: replaceBy, patch: patchBy }
@@ -57,17 +58,19 @@ export const batchEndpoint = ({
         errors.unavailable,
       ],
     },
-    async ({ body, caller, recordId, claimedKey, makeRoom }) => {
+    async (call) => {
+      const { body, caller, recordId, claimedKey, makeRoom } = call
       checkOperations(body.operations)
       const recordIds = idsWithin(recordId, body.operations.length)
       const operations = body.operations.map((one, i) =>
         operationOf(one, recordIds[i]!, `/body/operations/${i}`, makeRoom),
       )
       const textOf = (results: readonly string[]): string => `{"results":[${results.join(',')}]}`
-      const results = await writeBatch(writing, caller, operations, db.dialect, (all) =>
-        claimedKey
-          ? [idempotency.finishSql(claimedKey, { status: 200, headers: {}, body: textOf(all) })]
-          : [],
+      const lastSteps = (all: readonly string[]): Step[] =>
+        claimedKey ? [idempotency.finishSql(claimedKey, { status: 200, headers: {}, body: textOf(all) })] : []
+      const bodies = body.operations.map(({ document = {} }) => document)
+      const results = await runPatches(writing, call, bodies, () =>
+        writeBatch(writing, caller, operations, db.dialect, lastSteps),
       )
       return answer<Static<typeof BatchResults>>(jsonText(textOf(results)), {})
     },
