@@ -8,7 +8,7 @@ import type { CollectionDefinition } from '../definition/collection.ts'
 import type { Viewer } from '../definition/viewer.ts'
 import type { DocumentKey } from '../storage/sql/document-rows.ts'
 import { StagedDocuments } from '../storage/staged/staged-documents.ts'
-import { REFERRED } from './relations/relation-deletion.ts'
+import { isReferred } from './relations/relation-deletion.ts'
 import { tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write-context.ts'
 
 /** One operation of a batch. */
@@ -118,7 +118,7 @@ async function commit<R>(
   try {
     return await quota.run(caller, staged.growth, (first) => staged.commit({ first, last }))
   } catch (error) {
-    if (error instanceof ApiError && error.message === REFERRED) return false
+    if (isReferred(error)) return false
     const at = isExceeded(error) ? exceedingIn(staged, caller, error) : staged.operationOf(error)
     if (at === undefined) throw error
     if (operations[at]!.isRetried(error)) return false

@@ -1,10 +1,9 @@
-import { ApiError } from '../../../../base/errors.ts'
 import { noDocument } from '../../errors.ts'
 import type { CollectionDefinition } from '../definition/collection.ts'
 import { systemViewer, type Viewer } from '../definition/viewer.ts'
 import { readDocument } from '../language/document-json.ts'
 import type { DocumentToChange } from '../storage/documents.ts'
-import { planDeletion, REFERRED } from './relations/relation-deletion.ts'
+import { planDeletion, isReferred } from './relations/relation-deletion.ts'
 import { rowFilterOf } from '../language/rules/rule.ts'
 import { checkAction, checkStored, documentOf } from './access-checks.ts'
 import { tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write-context.ts'
@@ -73,7 +72,7 @@ async function removeWithOthers(
   try {
     return (await documents.writeAll(writes, { last: [...checks, ...after] })) !== undefined
   } catch (error) {
-    if (error instanceof ApiError && error.message === REFERRED) return false
+    if (isReferred(error)) return false
     throw error
   }
 }

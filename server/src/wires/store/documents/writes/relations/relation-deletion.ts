@@ -1,4 +1,4 @@
-import { errors, type ApiError } from '../../../../../base/errors.ts'
+import { ApiError, errors } from '../../../../../base/errors.ts'
 import { requireRow, type Step } from '../../../../../db/database.ts'
 import { sql } from '../../../../../db/sql.ts'
 import type { CollectionDefinition } from '../../definition/collection.ts'
@@ -46,8 +46,10 @@ export type Deletion = {
   readonly sideEffects: readonly SideEffect[]
 }
 
-/** Thrown by the checks: another document refers to it since the plan was made. */
-export const REFERRED = 'Another document has come to refer to one that is deleted.'
+const REFERRED = 'Another document has come to refer to one that is deleted.'
+
+/** Whether it is thrown by the checks: another document refers to one that is deleted since the plan was made. */
+export const isReferred = (error: unknown): boolean => error instanceof ApiError && error.message === REFERRED
 
 /** What a deletion is answered that a relation refuses. */
 export const referredConflict = ({ from, path }: IncomingRelation, of = 'it'): ApiError =>
