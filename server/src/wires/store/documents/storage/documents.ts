@@ -50,6 +50,8 @@ const jsonOf = (body: string): Json => parseJson(body) as Json
 /** A write in a collection, and what it leaves of documents: nothing of one that it deletes. */
 export type PlannedWrite = CollectionWrite<Row> & {
   readonly leaves: readonly { readonly id: string; readonly left: OwnedDocument | undefined }[]
+  /** What it inserts. */
+  readonly inserted?: readonly NewDocument[]
 }
 
 /** A write of documents that are there; its rows have their versions. */
@@ -76,6 +78,7 @@ export function insertionOf(
   const [first] = documents as readonly [NewDocument]
   return {
     collection: first.collection,
+    inserted: documents,
     leaves: documents.map(({ id, owner, body }) => ({ id, left: { owner, body, version: FIRST_VERSION } })),
     make: (set) => ({
       query:

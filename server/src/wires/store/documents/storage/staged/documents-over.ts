@@ -1,16 +1,11 @@
-import { deletionOf, insertionOf, type Documents, type NewDocument, type PlannedWrite } from '../documents.ts'
+import { deletionOf, insertionOf, type Documents, type PlannedWrite } from '../documents.ts'
 import { entriesOfDocuments } from '../entries/document-entries.ts'
 import type { OtherSteps } from '../indexes/index-upkeep.ts'
 import type { Dialect } from '../../../../../db/sql.ts'
 import type { KnownDocuments } from './known-documents.ts'
 
 /** Keeps the writes of an operation for the commit. */
-export type StageWrites = (
-  writes: readonly PlannedWrite[],
-  others: OtherSteps | undefined,
-  /** What they insert, if that is all that they do. */
-  inserted?: readonly NewDocument[],
-) => void
+export type StageWrites = (writes: readonly PlannedWrite[], others?: OtherSteps) => void
 
 /** The documents of the database with those that are known in their place, and writes that are staged. */
 export function documentsOver(
@@ -29,7 +24,7 @@ export function documentsOver(
   const insertAll: Documents['insertAll'] = async (list, pathOf, others) => {
     const { there, unknown } = known.split(list)
     if (there.length > 0 || (unknown.length > 0 && (await stored.findMany(unknown)).length > 0)) return false
-    stage([insertionOf(dialect, list, pathOf)], others, list)
+    stage([insertionOf(dialect, list, pathOf)], others)
     return true
   }
   return {
@@ -58,7 +53,7 @@ export function documentsOver(
     async remove(collection, id, rowFilter) {
       const old = await find(collection, id)
       if (!old || (rowFilter.rows === 'own' && rowFilter.owner !== old.owner)) return false
-      stage([deletionOf({ collection, id, old })], undefined)
+      stage([deletionOf({ collection, id, old })])
       return true
     },
     async idsWithKeys(index, keys, limit) {

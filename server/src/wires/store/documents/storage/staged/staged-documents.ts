@@ -1,8 +1,9 @@
 import { errors, type ApiError } from '../../../../../base/errors.ts'
 import { withParts, type Step } from '../../../../../db/database.ts'
 import type { Dialect } from '../../../../../db/sql.ts'
+import type { Growth } from '../../../quota.ts'
 import type { Json } from '../../language/query/filter.ts'
-import { insertionOf, type Documents, type NewDocument, type PlannedWrite } from '../documents.ts'
+import { insertionOf, type Documents, type PlannedWrite } from '../documents.ts'
 import type { OtherSteps, WriteStage } from '../indexes/index-upkeep.ts'
 import { lockForWriteSql, type DocumentKey } from '../sql/document-rows.ts'
 import { documentsOver } from './documents-over.ts'
@@ -23,11 +24,7 @@ type Staged = Required<OtherSteps> & {
   /** The operation of each write; of all, if there is one. */
   readonly operations: readonly number[]
   readonly writes: readonly PlannedWrite[]
-  readonly inserted: readonly NewDocument[] | undefined
 }
-
-/** By how many bytes the documents of an owner grow. */
-type Growth = { readonly operation: number; readonly owner: string; readonly bytes: number }
 
 /**
  * Documents as they are once the writes of several operations are committed: each operation reads what the ones before have
@@ -37,7 +34,7 @@ export class StagedDocuments {
   /** They read and write for the operation that has begun. */
   readonly documents: Documents
   /** What the quota is asked for. */
-  readonly growth: Growth[] = []
+  readonly growth: (Growth & { readonly operation: number })[] = []
   readonly #stored: Documents
   readonly #dialect: Dialect
   readonly #known = new KnownDocuments()
@@ -49,9 +46,7 @@ export class StagedDocuments {
   constructor(stored: Documents, dialect: Dialect) {
     this.#stored = stored
     this.#dialect = dialect
-    this.documents = documentsOver(stored, dialect, this.#known, (writes, others, inserted) =>
-      this.#stage(writes, others, inserted),
-    )
+    this.documents = documentsOver(stored, dialect, this.#known, (...staged) => this.#stage(...staged))
   }
 
   /** Reads documents by one query, unless they are large. */
@@ -106,11 +101,7 @@ export class StagedDocuments {
     return rows !== undefined
   }
 
-  #stage(
-    writes: readonly PlannedWrite[],
-    { first = [], last = [] }: OtherSteps = {},
-    inserted: readonly NewDocument[] | undefined,
-  ): void {
+  #stage(writes: readonly PlannedWrite[], { first = [], last = [] }: OtherSteps = {}): void {
     for (const { collection, leaves } of writes)
       for (const { id, left } of leaves) {
         const key = { collection, id }
@@ -130,7 +121,6 @@ export class StagedDocuments {
       writes,
       first: this.#stepsOf(first),
       last: this.#stepsOf(last),
-      inserted,
     })
   }
 
@@ -148,13 +138,14 @@ export class StagedDocuments {
     return error
   }
 
-  #writeStage({ operations, writes, first, last, inserted }: Staged): WriteStage {
+  #writeStage({ operations, writes, first, last }: Staged): WriteStage {
+    const inserted = writes.flatMap((one) => one.inserted ?? [])
     const operationOf = (id: string): number | undefined =>
       operations[writes.findIndex(({ leaves }) => leaves.some((one) => one.id === id))]
     return {
       first,
       last,
-      writes: inserted ? [insertionOf(this.#dialect, inserted)] : writes,
+      writes: inserted.length > 1 ? [insertionOf(this.#dialect, inserted)] : writes,
       refused: (error, id) => this.#noted(error, operationOf(id) ?? operations[0]!),
     }
   }
@@ -170,21 +161,20 @@ function joined(stages: readonly Staged[]): Staged[] {
   const all: Staged[] = []
   for (const one of stages) {
     const before = all.at(-1)
-    const isSame =
-      before?.inserted &&
-      one.inserted &&
-      before.inserted[0]!.collection === one.inserted[0]!.collection &&
-      before.inserted.reduce((sum, { body }) => sum + body.length, 0) < JOINED_CHARACTERS
+    const [last, next] = [before?.writes[0], one.writes[0]]
+    const isSame = last?.inserted && next?.inserted && last.collection === next.collection
     // What has to be there in front of it may be what the one before inserts.
-    if (!isSame || one.first.length > 0) all.push(one)
+    if (!isSame || one.first.length > 0 || charactersOf(before!) > JOINED_CHARACTERS) all.push(one)
     else
       all[all.length - 1] = {
-        operations: [...before.operations, ...one.operations],
-        first: before.first,
-        writes: [...before.writes, ...one.writes],
-        last: [...before.last, ...one.last],
-        inserted: [...before.inserted, ...one.inserted],
+        operations: [...before!.operations, ...one.operations],
+        first: before!.first,
+        writes: [...before!.writes, ...one.writes],
+        last: [...before!.last, ...one.last],
       }
   }
   return all
 }
+
+const charactersOf = ({ writes }: Staged): number =>
+  writes.reduce((sum, { leaves }) => leaves.reduce((all, { left }) => all + left!.body.length, sum), 0)
