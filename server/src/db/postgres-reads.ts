@@ -153,8 +153,7 @@ class ReadPlan {
 
 function longestOf(params: readonly SqlScalar[]): string {
   let longest = ''
-  for (const param of params)
-    if (typeof param === 'string' && param.length > longest.length) longest = param
+  for (const param of params) if (typeof param === 'string' && param.length > longest.length) longest = param
   return longest
 }
 
@@ -187,8 +186,8 @@ function attempt(rows: () => Row[]): Row[] | Promise<Row[]> {
 }
 
 /** Nobody may wait for it yet. */
-function rejected(error: unknown): Promise<Row[]> {
-  const rows = Promise.reject<Row[]>(error instanceof Error ? error : new Error(String(error)))
+function rejected(reason: unknown): Promise<Row[]> {
+  const rows = Promise.reject<Row[]>(reason instanceof Error ? reason : new Error(String(reason)))
   rows.catch(() => undefined)
   return rows
 }

@@ -21,12 +21,18 @@ const PREFLIGHT_HEADERS = {
  * Makes the function that adds to headers what lets a page of an origin read an answer:
  * https://fetch.spec.whatwg.org/#http-cors-protocol
  *
+ * @param options.headers those of every answer
  * @param options.origins that may, `*` for any; outside production loopback origins may as well
  */
-export function createCors(
-  headers: Readonly<Record<string, string>>,
-  { origins, production }: { origins: readonly string[]; production: boolean },
-): (origin: string | undefined) => Readonly<Record<string, string>> {
+export function createCors({
+  headers,
+  origins,
+  production,
+}: {
+  headers: Readonly<Record<string, string>>
+  origins: readonly string[]
+  production: boolean
+}): (origin: string | undefined) => Readonly<Record<string, string>> {
   const shared = { ...headers, ...EXPOSED_HEADERS }
   if (origins.includes('*')) {
     const open = { ...shared, 'access-control-allow-origin': '*' }

@@ -135,7 +135,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const streams = new EventStreams(options, port.sending)
   let handle: PortServer['handle'] = () => undefined
   const fixedHeaders = options.production ? { ...SECURITY_HEADERS, ...HSTS } : SECURITY_HEADERS
-  const headersFor = createCors(fixedHeaders, options)
+  const headersFor = createCors({ ...options, headers: fixedHeaders })
   const hosts = new Map(options.mounts.flatMap((mount) => Object.entries(mount.hosts ?? {})))
   const settings: FastifyServerOptions = {
     ...(hosts.size > 0 && {

@@ -86,8 +86,10 @@ async function writeSnapshot(
     sixwire: platformVersion(),
     createdAt: isoTime(now),
     engine: db.dialect,
-    migrations: [...(await snapshot.all(sql<AppliedMigration>`
-      select wire, name, checksum from sixwire_migrations order by applied_at, wire, name`))],
+    migrations: [
+      ...(await snapshot.all(sql<AppliedMigration>`
+      select wire, name, checksum from sixwire_migrations order by applied_at, wire, name`)),
+    ],
     tables: [],
     ...(files && { files: await files.count(snapshot) }),
   }

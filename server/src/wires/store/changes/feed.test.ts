@@ -277,7 +277,9 @@ eachEngine((engine) => {
 })
 
 /** The bytes of documents that reads of the log returned. */
-async function bytesOf(calls: readonly { result?: Promise<readonly unknown[]> | undefined }[]): Promise<number> {
+async function bytesOf(
+  calls: readonly { result?: Promise<readonly unknown[]> | undefined }[],
+): Promise<number> {
   const pages = await Promise.all(calls.map(async ({ result }) => result))
   return pages
     .flatMap((rows) => (rows ?? []) as { old?: string | null; body?: string | null }[])

@@ -27,7 +27,12 @@ export function readAccess(
 
 type ReadAccess = ReturnType<typeof accessOf>
 
-function accessOf(collection: CollectionDefinition, viewer: Viewer, subject: RuleSubject, projection?: Projection) {
+function accessOf(
+  collection: CollectionDefinition,
+  viewer: Viewer,
+  subject: RuleSubject,
+  projection?: Projection,
+) {
   const rowFilter = rowFilterOf(collection.read, subject)
   if (rowFilter.rows !== 'all') checkAudience(collection.read, subject, false)
   const view = collection.concealed.length === 0 ? undefined : viewOf(collection, subject)
