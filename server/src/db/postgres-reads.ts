@@ -24,6 +24,9 @@ type GroupedRead = {
   readonly form: GroupForm
 }
 
+/** For the statements behind it, to the end of their transaction: a bitmap has no order. */
+const KEEP_ORDER: Statement = { text: `select set_config('enable_bitmapscan', 'off', true)`, params: [] }
+
 /** Runs statements in one round trip. */
 type RunReads = (statements: readonly Statement[]) => Promise<PipelineAnswer[]>
 
@@ -37,8 +40,6 @@ export class ReadGroups {
   readonly #forms = new Map<string, GroupForm>()
   readonly #reads = new Coalescer<Read, Row[]>({
     answer: (reads) => this.#answer(reads),
-    // A statement would be planned for the settings of the others.
-    laneOf: ({ statement }) => statement.isInOrder,
     groups: PIPELINES,
     slowMs: SLOW_MS,
     largest: LARGEST_GROUP,
@@ -69,8 +70,7 @@ export class ReadGroups {
     const sames = reads.map((read) => plan.add(read))
     const grouped = plan.texts.flatMap((one) => this.#statements(one))
     try {
-      const answers = await this.#run(grouped.map(({ statement }) => statement))
-      for (const [at, one] of grouped.entries()) collectRows(one, answers[at]!)
+      await this.#collect(grouped)
     } catch (error) {
       const sets = grouped.flatMap((one) => one.sets)
       // A server that is away or silent has been asked again already, and hundreds of connections would not bring it back.
@@ -88,6 +88,15 @@ export class ReadGroups {
     return sets.map((same) => ({ statement: same.statement, sets: [same], form }))
   }
 
+  /** Those that keep an order are last: the others are planned as ever. */
+  async #collect(grouped: readonly GroupedRead[]): Promise<void> {
+    const inOrder = grouped.filter(({ statement }) => statement.isInOrder)
+    const others = grouped.filter(({ statement }) => !statement.isInOrder)
+    const asked = inOrder.length === 0 ? others : [...others, undefined, ...inOrder]
+    const answers = await this.#run(asked.map((one) => one?.statement ?? KEEP_ORDER))
+    for (const [at, one] of asked.entries()) if (one) collectRows(one, answers[at]!)
+  }
+
   #formOf({ text, isOnce }: Statement, query: Sql<unknown>): GroupForm {
     let form = this.#forms.get(text)
     if (!form) {
@@ -102,8 +111,7 @@ export class ReadGroups {
     const works = grouped.flatMap(({ sets, form }) =>
       sets.map(async (same) => {
         try {
-          const [answer] = await this.#run([same.statement])
-          collectRows({ statement: same.statement, sets: [same], form }, answer!)
+          await this.#collect([{ statement: same.statement, sets: [same], form }])
           return true
         } catch (error) {
           same.rows = rejected(error)

@@ -40,9 +40,6 @@ const withoutWorkers: Statement = {
   params: [],
 }
 
-/** For a page of an index in its order: a bitmap has none. */
-const keepOrder: Statement = { text: `select set_config('enable_bitmapscan', 'off', true)`, params: [] }
-
 const unnamed = (statement: Statement): NamedStatement => ({ ...statement, name: undefined })
 
 /** Statements that come again keep a name, under which the server remembers their plan. */
@@ -109,13 +106,9 @@ export class PostgresSession {
     const nameOf = isPooled(this.#client!) ? unnamed : (statement: Statement) => this.#names.of(statement)
     const named = statements.map(nameOf)
     if (this.#isInTransaction) return this.#send([], named, 'never')
-    if (first.length > 0) {
-      this.#isInTransaction = true
-      return this.#send(first.map(unnamed), named, 'never')
-    }
-    const settings = this.#settings.map(unnamed)
-    if (statements.some(({ isInOrder }) => isInOrder)) settings.push(nameOf(keepOrder))
-    return this.#send(settings, named, 'last')
+    if (first.length === 0) return this.#send(this.#settings, named, 'last')
+    this.#isInTransaction = true
+    return this.#send(first, named, 'never')
   }
 
   /** What a transaction begins with. */
@@ -150,7 +143,7 @@ export class PostgresSession {
       if (!hasWorkers) first.push(withoutWorkers)
       if (limitMs !== undefined) first.push(setLimit(limitMs))
       this.#limitMs = limitMs
-      return (await this.#send(first.map(unnamed), [unnamed(statement)], 'last'))[0]!
+      return (await this.#send(first, [unnamed(statement)], 'last'))[0]!
     } finally {
       stop.removeEventListener('abort', cancel)
       clearTimeout(again)
@@ -178,11 +171,11 @@ export class PostgresSession {
   }
 
   /**
-   * @param first sent before the others; their answers are left out
+   * @param first sent before the others without a name; their answers are left out
    * @param commits after the last statement, within the only one, or not by these statements
    */
   #send(
-    first: readonly NamedStatement[],
+    first: readonly Statement[],
     statements: readonly NamedStatement[],
     commits: 'last' | 'within' | 'never',
   ): Promise<PipelineAnswer[]> {
@@ -190,7 +183,7 @@ export class PostgresSession {
       return Promise.reject(new RangeError(`A statement has at most ${VALUES_MAX} values.`))
     this.mayHaveCommitted = commits !== 'never'
     const sentAt = performance.now()
-    const sent = [...first, ...statements]
+    const sent = [...first.map(unnamed), ...statements]
     const answered = this.#watchdog.watch(this.#client!)
     return new Promise((resolve, reject) => {
       const pipeline = new Pipeline(sent, (error, answers) => {
