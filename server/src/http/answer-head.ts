@@ -18,6 +18,10 @@ export function joinHeaders(
 /** Completes the head of an answer that the engine sends: an error, a page, bytes. */
 export const completeHead: onSendHookHandler = (request: FastifyRequest, reply, payload, done) => {
   const { flight } = request as Partial<AdmittedRequest>
-  if (flight) reply.headers(joinHeaders(flight.headers, reply.getHeaders() as Record<string, string>))
+  for (const [name, value] of Object.entries(flight?.headers ?? {})) {
+    const own = reply.getHeader(name)
+    if (own === undefined) reply.header(name, value)
+    else if (name === 'vary') reply.header(name, `${value}, ${String(own)}`)
+  }
   done(null, payload)
 }
