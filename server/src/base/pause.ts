@@ -1,9 +1,9 @@
 import { setImmediate as nextIteration } from 'node:timers/promises'
 
-/** How long work may hold the process up before others go on. */
+/** How long work may hold up the event loop. */
 const RUN_MS = 10
 
-/** Makes what long work waits for between its parts: once it has run for 10 ms, others go on first. */
+/** Makes a function to await between the parts of long work: after 10 ms of work it lets other requests run first. */
 export function createPause(): () => Promise<void> {
   let ranSince = performance.now()
   return async () => {

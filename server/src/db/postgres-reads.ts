@@ -24,7 +24,7 @@ type GroupedRead = {
   readonly form: GroupForm
 }
 
-/** For the statements behind it, to the end of their transaction: a bitmap has no order. */
+/** Has the statements behind it planned without bitmaps, which have no order, to the end of their transaction. */
 const KEEP_ORDER: Statement = { text: `select set_config('enable_bitmapscan', 'off', true)`, params: [] }
 
 /** Runs statements in one round trip. */
@@ -67,7 +67,7 @@ export class ReadGroups {
 
   async #answer(reads: readonly Read[]): Promise<(Row[] | Promise<Row[]>)[]> {
     const plan = new ReadPlan()
-    const sames = reads.map((read) => plan.add(read))
+    const shared = reads.map((read) => plan.add(read))
     const grouped = plan.texts.flatMap((one) => this.#statements(one))
     try {
       await this.#collect(grouped)
@@ -77,7 +77,7 @@ export class ReadGroups {
       if (sets.length === 1 || !this.#isRefused(error)) throw error
       await this.#answerEach(grouped)
     }
-    return sames.map(({ rows }) => rows!)
+    return shared.map(({ rows }) => rows!)
   }
 
   #statements({ query, sets }: SameText): GroupedRead[] {
@@ -88,7 +88,7 @@ export class ReadGroups {
     return sets.map((same) => ({ statement: same.statement, sets: [same], form }))
   }
 
-  /** Those that keep an order are last: the others are planned as ever. */
+  /** Runs statements and keeps their rows. Those of `sql.inOrder` are last, so that the others are planned as usual. */
   async #collect(grouped: readonly GroupedRead[]): Promise<void> {
     const inOrder = grouped.filter(({ statement }) => statement.isInOrder)
     const others = grouped.filter(({ statement }) => !statement.isInOrder)
@@ -125,7 +125,7 @@ export class ReadGroups {
   }
 }
 
-/** The reads of one text, by their parameters. */
+/** The reads of statements of the same text, by their parameters. */
 type SameText = {
   readonly query: Sql<unknown>
   readonly sets: SameReads[]
@@ -133,7 +133,7 @@ type SameText = {
   readonly byLongest: Map<string, SameReads[]>
 }
 
-/** Finds what is the same among the reads of a group. */
+/** Finds the reads of a group that have the same statement and the same parameters. */
 class ReadPlan {
   readonly #byText = new Map<string, SameText>()
 

@@ -2,7 +2,10 @@ import type { FastifyRequest, onSendHookHandler } from 'fastify'
 
 import type { AdmittedRequest } from './admitted-request.ts'
 
-/** The headers of an answer: its own, and in front of them those of every answer to its request. What both vary by is joined. */
+/**
+ * The headers of an answer: those that every answer to its request has, replaced by its own where it has the same ones. The two
+ * values of `Vary` are joined.
+ */
 export function joinHeaders(
   every: Readonly<Record<string, string>>,
   own: Readonly<Record<string, string>>,
@@ -18,10 +21,10 @@ export function joinHeaders(
 /** Completes the head of an answer that the engine sends: an error, a page, bytes. */
 export const completeHead: onSendHookHandler = (request: FastifyRequest, reply, payload, done) => {
   const { flight } = request as Partial<AdmittedRequest>
-  for (const [name, value] of Object.entries(flight?.headers ?? {})) {
-    const own = reply.getHeader(name)
-    if (own === undefined) reply.header(name, value)
-    else if (name === 'vary') reply.header(name, `${value}, ${String(own)}`)
+  if (flight) {
+    const joined = joinHeaders(flight.headers, reply.getHeaders() as Record<string, string>)
+    // No others: the engine would add a cookie that is there once more.
+    for (const name of Object.keys(flight.headers)) reply.header(name, joined[name]!)
   }
   done(null, payload)
 }

@@ -18,7 +18,7 @@ type CountedRequest = FastifyRequest & { caller: Caller | undefined }
 export class InFlight {
   /** The address of its path, if that does not answer its method. */
   address: RouteAddress | undefined
-  /** What every answer to it has, an error as well, unless the answer says something else. See `joinHeaders`. */
+  /** The headers of every answer to it, also of an error; an answer may replace them. See `joinHeaders`. */
   headers: Record<string, string> = {}
   /** The code of the error that was answered, for the log. */
   errorCode: string | undefined

@@ -30,9 +30,9 @@ export const sizeOf = ({ body }: RenderedAnswer): number =>
   typeof body === 'string' || Buffer.isBuffer(body) ? body.length : 0
 
 /**
- * Sends an answer. JSON text goes past the engine, which would take 2 µs more.
+ * Sends an answer that is JSON text. The engine would take 2 µs more for it; any other answer is left to the engine.
  *
- * @returns what the engine has to send
+ * @returns the body that the engine sends; undefined if the answer is sent
  */
 export function send({ request, reply }: Exchange, response: RenderedAnswer): unknown {
   const { status = 200, headers, body } = response

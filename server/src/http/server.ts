@@ -157,7 +157,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     return503OnClosing: false,
     // The engine would start and clear two timers for each route.
     pluginTimeout: 0,
-    // No hook runs before these two.
+    // No hook has run then, so nothing else has set these headers.
     frameworkErrors(error, request, reply) {
       reply.headers(headersFor(request.headers.origin))
       answerError(error, request, reply)

@@ -2,7 +2,11 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
+import { sql } from '../../../db/sql.ts'
 import type { TestAnswer, TestApp } from '../../../testing/app.ts'
+import { until } from '../../../testing/until.ts'
+
+const HOUR_MS = 3_600_000
 
 export type TestFile = {
   bytes?: string | Uint8Array<ArrayBuffer>
@@ -64,5 +68,16 @@ export async function uploadAll(
     token,
     raw: new Uint8Array(await body.arrayBuffer()),
     headers: { 'content-type': body.headers.get('content-type')!, ...headers },
+  })
+}
+
+/** Moves the clock on, and resolves when the job that deletes released files has run. */
+export async function hoursLater(app: TestApp, hours: number): Promise<void> {
+  app.clock.advance(hours * HOUR_MS)
+  await until(async () => {
+    const job = await app.app.db.get(sql`
+      select 1 from sixwire_jobs
+      where id = 'every-store.released-files' and claimed_by is null and run_at > ${app.clock.now()}`)
+    return job !== undefined
   })
 }

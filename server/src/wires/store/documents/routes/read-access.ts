@@ -7,7 +7,8 @@ import { checkProjection, viewOf } from '../language/fields/view.ts'
 import { rowFilterOf, type RuleSubject } from '../language/rules/rule.ts'
 
 /**
- * What somebody may read of a collection; at once, unless its rules ask for values of the account.
+ * Decides what a caller may read of a collection. The result is a promise only if the collection's rules use values of the
+ * account, which are read first.
  *
  * @throws UNAUTHORIZED, FORBIDDEN; VALIDATION_ERROR if the projection names a field that the caller does not see
  */

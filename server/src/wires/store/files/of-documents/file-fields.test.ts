@@ -9,9 +9,8 @@ import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestAnswer, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../../../../testing/engines.ts'
 import { until } from '../../../../testing/until.ts'
-import { upload, type TestFile } from '../files.fixture.ts'
+import { hoursLater, upload, type TestFile } from '../files.fixture.ts'
 
-const HOUR_MS = 3_600_000
 /** How many calls a race has. */
 const AT_ONCE = 20
 
@@ -83,17 +82,6 @@ eachEngine((engine) => {
     function issueOf({ status, body, text }: TestAnswer): { path: string; message: string } {
       assert.equal(status, 400, text)
       return body.error.details.issues[0]
-    }
-
-    /** Lets an hour pass, and the job do its work. */
-    async function anHourLater(hours = 1): Promise<void> {
-      app.clock.advance(hours * HOUR_MS)
-      await until(async () => {
-        const job = await app.app.db.get(sql`
-          select 1 from sixwire_jobs
-          where id = 'every-store.released-files' and claimed_by is null and run_at > ${app.clock.now()}`)
-        return job !== undefined
-      })
     }
 
     test('take files that are there, in the number, of the type and size that they declare', async () => {
@@ -333,11 +321,11 @@ eachEngine((engine) => {
       assert.equal((await ask(key, 'PATCH', `products/${product}`, { photos: [] })).status, 200)
       assert.equal((await ask(key, 'DELETE', `letters/${letter}`)).status, 200)
       assert.equal((await ask(key, 'DELETE', `products/${doomed}`)).status, 200)
-      await anHourLater()
-      await anHourLater(22)
+      await hoursLater(app, 1)
+      await hoursLater(app, 22)
       assert.equal(await isThere(left), true)
       assert.equal((await ask(key, 'PATCH', `products/${product}`, { photos: [back] })).status, 200)
-      await anHourLater(3)
+      await hoursLater(app, 3)
       assert.deepEqual(
         [await isThere(left), await isThere(back), await isThere(kept), await isThere(free)],
         [false, true, true, true],
@@ -361,9 +349,9 @@ eachEngine((engine) => {
             return (await askAt(of, key, 'POST', 'products', { photo })).status
           }),
         ),
-        anHourLater(),
+        hoursLater(app, 1),
       ])
-      await anHourLater()
+      await hoursLater(app, 1)
       for (const [i, file] of files.entries()) assert.equal(taken[i], (await isThere(file)) ? 201 : 400)
     })
 
@@ -373,7 +361,7 @@ eachEngine((engine) => {
       await app.app.db.write(sql`
         update store_files set attached_by = ${'products.photos\nproducts.picture'} where id = ${elsewhere}`)
       assert.equal((await ask(key, 'PATCH', `products/${product}`, { photos: [] })).status, 200)
-      await anHourLater()
+      await hoursLater(app, 1)
       const released = () => app.app.db.get(sql`select released_at from store_files where id = ${file}`)
       assert.notEqual((await released())!['released_at'], null)
       // Its indexes are dropped by the start of a server that does not declare them.
@@ -384,12 +372,12 @@ eachEngine((engine) => {
         environment,
         clock: app.clock,
       })
-      await anHourLater(30)
+      await hoursLater(app, 30)
       assert.equal(await isThere(file), true)
       assert.equal((await ask(key, 'DELETE', `files/${file}`)).status, 503)
       await without.stop()
       const again = await startApp(ending, engine, { config, databaseUrl, environment, clock: app.clock })
-      await anHourLater()
+      await hoursLater(app, 1)
       await until(async () => (await askAt(again, key, 'GET', `files/${file}`)).status === 404)
       assert.equal(await isThere(elsewhere), true)
     })

@@ -10,9 +10,7 @@ import { until } from '../../../../../testing/until.ts'
 import { closeGateSql, openGateSql } from '../../../backups/restore-gate.ts'
 import { stateOf } from '../../../backups/restore.fixture.ts'
 import { follow, shortOf, type Stream } from '../../../changes/changes.fixture.ts'
-import { upload } from '../../../files/files.fixture.ts'
-
-const HOUR_MS = 3_600_000
+import { hoursLater, upload } from '../../../files/files.fixture.ts'
 
 type Operation = { op: string; collection: string; [part: string]: unknown }
 type Person = Awaited<ReturnType<TestApp['register']>>
@@ -310,13 +308,7 @@ eachEngine((engine) => {
     }
     await done(fileChanges(await made('products', {}), ofBatch))
     for (const hours of [1, 25]) {
-      app.clock.advance(hours * HOUR_MS)
-      await until(async () => {
-        const job = await app.app.db.get(sql`
-          select 1 from sixwire_jobs
-          where id = 'every-store.released-files' and claimed_by is null and run_at > ${app.clock.now()}`)
-        return job !== undefined
-      })
+      await hoursLater(app, hours)
       const states = await statesOf(ofBatch)
       assert.deepEqual(states, await statesOf(ofCalls))
       assert.deepEqual(
